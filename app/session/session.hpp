@@ -1,0 +1,40 @@
+#pragma once
+/// The document with its undo history, and the workers that turn it into snapshots.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/session/commands.hpp"
+#include "app/session/snapshot.hpp"
+
+namespace attn::app {
+
+/// Used from the UI thread only. Holds no lock while anything is computed or drawn.
+class Session {
+public:
+    /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown.
+    Session(Document document, std::function<void()> wake);
+    ~Session();  ///< stops and joins the workers
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    const Document& document() const;
+    /// Applies one user action; never throws for bad user input: see message().
+    void apply(const Command& command);
+    /// Newest snapshot; never null.
+    std::shared_ptr<const Snapshot> snapshot() const;
+    /// Waits until the newest document has its trace (and, if asked, its verification). For rendering without a window and tests.
+    std::shared_ptr<const Snapshot> wait(bool verified);
+
+    bool can_undo() const;
+    bool can_redo() const;
+    /// What the last command could not do, such as a preset that does not exist; "" when it could.
+    const std::string& message() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace attn::app

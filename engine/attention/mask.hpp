@@ -1,0 +1,99 @@
+#pragma once
+/// Attention masks. Inside the engine a mask has one meaning: true = may attend, plus an optional additive bias.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+
+/// Which cells [B,H,T,S] may attend, stored in the smallest of the shapes [1|B, 1|H, T, S], and a bias to add there.
+class Mask {
+public:
+    Mask() = default;
+    /// Everything may attend.
+    Mask(std::int64_t queries, std::int64_t keys);
+
+    std::int64_t batches() const { return batches_; }  ///< 1 or B
+    std::int64_t heads() const { return heads_; }      ///< 1 or H
+    std::int64_t queries() const { return queries_; }
+    std::int64_t keys() const { return keys_; }
+
+    bool may_attend(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const { return keep_row(b, h, t)[s] != 0; }
+    /// Row of `keys()` bytes, 1 = may attend.
+    const std::uint8_t* keep_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return keep_.data() + row(b, h, t) * keys_; }
+    bool has_bias() const { return !bias_.empty(); }
+    /// Row of `keys()` doubles to add to the scaled scores; only when has_bias().
+    const double* bias_row(std::int64_t b, std::int64_t h, std::int64_t t) const { return bias_.data() + row(b, h, t) * keys_; }
+    /// True when no cell of any row is masked and there is no bias.
+    bool allows_everything() const;
+    /// True when masked cells are exactly those with s > t (then a kernel may skip them).
+    bool is_plain_causal() const;
+    /// True when the row may attend nowhere.
+    bool row_fully_masked(std::int64_t b, std::int64_t h, std::int64_t t) const;
+
+    /// AND of the permissions, sum of the biases. Throws ShapeError naming both shapes when [T,S] differ or B, H do not broadcast.
+    Mask combined_with(const Mask& other) const;
+
+    // --- constructors by pattern ---------------------------------------------------------------------------------
+    /// s <= t. For T != S aligned at the top left, as PyTorch's is_causal.
+    static Mask causal(std::int64_t queries, std::int64_t keys);
+    /// Keys s < lengths[b]. [B,1,T,S]
+    static Mask padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys);
+    /// |t - s| < width; width >= 1.
+    static Mask sliding_window(std::int64_t queries, std::int64_t keys, std::int64_t width);
+    /// Causal, but keys s < prefix are seen by everyone.
+    static Mask prefix_causal(std::int64_t queries, std::int64_t keys, std::int64_t prefix);
+    /// t and s in the same block of `size` positions; size >= 1.
+    static Mask block_diagonal(std::int64_t queries, std::int64_t keys, std::int64_t size);
+
+    // --- constructors by outside convention ------------------------------------------------------------------------
+    // Accepted shapes: [T,S], [B,1,1,S], [B,1,T,S], [1,H,T,S], [B,H,T,S]; for key padding [B,S].
+    // Anything else throws ShapeError naming the mask's shape and [B,H,T,S]. `sizes` is the row-major shape of `values`.
+    struct Target {
+        std::int64_t batches, heads, queries, keys;
+    };
+    /// torch scaled_dot_product_attention: true = may attend.
+    static Mask from_sdpa_bool(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
+    /// torch nn.MultiheadAttention attn_mask: true = may NOT attend.
+    static Mask from_mha_bool(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
+    /// torch key_padding_mask [B,S]: true = ignore this key.
+    static Mask from_key_padding(const std::vector<std::int64_t>& sizes, const std::vector<std::uint8_t>& values, Target target);
+    /// Added to the scaled scores; a cell of -inf is masked.
+    static Mask from_additive(const std::vector<std::int64_t>& sizes, const std::vector<double>& values, Target target);
+
+private:
+    std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
+        return ((batches_ == 1 ? 0 : b) * heads_ + (heads_ == 1 ? 0 : h)) * queries_ + t;
+    }
+    std::int64_t batches_ = 1, heads_ = 1, queries_ = 0, keys_ = 0;
+    std::vector<std::uint8_t> keep_;
+    std::vector<double> bias_;
+};
+
+/// A cell painted by hand: forbidden for every head and sequence.
+struct PaintedCell {
+    std::int32_t query = 0, key = 0;
+    bool operator==(const PaintedCell&) const = default;
+};
+
+/// The masks a person has switched on; all combined by AND.
+struct MaskSettings {
+    bool causal = false;
+    bool padding = true;  ///< nobody attends to pad tokens
+    int window = 0;       ///< 0 = off, else |t - s| < window
+    int prefix = 0;       ///< with causal: keys before it are seen by everyone
+    int block = 0;        ///< 0 = off, else positions attend within blocks of this size
+    std::vector<PaintedCell> painted;
+    bool operator==(const MaskSettings&) const = default;
+};
+
+/// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`.
+/// Throws ConfigError for a negative window, prefix or block.
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
+/// The mask for cross-attention: only padding (of the memory) applies.
+Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries, std::int64_t keys);
+
+}  // namespace attn

@@ -1,0 +1,71 @@
+#pragma once
+/// A model's parameters: one flat buffer and one list that everything iterates (optimizer, checkpoints, history).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/config.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+
+/// One named parameter inside the flat buffer. Linear weights are [in, out]: y = x W + b.
+struct ParameterInfo {
+    std::string name;  ///< "layers.0.attention.qkv.weight"
+    Shape shape;
+    std::int64_t offset = 0;
+    bool decayed = false;  ///< matrices take weight decay, biases and norms do not
+};
+
+/// Names and places of a configuration's parameters, in order:
+///   token_embedding.weight [V,C] · position_embedding.weight [N=context,C] (learned) ·
+///   per layer `layers.N.` (or `encoder.layers.N.`, `decoder.layers.N.`):
+///     norm_1.{weight,bias} · attention.qkv.weight [C,N=3HD], columns Q then K then V, each head after head · attention.qkv.bias ·
+///     attention.out.weight [N=HD,C] · attention.out.bias ·
+///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2HD] · .kv.bias · cross_attention.out.*) ·
+///     norm_2.* · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
+///   final_norm.* (encoder.final_norm.*, decoder.final_norm.*) · lm_head.weight [C,V] (untied)
+/// Entries that the configuration lacks are absent.
+class ParameterLayout {
+public:
+    /// Throws ConfigError as validate() does.
+    explicit ParameterLayout(const Config& config);
+    const std::vector<ParameterInfo>& entries() const { return entries_; }
+    /// nullptr when the model has no such parameter.
+    const ParameterInfo* find(std::string_view name) const;
+    std::int64_t count() const { return count_; }
+
+private:
+    std::vector<ParameterInfo> entries_;
+    std::int64_t count_ = 0;
+};
+
+template <class Scalar>
+class Parameters {
+public:
+    /// All zeros.
+    explicit Parameters(const Config& config);
+
+    const Config& config() const { return config_; }
+    const ParameterLayout& layout() const { return *layout_; }
+    std::int64_t count() const { return layout_->count(); }
+    Scalar* data() { return values_.data(); }
+    const Scalar* data() const { return values_.data(); }
+    /// Pointer to a parameter's first number, nullptr when the model has none of that name.
+    Scalar* find(std::string_view name);
+    const Scalar* find(std::string_view name) const;
+
+private:
+    Config config_;
+    std::shared_ptr<const ParameterLayout> layout_;
+    AlignedVector<Scalar> values_;
+};
+
+/// Fresh parameters drawn as config.init and config.seed say. Same seed, same numbers, on every machine.
+template <class Scalar>
+Parameters<Scalar> initial_parameters(const Config& config);
+
+}  // namespace attn

@@ -1,0 +1,32 @@
+#pragma once
+/// The outcome of comparing a trace with the reference: plain data.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/trace/stage.hpp"
+
+namespace attn::reference {
+
+/// Largest error of one recorded stage against the reference's own forward pass from the same parameters and tokens.
+struct StageError {
+    StageId id;
+    double max_abs = 0;     ///< largest |fast - reference|; +inf when one is NaN and the other is not
+    double max_excess = 0;  ///< largest |fast - reference| / (atol + rtol |reference|); > 1 fails
+    std::int64_t worst_index = 0;
+    bool ok = true;
+};
+
+struct Verification {
+    std::vector<StageError> stages;  ///< in the trace's order
+    double max_abs = 0;
+    bool ok = true;
+    /// First failing stage; nullptr when ok.
+    const StageError* first_failure() const {
+        for (const StageError& stage : stages)
+            if (!stage.ok) return &stage;
+        return nullptr;
+    }
+};
+
+}  // namespace attn::reference

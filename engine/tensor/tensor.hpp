@@ -1,0 +1,70 @@
+#pragma once
+/// A dense row-major tensor that owns its numbers, 64-byte aligned.
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "engine/tensor/shape.hpp"
+
+namespace attn {
+
+/// Allocator that keeps every tensor on a cache-line (and AVX-512) boundary.
+template <class T>
+struct CacheAligned {
+    using value_type = T;
+    CacheAligned() = default;
+    template <class U>
+    CacheAligned(const CacheAligned<U>&) {}
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
+    void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
+    template <class U>
+    bool operator==(const CacheAligned<U>&) const {
+        return true;
+    }
+};
+
+template <class Scalar>
+using AlignedVector = std::vector<Scalar, CacheAligned<Scalar>>;
+
+/// Numbers with a named shape. A default tensor is empty (rank 0, no numbers).
+template <class Scalar>
+class Tensor {
+public:
+    Tensor() = default;
+    /// All zeros.
+    explicit Tensor(const Shape& shape) : shape_(shape), data_(static_cast<std::size_t>(shape.count())) {}
+
+    const Shape& shape() const { return shape_; }
+    std::int64_t size() const { return static_cast<std::int64_t>(data_.size()); }
+    bool empty() const { return data_.empty(); }
+    Scalar* data() { return data_.data(); }
+    const Scalar* data() const { return data_.data(); }
+    std::span<Scalar> values() { return data_; }
+    std::span<const Scalar> values() const { return data_; }
+
+    /// Takes the new shape; keeps the memory where it suffices. The contents are unspecified.
+    void resize(const Shape& shape) {
+        shape_ = shape;
+        data_.resize(static_cast<std::size_t>(shape.count()));
+    }
+
+    /// Element by index, in the order of the axes; missing trailing indices are 0. Not checked.
+    Scalar& operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) { return data_[offset(i, j, k, l)]; }
+    Scalar operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) const { return data_[offset(i, j, k, l)]; }
+
+private:
+    std::size_t offset(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {
+        const std::int64_t index[] = {i, j, k, l};
+        std::int64_t at = 0;
+        for (int a = 0; a < shape_.rank(); ++a) at = at * shape_[a].size + index[a];
+        return static_cast<std::size_t>(at);
+    }
+
+    Shape shape_;
+    AlignedVector<Scalar> data_;
+};
+
+}  // namespace attn

@@ -1,0 +1,92 @@
+#pragma once
+/// The one list of stages, in the order in which a transformer computes them, and where a stage sits in a model.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attn {
+
+enum class Stage : std::uint8_t {
+    // before the layers
+    Tokens,             ///< [B,T] ids
+    TokenEmbedding,     ///< [B,T,C]
+    PositionEmbedding,  ///< [B,T,C]
+    Embedding,          ///< [B,T,C] their sum, after embedding dropout
+    // in every layer
+    Norm1,         ///< [B,T,C]
+    Q,             ///< [B,H,T,D]
+    K,             ///< [B,H,S,D]
+    V,             ///< [B,H,S,D]
+    Scores,        ///< [B,H,T,S] Q K^T
+    Scaled,        ///< [B,H,T,S] scores / sqrt(d_head)
+    Masked,        ///< [B,H,T,S] additive bias added; -inf where attention is not allowed
+    Weights,       ///< [B,H,T,S] softmax over S
+    Dropped,       ///< [B,H,T,S] after attention dropout
+    Context,       ///< [B,H,T,D] weights V
+    Concat,        ///< [B,T,C] heads side by side
+    AttentionOut,  ///< [B,T,C] concat W_O
+    Residual1,     ///< [B,T,C] the sublayer's input + attention_out
+    CrossNorm,     ///< the cross-attention sublayer of a decoder layer, same shapes; S counts memory positions
+    CrossQ,
+    CrossK,
+    CrossV,
+    CrossScores,
+    CrossScaled,
+    CrossMasked,
+    CrossWeights,
+    CrossDropped,
+    CrossContext,
+    CrossConcat,
+    CrossAttentionOut,
+    CrossResidual,
+    Norm2,          ///< [B,T,C]
+    FfnHidden,      ///< [B,T,F]
+    FfnActivation,  ///< [B,T,F]
+    FfnOut,         ///< [B,T,C]
+    Residual2,      ///< [B,T,C]
+    // after the layers
+    FinalNorm,      ///< [B,T,C]
+    Logits,         ///< [B,T,V]
+    Probabilities,  ///< [B,T,V]
+};
+inline constexpr int kStageCount = static_cast<int>(Stage::Probabilities) + 1;
+
+/// Which stack of layers: an encoder-decoder has both, every other model has only Main.
+enum class Stack : std::uint8_t { Main, Encoder, Decoder };
+
+/// One recorded tensor of a model. `layer` is -1 for the stages outside the layers.
+struct StageId {
+    Stage stage = Stage::Tokens;
+    int layer = -1;
+    Stack stack = Stack::Main;
+    bool operator==(const StageId&) const = default;
+};
+
+/// Design name: "scores", "ffn_out", "cross_scores".
+std::string_view stage_name(Stage stage);
+/// The stage with this design name, if there is one.
+std::optional<Stage> stage_from_name(std::string_view name);
+/// Short symbol for a strip: "QKᵀ", "÷√d", "softmax", "AV", "·W_O".
+std::string_view stage_symbol(Stage stage);
+/// File name of the recorded tensor: "layers.0.attention.weights", "layers.0.norm_1", "embedding",
+/// "decoder.layers.1.cross_attention.scores" (without its cross_ prefix there).
+std::string tensor_name(const StageId& id);
+/// Inverse of tensor_name.
+std::optional<StageId> stage_from_tensor_name(std::string_view name);
+
+/// True for the stages that exist once per layer.
+bool is_layer_stage(Stage stage);
+/// True for the stages of a cross-attention sublayer.
+bool is_cross(Stage stage);
+/// True for the maps [B,H,T,S]: scores, scaled, masked, weights, dropped and their cross_ forms.
+bool is_attention_map(Stage stage);
+/// True for stages whose numbers lie in 0..1 by construction: weights, probabilities (dropped may exceed 1).
+bool is_probability(Stage stage);
+/// The cross-attention stage that plays the part of a self-attention stage; the stage itself where there is none.
+Stage to_cross(Stage stage);
+/// The inverse of to_cross.
+Stage to_self(Stage stage);
+
+}  // namespace attn

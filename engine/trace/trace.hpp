@@ -1,0 +1,58 @@
+#pragma once
+/// Everything one forward pass computed: an immutable list of stages in the order of computation.
+
+#include <memory>
+#include <vector>
+
+#include "engine/attention/mask.hpp"
+#include "engine/model/batch.hpp"
+#include "engine/model/config.hpp"
+#include "engine/model/parameters.hpp"
+#include "engine/tensor/tensor.hpp"
+#include "engine/trace/stage.hpp"
+
+namespace attn {
+
+/// Dropout of one forward pass; rates in [0, 1]. A rate of 1 gives zeros. Rate 0 is the identity, bit for bit.
+struct DropoutSettings {
+    double attention = 0;
+    double residual = 0;
+    double embedding = 0;
+    std::uint64_t seed = 0;
+    bool operator==(const DropoutSettings&) const = default;
+};
+
+/// What besides parameters and text decides a forward pass.
+struct ForwardSettings {
+    MaskSettings masks;
+    double temperature = 1;  ///< weights = softmax(masked / temperature); > 0
+    DropoutSettings dropout;
+    bool operator==(const ForwardSettings&) const = default;
+};
+
+template <class Scalar>
+struct RecordedStage {
+    StageId id;
+    Tensor<Scalar> value;
+    /// For masked, weights and dropped: which cells are masked. Null for every other stage.
+    std::shared_ptr<const Mask> mask;
+};
+
+template <class Scalar>
+struct Trace {
+    Config config;
+    ForwardSettings settings;
+    TokenBatch tokens;         ///< input of the Main or Decoder stack
+    TokenBatch source_tokens;  ///< input of the Encoder stack; empty without one
+    std::shared_ptr<const Parameters<Scalar>> parameters;
+    std::vector<RecordedStage<Scalar>> stages;
+
+    /// nullptr when the stage was not recorded.
+    const RecordedStage<Scalar>* find(const StageId& id) const {
+        for (const auto& stage : stages)
+            if (stage.id == id) return &stage;
+        return nullptr;
+    }
+};
+
+}  // namespace attn
