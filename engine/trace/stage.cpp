@@ -57,7 +57,7 @@ constexpr std::string_view kCrossPrefix = "cross_";
 /// True for the stages whose tensors live under "attention." or "cross_attention.".
 bool is_attention_stage(Stage stage) {
     const Stage self = to_self(stage);
-    return self >= Stage::Q && self <= Stage::AttentionOut;
+    return self >= Stage::Q && self <= Stage::Concat;
 }
 
 bool consume(std::string_view& text, std::string_view prefix) {
@@ -105,8 +105,6 @@ std::string tensor_name(const StageId& id) {
     if (is_attention_stage(id.stage)) {
         out += is_cross(id.stage) ? "cross_attention." : "attention.";
         if (is_cross(id.stage)) name.remove_prefix(kCrossPrefix.size());
-        // "attention_out" is already the attention's own output.
-        if (to_self(id.stage) == Stage::AttentionOut) name = "out";
     }
     return out.append(name);
 }
@@ -121,10 +119,16 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name) {
         name.remove_prefix(static_cast<std::size_t>(end - name.data()) + 1);
     }
     std::string full(name);
-    if (consume(name, "attention.")) full = name == "out" ? "attention_out" : std::string(name);
-    else if (consume(name, "cross_attention.")) full = name == "out" ? "cross_attention_out" : "cross_" + std::string(name);
+    bool in_attention = false;
+    if (consume(name, "attention.")) {
+        in_attention = true;
+        full = std::string(name);
+    } else if (consume(name, "cross_attention.")) {
+        in_attention = true;
+        full = std::string(kCrossPrefix).append(name);
+    }
     const std::optional<Stage> stage = stage_from_name(full);
-    if (!stage || is_layer_stage(*stage) != (id.layer >= 0)) return std::nullopt;
+    if (!stage || is_layer_stage(*stage) != (id.layer >= 0) || is_attention_stage(*stage) != in_attention) return std::nullopt;
     id.stage = *stage;
     return id;
 }
