@@ -111,25 +111,20 @@ std::string tensor_name(const StageId& id) {
 
 std::optional<StageId> stage_from_tensor_name(std::string_view name) {
     StageId id;
-    if (consume(name, "encoder.")) id.stack = Stack::Encoder;
-    else if (consume(name, "decoder.")) id.stack = Stack::Decoder;
-    if (consume(name, "layers.")) {
-        const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id.layer);
-        if (error != std::errc() || id.layer < 0 || end == name.data() + name.size() || *end != '.') return std::nullopt;
-        name.remove_prefix(static_cast<std::size_t>(end - name.data()) + 1);
+    std::string_view rest = name;
+    if (consume(rest, "encoder.")) id.stack = Stack::Encoder;
+    else if (consume(rest, "decoder.")) id.stack = Stack::Decoder;
+    if (consume(rest, "layers.")) {
+        const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), id.layer);
+        if (error != std::errc() || end == rest.data() + rest.size() || *end != '.') return std::nullopt;
+        rest.remove_prefix(static_cast<std::size_t>(end - rest.data()) + 1);
     }
-    std::string full(name);
-    bool in_attention = false;
-    if (consume(name, "attention.")) {
-        in_attention = true;
-        full = std::string(name);
-    } else if (consume(name, "cross_attention.")) {
-        in_attention = true;
-        full = std::string(kCrossPrefix).append(name);
-    }
-    const std::optional<Stage> stage = stage_from_name(full);
-    if (!stage || is_layer_stage(*stage) != (id.layer >= 0) || is_attention_stage(*stage) != in_attention) return std::nullopt;
+    const bool cross = consume(rest, "cross_attention.");
+    if (!cross) consume(rest, "attention.");
+    const std::optional<Stage> stage = stage_from_name(std::string(cross ? kCrossPrefix : "").append(rest));
+    if (!stage) return std::nullopt;
     id.stage = *stage;
+    if (tensor_name(id) != name) return std::nullopt;  // one spelling only
     return id;
 }
 
