@@ -122,7 +122,7 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name) {
     const bool cross = consume(rest, "cross_attention.");
     if (!cross) consume(rest, "attention.");
     const std::optional<Stage> stage = stage_from_name(std::string(cross ? kCrossPrefix : "").append(rest));
-    if (!stage) return std::nullopt;
+    if (!stage || is_layer_stage(*stage) != (id.layer >= 0)) return std::nullopt;
     id.stage = *stage;
     if (tensor_name(id) != name) return std::nullopt;  // one spelling only
     return id;
