@@ -1,0 +1,113 @@
+#pragma once
+/// Named arrays in memory, as they stand in a .safetensors, .npy or .npz file: what every reader returns.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// Element types that can be read and written.
+enum class DType : std::uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64 };
+
+/// Bytes of one element.
+std::size_t dtype_size(DType dtype);
+/// safetensors' name: "F32", "BOOL", ...
+std::string_view dtype_name(DType dtype);
+std::optional<DType> dtype_from_name(std::string_view name);
+
+/// Bytes of an array of these sizes; nothing when the element count or the byte count does not fit 63 bits or a size is
+/// negative. An array with any size 0 has 0 bytes.
+std::optional<std::uint64_t> checked_bytes(std::span<const std::int64_t> shape, DType dtype);
+/// "[2, 3]"
+std::string shape_text(std::span<const std::int64_t> shape);
+
+/// An array that owns its bytes: row-major, little-endian, without gaps; `bytes.size()` always fits shape and dtype.
+struct NamedArray {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<std::int64_t> shape;
+    std::vector<std::byte> bytes;
+
+    std::int64_t count() const { return static_cast<std::int64_t>(bytes.size() / dtype_size(dtype)); }
+    bool operator==(const NamedArray&) const = default;
+};
+
+/// An array somewhere else in memory, to be written.
+struct ArrayView {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<std::int64_t> shape;
+    std::span<const std::byte> bytes;
+};
+ArrayView view_of(const NamedArray& array);
+
+/// Element type of a C++ scalar.
+template <class T>
+constexpr DType dtype_of();
+
+/// A new array holding `values`. Throws ShapeError when their number does not fit `shape`.
+/// Instantiated for float, double, int64_t, int32_t and uint8_t.
+template <class T>
+NamedArray make_array(std::string name, std::vector<std::int64_t> shape, std::span<const T> values);
+
+/// Every element as T, checked: throws FileError(Range) naming `source`, the array and the element when a value cannot be
+/// represented, that is an integer out of T's range or not exact in T, a fraction as integer, a finite number that would become
+/// infinite, a BOOL byte other than 0 and 1. A double may round to the nearest float. T: float, double, int64_t, int32_t, uint8_t.
+template <class T>
+std::vector<T> values_as(const NamedArray& array, std::string_view source);
+
+/// How many elements are not ordinary numbers; all 0 for integer arrays.
+struct OddValues {
+    std::int64_t nan = 0, infinite = 0, subnormal = 0;
+    bool operator==(const OddValues&) const = default;
+};
+OddValues count_odd_values(const NamedArray& array);
+
+/// A whole file in memory.
+struct ArrayFile {
+    std::string source;                           ///< the file's name as shown in messages
+    std::map<std::string, std::string> metadata;  ///< safetensors' __metadata__; empty for .npy and .npz
+    std::vector<NamedArray> arrays;               ///< in the file's order
+    std::vector<std::string> notes;               ///< what the reader skipped, one sentence each
+
+    /// nullptr when there is no such array.
+    const NamedArray* find(std::string_view name) const;
+    /// Throws FileError(Schema) when there is no such array.
+    const NamedArray& at(std::string_view name) const;
+    /// Throws FileError(Schema) when the metadata lack the key.
+    const std::string& metadata_at(const std::string& key) const;
+    /// Elements of the array as T; throws as at() and values_as().
+    template <class T>
+    std::vector<T> values(std::string_view name) const {
+        return values_as<T>(at(name), source);
+    }
+};
+
+template <>
+constexpr DType dtype_of<float>() {
+    return DType::F32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+    return DType::F64;
+}
+template <>
+constexpr DType dtype_of<std::int64_t>() {
+    return DType::I64;
+}
+template <>
+constexpr DType dtype_of<std::int32_t>() {
+    return DType::I32;
+}
+template <>
+constexpr DType dtype_of<std::uint8_t>() {
+    return DType::U8;
+}
+
+}  // namespace attn

@@ -1,0 +1,35 @@
+#pragma once
+/// Reader and writer of .safetensors files (8 bytes of header length, a JSON header, the tensors' bytes).
+/// Format: https://github.com/huggingface/safetensors, "Format". Stricter than it: a name may not appear twice.
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+
+#include "engine/io/array_file.hpp"
+#include "engine/io/input_file.hpp"
+
+namespace attn {
+
+/// Bounds of what is read.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;  ///< bytes, as the format says
+inline constexpr std::size_t kMaxArrays = 65'536;                    ///< tensors, and entries of the metadata
+inline constexpr std::size_t kMaxArrayName = 1024;                   ///< bytes of a tensor's name
+inline constexpr std::size_t kMaxArrayRank = 8;
+inline constexpr std::int64_t kMaxArrayDim = (std::int64_t{1} << 31) - 1;
+
+/// Throws FileError with the file's name and the place; nothing is allocated for tensors before the whole header has been checked
+/// against the file's size. Arrays come in the header's order.
+ArrayFile read_safetensors(const std::filesystem::path& path, ReadLimits limits = {});
+/// The same from any source, read from its current position (0) to its end.
+ArrayFile read_safetensors(ByteSource& source);
+
+/// Writes atomically (see AtomicFile); the same contents give the same bytes. Data are laid out by falling element size, so that
+/// every tensor is aligned. Throws FileError: Duplicate for a name given twice, Format for a name or metadata that is not UTF-8,
+/// Schema for bytes that do not fit the shape, Limit for what the reader would refuse, Io when it cannot be written.
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       std::span<const ArrayView> arrays);
+void write_safetensors(const std::filesystem::path& path, const ArrayFile& file);
+
+}  // namespace attn
