@@ -1,0 +1,27 @@
+#pragma once
+/// Model configurations and forward settings as JSON objects, for presets, documents and trace files.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "engine/io/json_object.hpp"
+#include "engine/model/config.hpp"
+#include "engine/trace/trace.hpp"
+
+namespace attn {
+
+/// Every field under its C++ name; enumerations as snake_case words ("decoder_only", "gelu_tanh").
+nlohmann::json to_json(const Config& config);
+nlohmann::json to_json(const ForwardSettings& settings);
+
+/// Fields that are missing keep their default. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
+/// type or a number outside its range. Whether the fields fit together is validate()'s question.
+Config config_from_json(JsonObject object);
+ForwardSettings forward_settings_from_json(JsonObject object);
+
+/// The same from a text that is one object.
+Config config_from_json(std::string_view text, std::string_view source);
+ForwardSettings forward_settings_from_json(std::string_view text, std::string_view source);
+
+}  // namespace attn

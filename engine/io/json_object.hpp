@@ -1,0 +1,66 @@
+#pragma once
+/// Strict JSON for small files written by people or by this program: every field is known, has its type and its range.
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+inline constexpr int kMaxJsonDepth = 32;
+
+/// One object of a JSON text. Each read_ function takes a field if it is there and returns whether it was; a wrong type or range is
+/// FileError(Format or Range) naming the source and the JSON pointer. expect_no_more() refuses the fields nobody asked for.
+class JsonObject {
+public:
+    /// Parses a text whose top level is an object. Throws FileError: Format for malformed text, Duplicate for a field given twice,
+    /// Limit for more than kMaxJsonBytes or kMaxJsonDepth.
+    JsonObject(std::string_view text, std::string_view source);
+
+    bool has(std::string_view key) const;
+    bool read(std::string_view key, bool& value);
+    bool read(std::string_view key, std::string& value);
+    bool read(std::string_view key, std::vector<std::string>& value);
+    /// Integers are written without fraction or exponent.
+    bool read(std::string_view key, std::int64_t& value, std::int64_t min, std::int64_t max);
+    bool read(std::string_view key, std::int32_t& value, std::int32_t min, std::int32_t max);
+    bool read(std::string_view key, std::uint64_t& value);
+    bool read(std::string_view key, double& value, double min, double max);
+    /// A list of pairs [a, b] of integers in min..max.
+    bool read(std::string_view key, std::vector<std::pair<std::int32_t, std::int32_t>>& value, std::int32_t min, std::int32_t max);
+    /// One of `names`; `index` becomes its place.
+    bool read_choice(std::string_view key, std::span<const std::string_view> names, std::size_t& index);
+    /// The object under `key`; throws FileError(Schema) when it is missing.
+    JsonObject object(std::string_view key);
+    /// The objects of the list under `key`; none when it is missing.
+    std::vector<JsonObject> objects(std::string_view key);
+
+    /// Throws FileError(Schema) when a field was never asked for, naming it and the fields that there are.
+    void expect_no_more() const;
+    /// Throws FileError(Schema) for a field that must be there.
+    [[noreturn]] void fail_missing(std::string_view key) const;
+    /// Throws FileError(Range) about a field whose value is impossible for a reason that only the caller knows.
+    [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
+
+private:
+    JsonObject(std::shared_ptr<const nlohmann::json> root, const nlohmann::json* object, std::string source, std::string pointer);
+    const nlohmann::json* take(std::string_view key);
+    std::string pointer_to(std::string_view key) const;
+
+    std::shared_ptr<const nlohmann::json> root_;
+    const nlohmann::json* object_;
+    std::string source_, pointer_;
+    std::set<std::string, std::less<>> asked_;
+};
+
+/// Refuses what the JSON parser would let through: a byte order mark, a NUL byte, more than kMaxJsonDepth nested brackets.
+/// Places are bytes counted from `first_byte`.
+void check_json_text(std::string_view text, std::string_view source, std::uint64_t first_byte = 0);
+
+}  // namespace attn
