@@ -1,0 +1,76 @@
+# Who may include what. check_layers(ROOT RESULT) reads the #include lines under ROOT and returns one sentence per violation.
+# Dependencies point one way: engine <- session <- panels <- main; render knows numbers, not the engine;
+# panels know snapshots and commands, not GL and not the engine's calls.
+
+# Headers of plain data: what the app may know of the engine without calling it.
+set(DATA_HEADERS "engine/tensor/|engine/trace/|engine/model/(config|batch|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp")
+
+# The first folder that fits a file decides which of the project's headers it may include.
+set(LAYERS
+  "engine/reference/" "engine/tensor/|engine/trace/|engine/reference/|engine/io/|engine/model/(config|batch|parameters)\\.hpp|engine/attention/mask\\.hpp"
+  "engine/"           "engine/"
+  "app/session/"      "app/session/|engine/"
+  "app/render/"       "app/render/|app/widgets/canvas\\.hpp"
+  "app/widgets/"      "app/widgets/|app/session/(commands|document|snapshot)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|snapshot)\\.hpp|${DATA_HEADERS}"
+  "app/platform/"     "app/|${DATA_HEADERS}"
+  "app/"              "app/|engine/")
+
+# Libraries, and the only folders that may include them.
+set(LIBRARIES
+  "Eigen/|unsupported/Eigen/"  "engine/kernels/"
+  "omp\\.h"                    "engine/"
+  "glad/|GL/|GLES"             "app/render/|app/platform/"
+  "GLFW/"                      "app/platform/"
+  "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
+  "CLI/"                       "app/cli/|app/main\\.cpp$"
+  "png\\.h"                    "app/(render|platform|cli)/"
+  "zip\\.h"                    "engine/io/")
+
+function(check_file ROOT FILE RESULT)
+  set(FOUND "")
+  file(STRINGS ${ROOT}/${FILE} LINES REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  foreach(LINE IN LISTS LINES)
+    if(NOT LINE MATCHES "include[ \t]*[<\"]([^>\"]+)[>\"]")
+      continue()
+    endif()
+    set(HEADER ${CMAKE_MATCH_1})
+
+    if(HEADER MATCHES "^\\.\\.?/")
+      list(APPEND FOUND "${FILE} includes ${HEADER}: includes start at the root")
+    elseif(HEADER MATCHES "^(engine|app|tests)/")
+      set(REST ${LAYERS})
+      while(REST)
+        list(POP_FRONT REST FOLDER ALLOWED)
+        if(FILE MATCHES "^${FOLDER}")
+          if(NOT HEADER MATCHES "^(${ALLOWED})")
+            list(APPEND FOUND "${FILE} includes ${HEADER}: ${FOLDER} may include ${ALLOWED}")
+          endif()
+          break()
+        endif()
+      endwhile()
+    endif()
+
+    set(REST ${LIBRARIES})
+    while(REST)
+      list(POP_FRONT REST LIBRARY FOLDERS)
+      if(HEADER MATCHES "^(${LIBRARY})" AND NOT FILE MATCHES "^(${FOLDERS})")
+        list(APPEND FOUND "${FILE} includes <${HEADER}>: only ${FOLDERS} may")
+      endif()
+    endwhile()
+  endforeach()
+  set(${RESULT} "${FOUND}" PARENT_SCOPE)
+endfunction()
+
+function(check_layers ROOT RESULT)
+  file(GLOB_RECURSE FILES RELATIVE ${ROOT} ${ROOT}/engine/*.[ch]pp ${ROOT}/app/*.[ch]pp ${ROOT}/engine/*.h ${ROOT}/app/*.h)
+  if(NOT FILES)
+    message(FATAL_ERROR "There are no sources under ${ROOT}: nothing was checked")
+  endif()
+  set(ALL "")
+  foreach(FILE IN LISTS FILES)
+    check_file(${ROOT} ${FILE} FOUND)
+    list(APPEND ALL ${FOUND})
+  endforeach()
+  set(${RESULT} "${ALL}" PARENT_SCOPE)
+endfunction()
