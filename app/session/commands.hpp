@@ -13,6 +13,7 @@ namespace attn::app {
 namespace command {
 struct SetTexts {
     std::vector<std::string> texts;
+    std::vector<std::string> source_texts;  ///< only for an encoder-decoder
 };
 struct SetTokenizer {
     TokenizerKind kind;

@@ -16,6 +16,7 @@ struct Document {
     std::string preset;     ///< name of the preset it started from, "" for none
     std::string look_at;    ///< the preset's sentence saying what to look at
     std::vector<std::string> texts{""};  ///< sequences of the batch, at least one
+    std::vector<std::string> source_texts;  ///< what the encoder of an encoder-decoder reads, one for each of `texts`; else empty
     TokenizerKind tokenizer = TokenizerKind::Word;
     /// Texts whose symbols make up the vocabulary, besides `texts` themselves; a preset keeps its own text here so that ids stay put.
     std::vector<std::string> vocabulary_texts;

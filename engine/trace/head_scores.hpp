@@ -1,0 +1,31 @@
+#pragma once
+/// What kind of attention a head pays: a few numbers per head that say it in words.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/trace/trace.hpp"
+
+namespace attn {
+
+/// Averages over the query rows of all sequences that are not padding and not fully masked. All but entropy and distance lie in 0..1.
+struct HeadScore {
+    StageId id;                 ///< the weights or cross_weights stage
+    std::int64_t head = 0;
+    double previous_token = 0;  ///< mean weight on key t - 1, over rows t >= 1
+    double first_token = 0;     ///< mean weight on key 0, over rows t >= 1
+    double same_token = 0;      ///< mean weight on the query's own position, over rows t >= 1
+    /// Mean weight on positions that follow an earlier occurrence of the query's token, over rows that have one:
+    /// the induction pattern of Olsson et al., "In-context Learning and Induction Heads" (2022).
+    double induction = 0;
+    double entropy = 0;   ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
+    double distance = 0;  ///< mean of sum w |t - s|, in positions
+    std::int64_t rows = 0;            ///< rows averaged; 0 means that nothing could be said
+    std::int64_t induction_rows = 0;  ///< rows that have an earlier occurrence to follow
+};
+
+/// Every head of every recorded weights stage, in the order of the trace. For cross-attention, whose keys are another text,
+/// only entropy and distance are computed; the others stay 0.
+std::vector<HeadScore> head_scores(const Trace<float>& trace);
+
+}  // namespace attn
