@@ -10,11 +10,15 @@
 
 namespace attn::app {
 
+struct Computation;
+
 /// Used from the UI thread only. Holds no lock while anything is computed or drawn.
 class Session {
 public:
     /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown.
     Session(Document document, std::function<void()> wake);
+    /// The same with other engine calls; for tests.
+    Session(Document document, std::function<void()> wake, Computation computation);
     ~Session();  ///< stops and joins the workers
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -24,7 +28,8 @@ public:
     void apply(const Command& command);
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// Waits until the newest document has its trace (and, if asked, its verification). For rendering without a window and tests.
+    /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering
+    /// without a window and tests.
     std::shared_ptr<const Snapshot> wait(bool verified);
 
     bool can_undo() const;

@@ -14,6 +14,28 @@
 
 namespace attn::app {
 
+/// The setting that a problem is about, so that its message can stand beside the control.
+enum class Field : std::uint8_t {
+    None,
+    Texts,
+    SourceTexts,
+    DModel,
+    Heads,
+    HeadSize,
+    Layers,
+    FeedForward,
+    ContextLength,
+    LayerNormEps,
+    Window,
+    Prefix,
+    Block,
+    Painted,
+    Temperature,
+    AttentionDropout,
+    ResidualDropout,
+    EmbeddingDropout,
+};
+
 struct Token {
     std::string text;  ///< as typed; shown escaped by widgets
     std::int32_t id = 0;
@@ -22,18 +44,21 @@ struct Token {
 };
 
 struct Snapshot {
-    std::uint64_t serial = 0;  ///< grows with every new trace; numbers of equal serial and stage are equal
-    std::shared_ptr<const Document> document;           ///< what `trace` was computed from (the last good one)
-    std::shared_ptr<const Trace<float>> trace;          ///< null until the first result
-    std::shared_ptr<const Trace<float>> unmasked;       ///< the same without masks and dropout, for before/after
-    std::vector<StageRange> ranges;                     ///< of every stage of `trace`, in its order
-    std::vector<HeadScore> head_scores;                 ///< of every head of `trace`
-    std::vector<std::vector<Token>> tokens;             ///< [B][T]
-    std::vector<std::vector<Token>> source_tokens;      ///< of the encoder's text; empty without one
-    std::vector<std::string> vocabulary;                ///< text of every id
+    std::uint64_t serial = 0;                   ///< grows with every new trace; numbers of equal serial and stage are equal
+    std::shared_ptr<const Document> document;   ///< what `trace` was computed from (the last good one)
+    std::shared_ptr<const Trace<float>> trace;  ///< null until the first result
+    /// The same parameters and text without masks or dropout and at temperature 1, for before/after. It follows shortly after `trace`
+    /// (null until then) and stays null for traces beyond kBaselineLimitMiB.
+    std::shared_ptr<const Trace<float>> unmasked;
+    std::vector<StageRange> ranges;                               ///< of every stage of `trace`, in its order
+    std::vector<HeadScore> head_scores;                           ///< of every head of `trace`
+    std::vector<std::vector<Token>> tokens;                       ///< [B][T]
+    std::vector<std::vector<Token>> source_tokens;                ///< of the encoder's text; empty without one
+    std::vector<std::string> vocabulary;                          ///< text of every id
     std::shared_ptr<const reference::Verification> verification;  ///< of `trace`; null until it is done
-    double compute_ms = 0;                              ///< wall time of the forward pass
+    double compute_ms = 0;                                        ///< wall time of the forward pass
     std::string problem;  ///< why the newest document could not be computed, "" when it could; `trace` is then the last good one
+    Field problem_field = Field::None;  ///< the setting that `problem` is about, None when it is about no single one
 };
 
 }  // namespace attn::app

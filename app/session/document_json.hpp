@@ -1,0 +1,29 @@
+#pragma once
+/// Documents as JSON text, and as files on disk.
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "app/session/document.hpp"
+#include "engine/io/json_object.hpp"
+
+namespace attn::app {
+
+/// The fields that documents and presets share. Missing fields keep their default, except `texts`, which must be there.
+/// Throws FileError naming the source and the JSON pointer.
+void read_document_fields(JsonObject& object, Document& document);
+
+/// Every field; document_from_json() gives an equal document back. Text that is not UTF-8 is written with replacement characters.
+std::string document_to_json(const Document& document);
+/// Strict: throws FileError for an unknown field, a wrong type, another format or version. `source` is named in messages.
+Document document_from_json(std::string_view json, std::string_view source);
+
+inline constexpr std::string_view kDocumentExtension = ".attnscope.json";
+
+/// Written whole or not at all. Throws FileError.
+void save_document(const std::filesystem::path& path, const Document& document);
+/// Throws FileError; a document is a regular file of at most kMaxJsonBytes.
+Document load_document(const std::filesystem::path& path);
+
+}  // namespace attn::app

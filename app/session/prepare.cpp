@@ -1,0 +1,210 @@
+#include "app/session/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "app/session/document_error.hpp"
+#include "engine/io/tokenizer.hpp"
+#include "engine/model/parameters.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+
+bool has_source(const Document& document) { return document.config.architecture == Architecture::EncoderDecoder; }
+
+Tokenizer build_tokenizer(const Document& document) {
+    std::vector<std::string> texts = document.vocabulary_texts;
+    if (has_source(document)) texts.insert(texts.end(), document.source_texts.begin(), document.source_texts.end());
+    texts.insert(texts.end(), document.texts.begin(), document.texts.end());
+    std::size_t bytes = 0;
+    for (const std::string& text : texts) bytes += text.size();
+    if (bytes > kTextLimitBytes) {
+        throw DocumentError(fmt::format("the text is {:.1f} MiB long: at most {:.1f} MiB can be looked at",
+                                        static_cast<double>(bytes) / kMiB, static_cast<double>(kTextLimitBytes) / kMiB),
+                            Field::Texts);
+    }
+    try {
+        return {document.tokenizer, texts, document.special_tokens};
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), Field::Texts);
+    }
+}
+
+/// Texts as tokens, before they are padded to the longest.
+struct Encoded {
+    const std::vector<std::string>& texts;
+    std::vector<std::vector<TextToken>> sequences;
+    std::int64_t longest = 0;
+};
+
+Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Field field, const char* when_empty) {
+    Encoded encoded{texts, {}, 0};
+    for (const std::string& text : texts) {
+        const auto& tokens = encoded.sequences.emplace_back(tokenizer.encode(text));
+        encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
+    }
+    if (encoded.longest == 0) throw DocumentError(when_empty, field);
+    return encoded;
+}
+
+Encoded encode_source(const Tokenizer& tokenizer, const Document& document) {
+    if (!has_source(document)) {
+        static const std::vector<std::string> kNoTexts;
+        return {kNoTexts, {}, 0};
+    }
+    Encoded encoded = encode(tokenizer, document.source_texts, Field::SourceTexts, "type some text for the encoder");
+    if (encoded.texts.size() != document.texts.size()) {
+        throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
+                                        encoded.texts.size() == 1 ? "" : "s", document.texts.size()),
+                            Field::SourceTexts);
+    }
+    return encoded;
+}
+
+// Rounded up so that typing one more word rarely changes the model.
+std::int64_t derived_context(std::int64_t longest) {
+    std::int64_t context = 64;
+    while (context < longest) context *= 2;
+    return context;
+}
+
+Config derived_config(const Document& document, std::int64_t vocab_size, std::int64_t longest) {
+    Config config = document.config;
+    config.vocab_size = vocab_size;
+    if (config.context_length == 0) config.context_length = derived_context(longest);
+    try {
+        validate(config);
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), field_at_fault(config));
+    }
+    if (longest > config.context_length) {
+        throw DocumentError(fmt::format("the text has {} tokens, the context length is {}: shorten the text or raise the context length",
+                                        longest, config.context_length),
+                            Field::ContextLength);
+    }
+    return config;
+}
+
+// Refuses what would not fit, before anything of that size is allocated.
+double bearable_mib(const Config& config, const Encoded& text, const Encoded& source) {
+    const double mib =
+        trace_mib(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
+    if (mib <= kTraceLimitMiB) return mib;
+    const bool short_text_fits = trace_mib(config, 1, 16, source.longest == 0 ? 0 : 16) <= kTraceLimitMiB;
+    throw DocumentError(
+        fmt::format(
+            "this would take {:.0f} MiB (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}), and {:.0f} MiB is the most: {}",
+            mib, text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads, config.d_model,
+            kTraceLimitMiB, short_text_fits ? "shorten the text" : "make the model smaller"),
+        short_text_fits ? Field::Texts : Field::DModel);
+}
+
+std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pad_id) {
+    std::vector<std::vector<Token>> chips;
+    for (std::size_t b = 0; b < encoded.sequences.size(); ++b) {
+        std::vector<Token>& row = chips.emplace_back();
+        for (const TextToken& token : encoded.sequences[b]) {
+            row.push_back({encoded.texts[b].substr(token.begin, token.end - token.begin), token.id, false, token.unknown});
+        }
+        row.resize(static_cast<std::size_t>(encoded.longest), Token{"<pad>", pad_id, true, false});
+    }
+    return chips;
+}
+
+/// Numbers that one stack records per sequence.
+double stack_numbers(const Config& config, double positions, double memory_positions, bool cross) {
+    const auto c = static_cast<double>(config.d_model);
+    const auto heads = static_cast<double>(config.num_heads);
+    const auto width = static_cast<double>(config.attention_width());
+    const double norm = config.norm == NormPlacement::None ? 0 : c;
+    const double residual = config.residual ? c : 0;
+    const double around = norm + residual + (config.output_projection ? c : 0);
+    // q, context and concat; k and v; the five maps
+    const auto attention = [&](double keys) { return positions * (3 * width + around + 5 * heads * keys) + 2 * width * keys; };
+    const double feed_forward = config.feed_forward ? 2 * static_cast<double>(config.d_ff) + c + norm + residual : 0;
+    const double layer = attention(positions) + (cross ? attention(memory_positions) : 0) + positions * feed_forward;
+    const double outside = 1 + (config.position == PositionKind::None ? 2 : 3) * c + (config.final_norm ? c : 0);
+    return positions * outside + static_cast<double>(config.num_layers) * layer;
+}
+
+}  // namespace
+
+Prepared prepare(const Document& document) {
+    const Tokenizer tokenizer = build_tokenizer(document);
+    const Encoded text = encode(tokenizer, document.texts, Field::Texts, "type some text");
+    const Encoded source = encode_source(tokenizer, document);
+
+    Prepared prepared;
+    prepared.config = derived_config(document, tokenizer.size(), std::max(text.longest, source.longest));
+    prepared.trace_mib = bearable_mib(prepared.config, text, source);
+    prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
+    prepared.chips = chips_of(text, tokenizer.pad_id());
+    if (has_source(document)) {
+        prepared.source = make_batch(source.sequences, tokenizer.pad_id());
+        prepared.source_chips = chips_of(source, tokenizer.pad_id());
+    }
+    prepared.vocabulary = tokenizer.vocabulary();
+    return prepared;
+}
+
+double trace_mib(const Config& config, double sequences, double positions, double source_positions) {
+    const bool two_stacks = config.architecture == Architecture::EncoderDecoder;
+    double numbers = stack_numbers(config, positions, source_positions, two_stacks);
+    if (two_stacks) numbers += stack_numbers(config, source_positions, 0, false);
+    if (config.lm_head) numbers += 2 * positions * static_cast<double>(config.vocab_size);
+    return 4 * (numbers * sequences + static_cast<double>(ParameterLayout(config).count())) / kMiB;
+}
+
+Field field_at_fault(const Config& config) {
+    struct Repair {
+        Field field;
+        void (*apply)(Config&);
+    };
+    static constexpr std::array<Repair, 7> kRepairs{{
+        {Field::DModel, [](Config& c) { c.d_model = 8 * std::clamp<std::int64_t>(c.num_heads, 1, 64); }},
+        {Field::Heads, [](Config& c) { c.num_heads = 1; }},
+        {Field::HeadSize, [](Config& c) { c.d_head = 0; }},
+        {Field::Layers, [](Config& c) { c.num_layers = 1; }},
+        {Field::FeedForward, [](Config& c) { c.d_ff = 8; }},
+        {Field::ContextLength, [](Config& c) { c.context_length = 64; }},
+        {Field::LayerNormEps, [](Config& c) { c.layer_norm_eps = 1e-5; }},
+    }};
+    const auto valid = [](const Config& candidate) {
+        try {
+            validate(candidate);
+            return true;
+        } catch (const ConfigError&) {
+            return false;
+        }
+    };
+    if (valid(config)) return Field::None;
+    for (const Repair& repair : kRepairs) {
+        Config repaired = config;
+        repair.apply(repaired);
+        if (valid(repaired)) return repair.field;
+    }
+    return Field::None;
+}
+
+Field field_at_fault(const ForwardSettings& settings) {
+    const auto is_rate = [](double rate) { return rate >= 0 && rate <= 1; };
+    if (settings.masks.window < 0) return Field::Window;
+    if (settings.masks.prefix < 0) return Field::Prefix;
+    if (settings.masks.block < 0) return Field::Block;
+    for (const PaintedCell& cell : settings.masks.painted)
+        if (cell.query < 0 || cell.key < 0) return Field::Painted;
+    if (!(settings.temperature > 0 && std::isfinite(settings.temperature))) return Field::Temperature;
+    if (!is_rate(settings.dropout.attention)) return Field::AttentionDropout;
+    if (!is_rate(settings.dropout.residual)) return Field::ResidualDropout;
+    if (!is_rate(settings.dropout.embedding)) return Field::EmbeddingDropout;
+    return Field::None;
+}
+
+}  // namespace attn::app

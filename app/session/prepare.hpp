@@ -1,0 +1,45 @@
+#pragma once
+/// From what the user set to what the engine is given: vocabulary, token ids, the derived sizes of the model.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "app/session/document.hpp"
+#include "app/session/snapshot.hpp"
+#include "engine/model/batch.hpp"
+#include "engine/model/config.hpp"
+
+namespace attn::app {
+
+/// Text beyond this is refused before it is split into tokens.
+inline constexpr std::size_t kTextLimitBytes = 1 << 20;
+/// A trace (with its parameters) that would take more is refused.
+inline constexpr double kTraceLimitMiB = 1024;
+/// The baseline without masks is computed for traces up to this size.
+inline constexpr double kBaselineLimitMiB = 256;
+
+struct Prepared {
+    Config config;  ///< with vocab_size and context_length filled in
+    TokenBatch tokens;
+    TokenBatch source;                             ///< what the encoder of an encoder-decoder reads; empty for every other model
+    std::vector<std::vector<Token>> chips;         ///< [B][T], what the ids of `tokens` stand for
+    std::vector<std::vector<Token>> source_chips;  ///< the same of `source`
+    std::vector<std::string> vocabulary;           ///< text of every id
+    double trace_mib = 0;                          ///< what recording every stage takes, with the parameters
+};
+
+/// Throws DocumentError for text that is empty, longer than the context or too large to compute, and for a configuration that
+/// cannot work; nothing large is allocated before the sizes are known to be bearable.
+Prepared prepare(const Document& document);
+
+/// MiB that a float trace of `sequences` sequences takes with its parameters, at least; counted in floating point so that no size
+/// overflows. `source_positions` is 0 without an encoder.
+double trace_mib(const Config& config, double sequences, double positions, double source_positions);
+
+/// The setting that makes `config` invalid: the first whose repair alone makes it valid. None when it is valid.
+Field field_at_fault(const Config& config);
+/// The first setting of a forward pass that is out of range, None when all are in it.
+Field field_at_fault(const ForwardSettings& settings);
+
+}  // namespace attn::app

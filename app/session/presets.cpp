@@ -1,0 +1,57 @@
+#include "app/session/presets.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/session/document_json.hpp"
+#include "assets/embedded.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::string_view kFolder = "presets/";
+
+std::vector<Preset> parse_embedded() {
+    std::vector<Preset> all;
+    for (const EmbeddedFile& file : embedded_assets())
+        if (file.name.starts_with(kFolder)) all.push_back(parse_preset(file.bytes, file.name));
+    std::sort(all.begin(), all.end(),
+              [](const Preset& a, const Preset& b) { return std::pair(a.order, a.name) < std::pair(b.order, b.name); });
+    return all;
+}
+
+}  // namespace
+
+Preset parse_preset(std::string_view json, std::string_view source) {
+    JsonObject object(json, source);
+    Preset preset;
+    if (!object.read("name", preset.name)) object.fail_missing("name");
+    if (!object.read("title", preset.title)) object.fail_missing("title");
+    if (!object.read("order", preset.order, 0, 1000)) object.fail_missing("order");
+    if (!object.has("look_at")) object.fail_missing("look_at");
+    read_document_fields(object, preset.document);
+    object.expect_no_more();
+    preset.document.preset = preset.name;
+    std::vector<std::string>& vocabulary = preset.document.vocabulary_texts;
+    vocabulary = preset.document.source_texts;
+    vocabulary.insert(vocabulary.end(), preset.document.texts.begin(), preset.document.texts.end());
+    return preset;
+}
+
+std::span<const Preset> presets() {
+    static const std::vector<Preset> kAll = parse_embedded();
+    return kAll;
+}
+
+Document open_preset(std::string_view name) {
+    std::string names;
+    for (const Preset& preset : presets()) {
+        if (preset.name == name) return preset.document;
+        names += (names.empty() ? "" : ", ") + preset.name;
+    }
+    throw Error("there is no preset \"" + std::string(name) + "\"; the presets are " + names);
+}
+
+}  // namespace attn::app

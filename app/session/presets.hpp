@@ -1,0 +1,31 @@
+#pragma once
+/// Worked examples to start from, embedded in the program.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/session/document.hpp"
+
+namespace attn::app {
+
+inline constexpr std::string_view kDefaultPreset = "causal-attention";
+
+struct Preset {
+    std::string name;        ///< "causal-attention"
+    std::string title;       ///< "Causal attention"
+    std::int32_t order = 0;  ///< place in the menu
+    Document document;       ///< with `preset` and `look_at` set
+};
+
+/// All presets in the order of the menu, parsed once.
+std::span<const Preset> presets();
+/// Throws Error naming the presets that there are.
+Document open_preset(std::string_view name);
+
+/// Reads a preset's JSON. Throws FileError naming `source` and the place for anything unknown, missing or of a wrong type.
+Preset parse_preset(std::string_view json, std::string_view source);
+
+}  // namespace attn::app

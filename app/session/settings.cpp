@@ -1,0 +1,96 @@
+#include "app/session/settings.hpp"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json_object.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::uint64_t kMaxSettingsBytes = 64 << 10;
+constexpr std::int32_t kMaxPosition = 100'000;  // window systems count in 16 bits; this leaves room for odd ones
+
+Settings parse(const std::string& text, const std::string& source) {
+    JsonObject object(text, source);
+    Settings settings;
+    object.read("dark", settings.dark);
+    object.read("left_pane", settings.left_pane);
+    object.read("right_pane", settings.right_pane);
+    object.read("strip", settings.strip);
+    object.read("left_width", settings.left_width, 50, 4000);
+    object.read("right_width", settings.right_width, 50, 4000);
+    object.read("strip_height", settings.strip_height, 20, 4000);
+    object.read("window_placed", settings.window_placed);
+    object.read("window_x", settings.window_x, -kMaxPosition, kMaxPosition);
+    object.read("window_y", settings.window_y, -kMaxPosition, kMaxPosition);
+    object.read("window_width", settings.window_width, 200, kMaxPosition);
+    object.read("window_height", settings.window_height, 150, kMaxPosition);
+    object.read("window_maximized", settings.window_maximized);
+    object.read("preset", settings.preset);
+    return settings;
+}
+
+std::filesystem::path absolute_from(const char* variable) {
+    const char* value = std::getenv(variable);
+    std::filesystem::path path = value == nullptr ? "" : value;
+    return path.is_absolute() ? path : std::filesystem::path();
+}
+
+}  // namespace
+
+std::filesystem::path settings_path() {
+    std::filesystem::path base = absolute_from("XDG_CONFIG_HOME");
+    if (base.empty()) {
+        const std::filesystem::path home = absolute_from("HOME");
+        if (home.empty()) return {};
+        base = home / ".config";
+    }
+    return base / "attnscope" / "settings.json";
+}
+
+LoadedSettings load_settings(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (path.empty() || !std::filesystem::exists(path, ignored)) return {};
+    try {
+        return {parse(read_whole_file(path, {.max_bytes = kMaxSettingsBytes, .stop = {}}), path.string()), ""};
+    } catch (const std::exception& error) {
+        std::string note = std::string(error.what()) + "; starting with the default settings";
+        std::filesystem::path bad = path;
+        bad += ".bad";
+        std::error_code failed;
+        std::filesystem::rename(path, bad, failed);
+        if (!failed) note += ", the file is kept as " + bad.filename().string();
+        return {{}, note};
+    }
+}
+
+void save_settings(const std::filesystem::path& path, const Settings& settings) {
+    std::error_code failed;
+    std::filesystem::create_directories(path.parent_path(), failed);
+    if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be made: " + failed.message());
+    const nlohmann::ordered_json json = {
+        {"dark", settings.dark},
+        {"left_pane", settings.left_pane},
+        {"right_pane", settings.right_pane},
+        {"strip", settings.strip},
+        {"left_width", settings.left_width},
+        {"right_width", settings.right_width},
+        {"strip_height", settings.strip_height},
+        {"window_placed", settings.window_placed},
+        {"window_x", settings.window_x},
+        {"window_y", settings.window_y},
+        {"window_width", settings.window_width},
+        {"window_height", settings.window_height},
+        {"window_maximized", settings.window_maximized},
+        {"preset", settings.preset},
+    };
+    write_whole_file(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace attn::app

@@ -1,0 +1,37 @@
+#pragma once
+/// What the window remembers from one start to the next; none of it belongs to a document.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace attn::app {
+
+/// Sizes are logical pixels, window geometry is what the window system counts in.
+struct Settings {
+    bool dark = true;
+    bool left_pane = true, right_pane = true, strip = true;
+    double left_width = 248, right_width = 328, strip_height = 124;
+    bool window_placed = false;  ///< false: the system chooses where the window opens
+    std::int32_t window_x = 0, window_y = 0, window_width = 1600, window_height = 1000;
+    bool window_maximized = false;
+    std::string preset;  ///< the last one opened, "" for the default
+    bool operator==(const Settings&) const = default;
+};
+
+/// $XDG_CONFIG_HOME/attnscope/settings.json, else ~/.config/attnscope/settings.json; empty when neither variable is an absolute path.
+std::filesystem::path settings_path();
+
+struct LoadedSettings {
+    Settings settings;
+    std::string note;  ///< why the defaults are used although there is a file, "" when nothing is wrong
+};
+
+/// Never throws: a missing file gives the defaults; an unreadable one too, and it is kept beside as *.bad. Unknown fields, which a
+/// newer version may have written, are ignored.
+LoadedSettings load_settings(const std::filesystem::path& path);
+
+/// Makes the folder if it is missing and writes the file whole or not at all. Throws FileError.
+void save_settings(const std::filesystem::path& path, const Settings& settings);
+
+}  // namespace attn::app
