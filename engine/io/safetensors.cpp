@@ -1,0 +1,148 @@
+#include "engine/io/safetensors.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/safetensors_header.hpp"
+#include "engine/io/utf8.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::uint64_t kLengthBytes = 8;
+constexpr std::size_t kAlignment = 8;
+
+std::uint64_t read_header_length(ByteSource& source) {
+    if (source.size() < kLengthBytes)
+        throw source.error(FileFault::Truncated, fmt::format("{} bytes are too few for a .safetensors file", source.size()));
+    std::uint64_t length = 0;
+    source.read(std::as_writable_bytes(std::span(&length, 1)));
+    if (length > kMaxSafetensorsHeader)
+        throw source.error_at(
+            FileFault::Limit, 0,
+            fmt::format("a header of {} bytes; at most {} are read (is this a .safetensors file?)", length, kMaxSafetensorsHeader));
+    if (length > source.remaining())
+        throw source.error_at(FileFault::Truncated, 0,
+                              fmt::format("a header of {} bytes is announced, {} are left", length, source.remaining()));
+    if (length < 2) throw source.error_at(FileFault::Truncated, 0, fmt::format("a header of {} bytes is too short", length));
+    return length;
+}
+
+ArrayFile read_all(ByteSource& source) {
+    const std::uint64_t header_bytes = read_header_length(source);
+    std::string text(static_cast<std::size_t>(header_bytes), '\0');
+    source.read(std::as_writable_bytes(std::span(text)));
+    SafetensorsHeader header = parse_safetensors_header(text, source.name(), kLengthBytes, source.remaining());
+    std::string().swap(text);
+
+    std::vector<std::size_t> by_place(header.entries.size());
+    std::iota(by_place.begin(), by_place.end(), std::size_t{0});
+    std::sort(by_place.begin(), by_place.end(), [&](std::size_t a, std::size_t b) {
+        return std::pair(header.entries[a].begin, header.entries[a].end) < std::pair(header.entries[b].begin, header.entries[b].end);
+    });
+
+    ArrayFile file;
+    file.source = source.name();
+    file.metadata = std::move(header.metadata);
+    file.arrays.resize(header.entries.size());
+    for (const std::size_t i : by_place) {
+        SafetensorsEntry& entry = header.entries[i];
+        NamedArray& array = file.arrays[i];
+        array = {std::move(entry.name), entry.dtype, std::move(entry.shape), {}};
+        array.bytes.resize(static_cast<std::size_t>(entry.end - entry.begin));
+        source.read(array.bytes);
+    }
+    return file;
+}
+
+void check_writable(const std::string& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+    const auto refuse = [&](FileFault fault, std::string_view name, std::string_view problem) {
+        return FileError(fault, file, fmt::format("\"{}\"", escaped(name)), problem);
+    };
+    for (const auto& [key, value] : metadata)
+        if (find_invalid_utf8(key) || find_invalid_utf8(value)) throw refuse(FileFault::Format, key, "metadata have to be UTF-8");
+    if (arrays.size() > kMaxArrays || metadata.size() > kMaxArrays)
+        throw FileError(FileFault::Limit, file, "", fmt::format("more than {} tensors or metadata entries", kMaxArrays));
+    std::set<std::string_view> names;
+    for (const ArrayView& array : arrays) {
+        if (array.name == "__metadata__") throw refuse(FileFault::Format, array.name, "no tensor can have this name");
+        if (find_invalid_utf8(array.name)) throw refuse(FileFault::Format, array.name, "a tensor's name has to be UTF-8");
+        if (array.name.size() > kMaxArrayName) throw refuse(FileFault::Limit, array.name, "the name is too long");
+        if (array.shape.size() > kMaxArrayRank) throw refuse(FileFault::Limit, array.name, "too many axes");
+        for (const std::int64_t size : array.shape)
+            if (size > kMaxArrayDim) throw refuse(FileFault::Limit, array.name, "an axis is too long");
+        if (checked_bytes(array.shape, array.dtype) != array.bytes.size())
+            throw refuse(FileFault::Schema, array.name,
+                         fmt::format("{} bytes do not fill {} {}", array.bytes.size(), dtype_name(array.dtype), shape_text(array.shape)));
+        if (!names.insert(array.name).second) throw refuse(FileFault::Duplicate, array.name, "two tensors have this name");
+    }
+}
+
+}  // namespace
+
+ArrayFile read_safetensors(ByteSource& source) {
+    try {
+        return read_all(source);
+    } catch (const std::bad_alloc&) {
+        throw FileError(FileFault::Memory, source.name(), "", fmt::format("{} bytes do not fit the memory that is left", source.size()));
+    }
+}
+
+ArrayFile read_safetensors(const std::filesystem::path& path, ReadLimits limits) {
+    InputFile source(path, std::move(limits));
+    ArrayFile file = read_safetensors(source);
+    source.expect_unchanged();
+    return file;
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       std::span<const ArrayView> arrays) {
+    check_writable(escaped(path.native(), 0), metadata, arrays);
+    std::vector<std::size_t> by_alignment(arrays.size());
+    std::iota(by_alignment.begin(), by_alignment.end(), std::size_t{0});
+    std::stable_sort(by_alignment.begin(), by_alignment.end(),
+                     [&](std::size_t a, std::size_t b) { return dtype_size(arrays[a].dtype) > dtype_size(arrays[b].dtype); });
+    std::vector<std::uint64_t> begins(arrays.size());
+    std::uint64_t end = 0;
+    for (const std::size_t i : by_alignment) {
+        begins[i] = end;
+        end += arrays[i].bytes.size();
+    }
+
+    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    // Appended without a search for the key, which would make a file of many tensors quadratic: the names are known to differ.
+    auto& fields = header.get_ref<nlohmann::ordered_json::object_t&>();
+    fields.reserve(arrays.size() + 1);
+    if (!metadata.empty()) fields.push_back({"__metadata__", metadata});
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+        fields.push_back({arrays[i].name,
+                          {{"dtype", dtype_name(arrays[i].dtype)},
+                           {"shape", arrays[i].shape},
+                           {"data_offsets", {begins[i], begins[i] + arrays[i].bytes.size()}}}});
+    std::string text = header.dump();
+    text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+    if (text.size() > kMaxSafetensorsHeader) throw FileError(FileFault::Limit, escaped(path.native(), 0), "", "the header is too long");
+
+    AtomicFile file(path);
+    const std::uint64_t length = text.size();
+    file.write(std::as_bytes(std::span(&length, 1)));
+    file.write(text);
+    for (const std::size_t i : by_alignment) file.write(arrays[i].bytes);
+    file.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, const ArrayFile& file) {
+    std::vector<ArrayView> views;
+    views.reserve(file.arrays.size());
+    for (const NamedArray& array : file.arrays) views.push_back(view_of(array));
+    write_safetensors(path, file.metadata, views);
+}
+
+}  // namespace attn

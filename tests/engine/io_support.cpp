@@ -1,0 +1,83 @@
+#include "tests/engine/io_support.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <random>
+#include <sstream>
+
+namespace {
+thread_local std::size_t allocated_total = 0;
+thread_local std::size_t allocated_largest = 0;
+}  // namespace
+
+// Replaces the program's plain `new`, so that a reader's appetite is counted and not guessed from the resident size.
+void* operator new(std::size_t size) {
+    allocated_total += size;
+    if (size > allocated_largest) allocated_largest = size;
+    void* memory = std::malloc(size != 0 ? size : 1);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace attn::test {
+
+TemporaryFolder::TemporaryFolder() {
+    static std::atomic<int> count{0};
+    path_ = std::filesystem::temp_directory_path() / ("attnscope-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+    std::filesystem::create_directory(path_);
+}
+
+TemporaryFolder::~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
+
+std::ptrdiff_t TemporaryFolder::entries() const {
+    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+}
+
+std::string file_bytes(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    EXPECT_TRUE(in) << path;
+    std::ostringstream out;
+    out << in.rdbuf();
+    return out.str();
+}
+
+void put_file(const std::filesystem::path& path, std::string_view bytes) {
+    std::ofstream out(path, std::ios::binary | std::ios::trunc);
+    out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    ASSERT_TRUE(out.flush()) << path;
+}
+
+void put_sparse_file(const std::filesystem::path& path, std::string_view bytes, std::uint64_t size) {
+    put_file(path, bytes);
+    std::filesystem::resize_file(path, size);
+}
+
+AllocationWatch::AllocationWatch() { allocated_total = allocated_largest = 0; }
+std::size_t AllocationWatch::total() const { return allocated_total; }
+std::size_t AllocationWatch::largest() const { return allocated_largest; }
+
+void expect_refused(const std::string& label, FileFault fault, std::string_view name, std::size_t max_memory,
+                    const std::function<void()>& read) {
+    const AllocationWatch watch;
+    try {
+        read();
+        ADD_FAILURE() << label << ": accepted";
+    } catch (const FileError& error) {
+        const std::size_t total = watch.total();
+        EXPECT_STREQ(fault_name(error.fault()), fault_name(fault)) << label << ": " << error.what();
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << label << ": the file is not named: " << error.what();
+        EXPECT_LE(total, max_memory) << label;
+    } catch (const std::exception& error) {
+        ADD_FAILURE() << label << ": not a FileError: " << error.what();
+    }
+}
+
+}  // namespace attn::test

@@ -1,0 +1,58 @@
+#pragma once
+/// What the tests of readers and writers share: temporary folders, bytes, and the expectation that a bad file is refused properly.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/io/file_error.hpp"
+
+namespace attn::test {
+
+/// A folder of its own that vanishes with it.
+class TemporaryFolder {
+public:
+    TemporaryFolder();
+    ~TemporaryFolder();
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+    std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+    const std::filesystem::path& path() const { return path_; }
+    /// Number of entries, to see that nothing is left behind.
+    std::ptrdiff_t entries() const;
+
+private:
+    std::filesystem::path path_;
+};
+
+std::string file_bytes(const std::filesystem::path& path);
+void put_file(const std::filesystem::path& path, std::string_view bytes);
+/// `bytes` at the front of a file that claims to be `size` long and takes no room on the disk.
+void put_sparse_file(const std::filesystem::path& path, std::string_view bytes, std::uint64_t size);
+inline std::span<const std::byte> as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+/// The little-endian bytes of a number.
+template <class T>
+std::string le(T value) {
+    return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// Bytes that this thread's `new` handed out between construction and the call: the sum, and the largest piece.
+class AllocationWatch {
+public:
+    AllocationWatch();
+    std::size_t total() const;
+    std::size_t largest() const;
+};
+
+/// Runs `read`, which must throw FileError of this fault whose message holds `name`, asking for no more than `max_memory` in all.
+void expect_refused(const std::string& label, FileFault fault, std::string_view name, std::size_t max_memory,
+                    const std::function<void()>& read);
+
+}  // namespace attn::test
