@@ -168,10 +168,8 @@ std::vector<T> values_as(const NamedArray& array, std::string_view source) {
     each_element(array, [&](auto value, std::size_t i) {
         using Value = decltype(value);
         bool fits = array.dtype != DType::Bool || value == Value{0} || value == Value{1};
-        if constexpr (std::is_floating_point_v<Value>)
-            fits = fits && floating_fits<T>(value);
-        else
-            fits = fits && integer_fits<T>(value);
+        if constexpr (std::is_floating_point_v<Value>) fits = fits && floating_fits<T>(value);
+        else fits = fits && integer_fits<T>(value);
         if (!fits)
             throw FileError(FileFault::Range, source, fmt::format("\"{}\" element {}", escaped(array.name), i),
                             fmt::format("the {} value {} cannot be read as {}", dtype_name(array.dtype), value, target_name<T>()));

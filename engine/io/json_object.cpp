@@ -115,12 +115,9 @@ JsonObject::JsonObject(std::shared_ptr<const json> root, const json* object, std
 std::string JsonObject::pointer_to(std::string_view key) const {
     std::string out = pointer_ + "/";
     for (const char c : key) {  // RFC 6901
-        if (c == '~')
-            out += "~0";
-        else if (c == '/')
-            out += "~1";
-        else
-            out += c;
+        if (c == '~') out += "~0";
+        else if (c == '/') out += "~1";
+        else out += c;
     }
     return out;
 }
