@@ -16,8 +16,8 @@ struct HeatmapData {
     std::uint64_t key = 0;  ///< identity of the numbers: they are uploaded once per key
     const float* values = nullptr;
     std::int64_t rows = 0, cols = 0;
-    std::int64_t row_stride = 0;                ///< distance between rows, in numbers
-    const std::uint8_t* keep = nullptr;         ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
+    std::int64_t row_stride = 0;         ///< distance between rows, in numbers
+    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
 };
 
 /// How numbers become colours. `lo` and `hi` are the ends of the colour bar.

@@ -27,12 +27,13 @@ const Palette& palette(bool dark);
 
 /// Fonts at their sizes; loaded once a display scale. Sizes in logical pixels are in the names of look.md's measures.
 struct Fonts {
-    ImFont* small = nullptr;     ///< Inter 11 semi-bold: section headings (upper case)
-    ImFont* label = nullptr;     ///< Inter 13
-    ImFont* body = nullptr;      ///< Inter 14
-    ImFont* strong = nullptr;    ///< Inter 14 semi-bold
-    ImFont* title = nullptr;     ///< Inter 18 semi-bold
-    ImFont* heading = nullptr;   ///< Inter 22 semi-bold
+    ImFont* small = nullptr;       ///< Inter 11 semi-bold: section headings (upper case)
+    ImFont* caption = nullptr;     ///< Inter 11: captions in faint ink
+    ImFont* label = nullptr;       ///< Inter 13
+    ImFont* body = nullptr;        ///< Inter 14
+    ImFont* strong = nullptr;      ///< Inter 14 semi-bold
+    ImFont* title = nullptr;       ///< Inter 18 semi-bold
+    ImFont* heading = nullptr;     ///< Inter 22 semi-bold
     ImFont* mono_tiny = nullptr;   ///< JetBrains Mono 10
     ImFont* mono_small = nullptr;  ///< JetBrains Mono 11.5
     ImFont* mono = nullptr;        ///< JetBrains Mono 13

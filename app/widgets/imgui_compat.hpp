@@ -1,0 +1,154 @@
+#pragma once
+/// The one place that knows which Dear ImGui it is compiled against: 1.86 (Debian 12) up to current ones.
+
+#include <imgui.h>
+#include <imgui_internal.h>
+
+namespace attn::app {
+
+/// Keys the product uses, independent of ImGui's version. Letters and digits: key('F'), key('1').
+enum class Key : int { Left, Right, Up, Down, PageUp, PageDown, Home, End, Enter, Escape, Space, Tab, Backspace, Delete, F1, F11 };
+
+namespace compat {
+
+#if IMGUI_VERSION_NUM >= 18700
+inline ImGuiKey imgui_key(Key key) {
+    switch (key) {
+    case Key::Left:
+        return ImGuiKey_LeftArrow;
+    case Key::Right:
+        return ImGuiKey_RightArrow;
+    case Key::Up:
+        return ImGuiKey_UpArrow;
+    case Key::Down:
+        return ImGuiKey_DownArrow;
+    case Key::PageUp:
+        return ImGuiKey_PageUp;
+    case Key::PageDown:
+        return ImGuiKey_PageDown;
+    case Key::Home:
+        return ImGuiKey_Home;
+    case Key::End:
+        return ImGuiKey_End;
+    case Key::Enter:
+        return ImGuiKey_Enter;
+    case Key::Escape:
+        return ImGuiKey_Escape;
+    case Key::Space:
+        return ImGuiKey_Space;
+    case Key::Tab:
+        return ImGuiKey_Tab;
+    case Key::Backspace:
+        return ImGuiKey_Backspace;
+    case Key::Delete:
+        return ImGuiKey_Delete;
+    case Key::F1:
+        return ImGuiKey_F1;
+    case Key::F11:
+        return ImGuiKey_F11;
+    }
+    return ImGuiKey_None;
+}
+inline ImGuiKey imgui_key(char symbol) {
+    return static_cast<ImGuiKey>(symbol >= '0' && symbol <= '9' ? ImGuiKey_0 + (symbol - '0') : ImGuiKey_A + (symbol - 'A'));
+}
+#else
+/// Index into io.KeysDown. ImGui 1.86 leaves letters and function keys to the backend: these are GLFW's numbers, and ASCII.
+inline int imgui_key(Key key) {
+    switch (key) {
+    case Key::Left:
+        return ImGui::GetKeyIndex(ImGuiKey_LeftArrow);
+    case Key::Right:
+        return ImGui::GetKeyIndex(ImGuiKey_RightArrow);
+    case Key::Up:
+        return ImGui::GetKeyIndex(ImGuiKey_UpArrow);
+    case Key::Down:
+        return ImGui::GetKeyIndex(ImGuiKey_DownArrow);
+    case Key::PageUp:
+        return ImGui::GetKeyIndex(ImGuiKey_PageUp);
+    case Key::PageDown:
+        return ImGui::GetKeyIndex(ImGuiKey_PageDown);
+    case Key::Home:
+        return ImGui::GetKeyIndex(ImGuiKey_Home);
+    case Key::End:
+        return ImGui::GetKeyIndex(ImGuiKey_End);
+    case Key::Enter:
+        return ImGui::GetKeyIndex(ImGuiKey_Enter);
+    case Key::Escape:
+        return ImGui::GetKeyIndex(ImGuiKey_Escape);
+    case Key::Space:
+        return ImGui::GetKeyIndex(ImGuiKey_Space);
+    case Key::Tab:
+        return ImGui::GetKeyIndex(ImGuiKey_Tab);
+    case Key::Backspace:
+        return ImGui::GetKeyIndex(ImGuiKey_Backspace);
+    case Key::Delete:
+        return ImGui::GetKeyIndex(ImGuiKey_Delete);
+    case Key::F1:
+        return 290;
+    case Key::F11:
+        return 300;
+    }
+    return -1;
+}
+inline int imgui_key(char symbol) { return symbol; }
+#endif
+
+}  // namespace compat
+
+/// True in the frame in which the key goes down, and again while it repeats when `repeat`.
+inline bool key_pressed(Key key, bool repeat = true) { return ImGui::IsKeyPressed(compat::imgui_key(key), repeat); }
+/// The same for an upper-case letter or a digit.
+inline bool key_pressed(char symbol, bool repeat = false) { return ImGui::IsKeyPressed(compat::imgui_key(symbol), repeat); }
+
+/// Says that a widget uses the keyboard: io.WantCaptureKeyboard is true in the next frame, so that shortcuts hold still.
+inline void capture_keyboard() {
+#if IMGUI_VERSION_NUM >= 18900
+    ImGui::SetNextFrameWantCaptureKeyboard(true);
+#else
+    ImGui::CaptureKeyboardFromApp(true);
+#endif
+}
+
+/// The wheel belongs to the last item, not to the window that scrolls.
+inline void own_mouse_wheel() {
+#if IMGUI_VERSION_NUM >= 18950
+    ImGui::SetItemKeyOwner(ImGuiKey_MouseWheelY);
+#else
+    ImGui::SetItemUsingMouseWheel();
+#endif
+}
+
+/// Seconds that the mouse has rested on one item.
+inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
+
+/// Takes the keyboard away from whichever item holds it.
+inline void release_keyboard_focus() { ImGui::SetWindowFocus(nullptr); }
+
+/// Height of a font in pixels.
+inline float font_size(const ImFont* font) {
+#if IMGUI_VERSION_NUM >= 19200
+    return font->LegacySize;
+#else
+    return font->FontSize;
+#endif
+}
+
+/// Distance from the top of a line to the baseline, in pixels.
+inline float font_ascent(const ImFont* font) {
+#if IMGUI_VERSION_NUM >= 19200
+    return const_cast<ImFont*>(font)->GetFontBaked(font->LegacySize)->Ascent;
+#else
+    return font->Ascent;
+#endif
+}
+
+inline void push_font(ImFont* font) {
+#if IMGUI_VERSION_NUM >= 19200
+    ImGui::PushFont(font, font->LegacySize);
+#else
+    ImGui::PushFont(font);
+#endif
+}
+
+}  // namespace attn::app

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <cmath>
+
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kTooltipDelay = 0.4f, kTooltipWidth = 280;
+
+std::string upper(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    return result;
+}
+
+}  // namespace
+
+void section_heading(const Ui& ui, std::string_view text) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_spaced_text(*ImGui::GetWindowDrawList(), ui.fonts().small, at, ui.colors().faint, upper(text), ui.px(0.9f));
+    ImGui::Dummy(ImVec2(1, font_size(ui.fonts().small) + ui.px(6)));
+}
+
+void separator(const Ui& ui) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float y = std::floor(at.y + ui.px(7)), width = ImGui::GetContentRegionAvail().x;
+    ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + width, y + std::max(1.0f, ui.px(1))), ui.colors().line);
+    ImGui::Dummy(ImVec2(1, ui.px(15)));
+}
+
+void gap(const Ui& ui, float logical) { ImGui::Dummy(ImVec2(1, std::max(0.0f, ui.px(logical) - ImGui::GetStyle().ItemSpacing.y))); }
+
+bool value_row(const Ui& ui, std::string_view label, std::string_view value, std::string_view tooltip) {
+    ImGui::PushID(label.data(), label.data() + label.size());
+    const Item item = begin_item(ui, "row", ImVec2(ImGui::GetContentRegionAvail().x, ui.px(22)), {.tooltip = tooltip});
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float value_width = text_width(ui.fonts().mono, value);
+    draw_text_in(list, ui.fonts().label, item.min, item.max, ImVec2(0, 0.5f), ui.colors().muted,
+                 elide(ui.fonts().label, label, item.width() - value_width - ui.px(8)));
+    draw_text_in(list, ui.fonts().mono, item.min, item.max, ImVec2(1, 0.5f), ui.colors().text, value);
+    return item.pressed;
+}
+
+void paragraph(const Ui& ui, ImFont* font, Color color, std::string_view text, float width) {
+    if (text.empty()) return;
+    const float wrap = width > 0 ? ui.px(width) : ImGui::GetContentRegionAvail().x;
+    const float height = draw_text_wrapped(*ImGui::GetWindowDrawList(), font, ImGui::GetCursorScreenPos(), wrap, color, text);
+    ImGui::Dummy(ImVec2(wrap, height));
+}
+
+void text_line(const Ui&, ImFont* font, Color color, std::string_view text) {
+    draw_text(*ImGui::GetWindowDrawList(), font, ImGui::GetCursorScreenPos(), color, text);
+    ImGui::Dummy(ImVec2(text_width(font, text), font_size(font)));
+}
+
+bool link(const Ui& ui, const char* label, std::string_view tooltip) {
+    ImFont* font = ui.fonts().label;
+    const std::string_view text = shown_label(label);
+    const Item item = begin_item(ui, label, ImVec2(text_width(font, text), font_size(font) + ui.px(4)), {.tooltip = tooltip});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text_in(list, font, item.min, item.max, ImVec2(0, 0.5f), ui.colors().accent, text);
+    if (item.hovered)
+        list.AddLine(ImVec2(item.min.x, item.max.y - ui.px(1)), ImVec2(item.max.x, item.max.y - ui.px(1)), ui.colors().accent, ui.px(1));
+    return item.pressed;
+}
+
+float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view key) {
+    ImFont* font = ui.fonts().mono_small;
+    const ImVec2 size(std::max(text_width(font, key) + 2 * ui.px(6), ui.px(22)), ui.px(22));
+    const ImVec2 max(at.x + size.x, at.y + size.y);
+    list.AddRectFilled(at, max, ui.colors().raised, ui.px(4));
+    list.AddRect(at, max, ui.colors().line, ui.px(4), 0, ui.px(1));
+    // The thicker lower edge is what makes it a key.
+    list.AddRectFilled(ImVec2(at.x + ui.px(2), max.y - ui.px(2)), ImVec2(max.x - ui.px(2), max.y), ui.colors().line, ui.px(1));
+    draw_text_in(list, font, at, ImVec2(max.x, max.y - ui.px(1)), ImVec2(0.5f, 0.5f), ui.colors().text, key);
+    return size.x;
+}
+
+void key_cap(const Ui& ui, std::string_view key) {
+    const float width = draw_key_cap(ui, *ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), key);
+    ImGui::Dummy(ImVec2(width, ui.px(22)));
+}
+
+bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view text, std::string_view detail, std::string_view tooltip) {
+    const float dot = ui.px(9), between = ui.px(8);
+    const float text_w = text_width(ui.fonts().label, text), detail_w = text_width(ui.fonts().mono_small, detail);
+    const float width = dot + between + text_w + (detail.empty() ? 0 : between + detail_w);
+    const Item item = begin_item(ui, id, ImVec2(width, ui.px(30)), {.tooltip = tooltip});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float middle = (item.min.y + item.max.y) / 2;
+    list.AddCircleFilled(ImVec2(item.min.x + dot / 2, middle), dot / 2, spot, 20);
+    const float baseline = std::round(middle - font_size(ui.fonts().label) / 2 + font_ascent(ui.fonts().label));
+    draw_text_on(list, ui.fonts().label, item.min.x + dot + between, baseline, item.hovered ? ui.colors().text : ui.colors().muted, text);
+    draw_text_on(list, ui.fonts().mono_small, item.max.x - detail_w, baseline, ui.colors().muted, detail);
+    return item.pressed;
+}
+
+void progress_bar(const Ui& ui, float fraction, float width) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float length = width > 0 ? ui.px(width) : ImGui::GetContentRegionAvail().x, height = ui.px(6);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(at, ImVec2(at.x + length, at.y + height), ui.colors().line, height / 2);
+    const float done = length * std::clamp(fraction, 0.0f, 1.0f);
+    if (done > 0) list.AddRectFilled(at, ImVec2(at.x + std::max(done, height), at.y + height), ui.colors().accent, height / 2);
+    ImGui::Dummy(ImVec2(length, height));
+}
+
+void begin_tooltip(const Ui& ui) {
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(10), ui.px(8)));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(6));
+    ImGui::PushStyleColor(ImGuiCol_PopupBg, ui.colors().raised);
+    ImGui::PushStyleColor(ImGuiCol_Border, ui.colors().line);
+    ImGui::BeginTooltip();
+}
+
+void end_tooltip() {
+    ImGui::EndTooltip();
+    ImGui::PopStyleColor(2);
+    ImGui::PopStyleVar(2);
+}
+
+void tooltip_for_last(const Ui& ui, std::string_view text) {
+    if (text.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+    if (hovered_seconds() < kTooltipDelay) return;
+    begin_tooltip(ui);
+    const float width = std::min(text_width(ui.fonts().label, text), ui.px(kTooltipWidth));
+    paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);
+    end_tooltip();
+}
+
+}  // namespace attn::app

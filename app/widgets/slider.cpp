@@ -1,0 +1,213 @@
+#include "app/widgets/slider.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kLabelHeight = 20, kTrackHeight = 18, kTrackThickness = 4, kKnobRadius = 6.5f, kTypingWidth = 86;
+
+double grid(const SliderOptions& options) { return options.step > 0 ? options.step : (options.max - options.min) / 100; }
+
+double clamp_to(double value, const SliderOptions& options) { return std::clamp(value, options.min, std::max(options.min, options.max)); }
+
+std::string value_text(double value, const SliderOptions& options) {
+    if (!options.shown.empty()) return std::string(options.shown);
+    std::string text = format_number(value, {.decimals = options.decimals});
+    // A slider's zero keeps its decimals, so that the number does not jump while it is dragged.
+    if (value == 0 && options.decimals > 0) text = "0." + std::string(static_cast<std::size_t>(options.decimals), '0');
+    return options.unit.empty() ? text : text + " " + std::string(options.unit);
+}
+
+/// What a typed text says; false when it is no number.
+bool parse(const char* text, double& value) {
+    char* end = nullptr;
+    const double parsed = std::strtod(text, &end);
+    if (end == text || !std::isfinite(parsed)) return false;
+    while (*end == ' ') ++end;
+    if (*end != '\0') return false;
+    value = parsed;
+    return true;
+}
+
+/// Frames of typing so far, kept with the window: 0 not typing, 1 asked for, 2 waiting for the keyboard, 3 typing.
+enum Typing { kNot = 0, kAsked = 1, kWaiting = 2, kActive = 3 };
+
+/// The field that replaces the value while it is typed. True in the frame in which a number was committed.
+bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const SliderOptions& options) {
+    std::array<char, 48> text{};
+    std::snprintf(text.data(), text.size(), "%.9g", value);
+    const ImVec2 cursor = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos(ImVec2(row.max.x - ui.px(kTypingWidth), row.min.y - ui.px(2)));
+    ImGui::SetNextItemWidth(ui.px(kTypingWidth));
+    push_font(ui.fonts().mono);
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(6), ui.px(3)));
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, ui.px(4));
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().raised);
+    if (typing == kAsked) ImGui::SetKeyboardFocusHere();
+    const bool entered =
+        ImGui::InputText("##typed", text.data(), text.size(), ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue);
+    const bool active = ImGui::IsItemActive(), left = ImGui::IsItemDeactivated();
+    const bool cancelled = left && key_pressed(Key::Escape);
+    double parsed = value;
+    const bool good = parse(text.data(), parsed);
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), good ? ui.colors().accent : ui.colors().bad,
+                                        ui.px(4), 0, ui.px(1));
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar(2);
+    ImGui::PopFont();
+    ImGui::SetCursorScreenPos(cursor);
+    if (typing == kAsked) {
+        typing = kWaiting;
+    } else if (active) {
+        typing = kActive;
+    } else if (entered || left || typing == kActive) {
+        typing = kNot;
+    }
+    if (!(entered || left) || cancelled || !good) return false;
+    value = clamp_to(parsed, options);
+    return true;
+}
+
+/// Moves the value by the keys that were pressed; true when one of them was ours.
+bool step_by_keys(double& value, const SliderOptions& options) {
+    const double far = ImGui::GetIO().KeyShift ? 10 : 1;
+    double steps = 0;
+    if (key_pressed(Key::Left) || key_pressed(Key::Down)) steps -= far;
+    if (key_pressed(Key::Right) || key_pressed(Key::Up)) steps += far;
+    if (key_pressed(Key::PageDown)) steps -= 10;
+    if (key_pressed(Key::PageUp)) steps += 10;
+    if (key_pressed(Key::Home)) value = options.min;
+    if (key_pressed(Key::End)) value = options.max;
+    const bool ends = key_pressed(Key::Home) || key_pressed(Key::End);
+    if (steps == 0) return ends;
+    if (options.log && options.step <= 0) {
+        value = slider_value(slider_fraction(value, options) + steps / 100, options);
+    } else {
+        value = clamp_to(value + steps * grid(options), options);
+    }
+    return true;
+}
+
+void draw_track(const Ui& ui, const Item& item, double fraction, bool bad) {
+    const Palette& c = ui.colors();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float y = std::round((item.min.y + item.max.y) / 2), half = ui.px(kTrackThickness) / 2, radius = ui.px(kKnobRadius);
+    const float x = item.min.x + radius + (item.width() - 2 * radius) * static_cast<float>(fraction);
+    const Color ink = bad ? c.bad : item.disabled ? c.faint : c.accent;
+    list.AddRectFilled(ImVec2(item.min.x, y - half), ImVec2(item.max.x, y + half), c.line, half);
+    if (fraction > 0) list.AddRectFilled(ImVec2(item.min.x, y - half), ImVec2(x, y + half), ink, half);
+    if (item.hovered || item.held) list.AddCircleFilled(ImVec2(x, y), radius + ui.px(4), with_alpha(ink, 0.18f), 32);
+    list.AddCircleFilled(ImVec2(x, y), radius, item.disabled ? c.muted : c.text, 32);
+    if (item.focused) list.AddCircle(ImVec2(x, y), radius + ui.px(2.5f), with_alpha(ink, 0.8f), 32, ui.px(1.5f));
+}
+
+/// The value in its line at the right of the label; pressing it starts typing.
+void value_part(const Ui& ui, const Item& row, double value, const SliderOptions& options) {
+    const Palette& c = ui.colors();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Color ink = !options.notes.error.empty() ? c.bad : row.disabled ? c.faint : c.text;
+    draw_text_in(list, ui.fonts().mono, row.min, row.max, ImVec2(1, 0.5f), ink, value_text(value, options));
+}
+
+Edited slider(const Ui& ui, const char* label, double& value, const SliderOptions& options) {
+    const double before = value;
+    const float width = ImGui::GetContentRegionAvail().x, radius = ui.px(kKnobRadius);
+    Edited edited;
+    ImGui::PushID(label);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, 0));
+    int& typing = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("typing"));
+
+    const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled};
+    const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), quiet) : Item{};
+    if (typing == kNot && row.hovered && ImGui::IsMouseDoubleClicked(0)) typing = kAsked;
+    Item line = row;
+    if (typing != kNot && row.max.y == 0) {
+        line.min = ImGui::GetCursorScreenPos();
+        line.max = ImVec2(line.min.x + width, line.min.y + ui.px(kLabelHeight));
+        if (type_value(ui, line, typing, value, options)) edited.finished = true;
+        ImGui::Dummy(ImVec2(width, ui.px(kLabelHeight)));
+    }
+    draw_text_in(*ImGui::GetWindowDrawList(), ui.fonts().label, line.min, line.max, ImVec2(0, 0.5f),
+                 line.disabled ? ui.colors().faint : ui.colors().muted, shown_label(label));
+
+    const Item track = begin_item(ui, "track", ImVec2(width, ui.px(kTrackHeight)), quiet);
+    const bool released = ImGui::IsItemDeactivated();
+    const ImGuiIO& io = ImGui::GetIO();
+    if (track.hovered && (ImGui::IsMouseDoubleClicked(0) || (io.KeyCtrl && ImGui::IsMouseClicked(0)))) {
+        typing = kAsked;
+    } else if (track.held && typing == kNot && !io.KeyCtrl) {
+        value = slider_value((io.MousePos.x - track.min.x - radius) / std::max(1.0f, width - 2 * radius), options);
+    } else if (track.focused && typing == kNot && !track.held) {
+        capture_keyboard();
+        if (step_by_keys(value, options)) edited.finished = true;
+        if (key_pressed(Key::Enter, false)) typing = kAsked;
+        if (key_pressed(Key::Escape, false)) release_keyboard_focus();
+    }
+    if (typing == kNot || row.max.y != 0) value_part(ui, line, value, options);
+    draw_track(ui, track, slider_fraction(value, options), !options.notes.error.empty());
+    ImGui::PopStyleVar();
+    ImGui::PopID();
+    error_line(ui, options.notes);
+    edited.changed = value != before;
+    edited.finished = (edited.finished && edited.changed) || (released && typing == kNot);
+    return edited;
+}
+
+}  // namespace
+
+double slider_fraction(double value, const SliderOptions& options) {
+    if (!(options.max > options.min)) return 0;
+    const double v = clamp_to(value, options);
+    if (options.log && options.min > 0) return std::log(v / options.min) / std::log(options.max / options.min);
+    return (v - options.min) / (options.max - options.min);
+}
+
+double slider_value(double fraction, const SliderOptions& options) {
+    const double t = std::clamp(fraction, 0.0, 1.0);
+    if (!(options.max > options.min)) return options.min;
+    if (t == 0 || t == 1) return t == 0 ? options.min : options.max;
+    double value = options.min + t * (options.max - options.min);
+    if (options.log && options.min > 0) {
+        value = options.min * std::pow(options.max / options.min, t);
+        // Two significant digits: nobody wants a learning rate of 0.00103276.
+        const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1);
+        if (options.step <= 0) value = std::round(value / unit) * unit;
+    }
+    if (options.step > 0) value = options.min + std::round((value - options.min) / options.step) * options.step;
+    return clamp_to(value, options);
+}
+
+Edited slider_row(const Ui& ui, const char* label, double& value, const SliderOptions& options) {
+    return slider(ui, label, value, options);
+}
+
+Edited slider_row(const Ui& ui, const char* label, float& value, const SliderOptions& options) {
+    double wide = value;
+    Edited edited = slider(ui, label, wide, options);
+    if (edited.changed) value = static_cast<float>(wide);
+    return edited;
+}
+
+Edited slider_row(const Ui& ui, const char* label, int& value, const SliderOptions& options) {
+    SliderOptions whole = options;
+    whole.decimals = 0;
+    if (whole.step <= 0) whole.step = 1;
+    double wide = value;
+    Edited edited = slider(ui, label, wide, whole);
+    const int rounded = static_cast<int>(std::lround(wide));
+    edited.changed = rounded != value;
+    if (edited.changed) value = rounded;
+    return edited;
+}
+
+}  // namespace attn::app

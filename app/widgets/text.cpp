@@ -1,0 +1,160 @@
+#include "app/widgets/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "app/widgets/imgui_compat.hpp"
+
+namespace attn::app {
+namespace {
+
+ImVec2 measure(const ImFont* font, std::string_view text, float wrap = 0) {
+    return const_cast<ImFont*>(font)->CalcTextSizeA(font_size(font), 1e9f, wrap, text.data(), text.data() + text.size());
+}
+
+/// Length in bytes of the well-formed UTF-8 character at the start of `text`, 0 when there is none.
+std::size_t character_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned char lead = byte(0);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    if (length == 0 || length > text.size()) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) return 0;
+    }
+    // Overlong forms, surrogates and numbers beyond Unicode are not characters.
+    if (lead == 0xE0 && byte(1) < 0xA0) return 0;
+    if (lead == 0xED && byte(1) >= 0xA0) return 0;
+    if (lead == 0xF0 && byte(1) < 0x90) return 0;
+    if (lead == 0xF4 && byte(1) >= 0x90) return 0;
+    return length;
+}
+
+float luminance(Color color) {
+    const auto channel = [&](int shift) {
+        const float c = static_cast<float>(color >> shift & 0xFF) / 255.0f;
+        return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
+    };
+    return 0.2126f * channel(0) + 0.7152f * channel(8) + 0.0722f * channel(16);
+}
+
+}  // namespace
+
+float text_width(const ImFont* font, std::string_view text) { return text.empty() ? 0.0f : measure(font, text).x; }
+
+void draw_text(ImDrawList& list, ImFont* font, ImVec2 at, Color color, std::string_view text) {
+    if (text.empty()) return;
+    // Whole pixels: a font atlas has no others.
+    list.AddText(font, font_size(font), ImVec2(std::floor(at.x + 0.5f), std::floor(at.y + 0.5f)), color, text.data(),
+                 text.data() + text.size());
+}
+
+void draw_text_in(ImDrawList& list, ImFont* font, ImVec2 min, ImVec2 max, ImVec2 align, Color color, std::string_view text) {
+    const float free_x = max.x - min.x - text_width(font, text);
+    const float free_y = max.y - min.y - font_size(font);
+    draw_text(list, font, ImVec2(min.x + free_x * align.x, min.y + free_y * align.y), color, text);
+}
+
+void draw_text_on(ImDrawList& list, ImFont* font, float x, float baseline, Color color, std::string_view text) {
+    draw_text(list, font, ImVec2(x, baseline - font_ascent(font)), color, text);
+}
+
+float draw_spaced_text(ImDrawList& list, ImFont* font, ImVec2 at, Color color, std::string_view text, float spacing) {
+    float x = at.x;
+    while (!text.empty()) {
+        const std::size_t length = std::max<std::size_t>(character_length(text), 1);
+        draw_text(list, font, ImVec2(x, at.y), color, text.substr(0, length));
+        x += text_width(font, text.substr(0, length)) + spacing;
+        text.remove_prefix(length);
+    }
+    return x - at.x;
+}
+
+void draw_text_turned(ImDrawList& list, ImFont* font, ImVec2 center, Color color, std::string_view text) {
+    const float width = text_width(font, text), height = font_size(font);
+    const ImVec2 at(std::floor(center.x - width / 2), std::floor(center.y - height / 2));
+    if (text.empty()) return;
+    const int first = list.VtxBuffer.Size;
+    // Straight from the font: the list would leave out letters whose upright place is clipped though their turned place is not.
+    font->RenderText(&list, height, at, color, ImVec4(-1e6f, -1e6f, 1e6f, 1e6f), text.data(), text.data() + text.size());
+    const ImVec2 pivot(std::floor(center.x), std::floor(center.y));
+    for (int i = first; i < list.VtxBuffer.Size; ++i) {
+        ImVec2& p = list.VtxBuffer[i].pos;
+        p = ImVec2(pivot.x + (p.y - pivot.y), pivot.y - (p.x - pivot.x));
+    }
+}
+
+float draw_text_wrapped(ImDrawList& list, ImFont* font, ImVec2 at, float width, Color color, std::string_view text) {
+    if (text.empty()) return 0;
+    list.AddText(font, font_size(font), ImVec2(std::floor(at.x), std::floor(at.y)), color, text.data(), text.data() + text.size(), width);
+    return wrapped_height(font, width, text);
+}
+
+float wrapped_height(const ImFont* font, float width, std::string_view text) {
+    return text.empty() ? 0.0f : measure(font, text, std::max(width, 1.0f)).y;
+}
+
+std::string elide(const ImFont* font, std::string_view text, float width) {
+    if (text_width(font, text) <= width) return std::string(text);
+    static constexpr std::string_view kEllipsis = "\u2026";
+    float left = width - text_width(font, kEllipsis);
+    std::size_t end = 0;
+    while (end < text.size()) {
+        const std::size_t length = std::max<std::size_t>(character_length(text.substr(end)), 1);
+        left -= text_width(font, text.substr(end, length));
+        if (left < 0) break;
+        end += length;
+    }
+    if (end == 0) return {};
+    return std::string(text.substr(0, end)).append(kEllipsis);
+}
+
+std::string visible_text(std::string_view text, bool keep_inner_spaces) {
+    std::string shown;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto code = static_cast<unsigned char>(text[at]);
+        const std::size_t length = character_length(text.substr(at));
+        const bool inner = keep_inner_spaces && at > 0 && at + 1 < text.size();
+        if (length == 0 || (code < 0x20 && code != '\n' && code != '\t') || code == 0x7F) {
+            std::array<char, 8> escape{};
+            std::snprintf(escape.data(), escape.size(), "\\x%02X", code);
+            shown += escape.data();
+        } else if (code == ' ') {
+            shown += inner ? " " : "\u2420";
+        } else if (code == '\n') {
+            shown += "\u21B5";
+        } else if (code == '\t') {
+            shown += "\u21E5";
+        } else {
+            shown += text.substr(at, length);
+        }
+        at += std::max<std::size_t>(length, 1);
+    }
+    return shown;
+}
+
+Color with_alpha(Color color, float opacity) {
+    const float alpha = static_cast<float>(color >> 24) * std::clamp(opacity, 0.0f, 1.0f);
+    return (color & 0x00FFFFFFu) | static_cast<Color>(alpha + 0.5f) << 24;
+}
+
+Color mix(Color from, Color to, float t) {
+    Color result = 0;
+    for (int shift = 0; shift < 32; shift += 8) {
+        const float a = static_cast<float>(from >> shift & 0xFF), b = static_cast<float>(to >> shift & 0xFF);
+        result |= static_cast<Color>(a + (b - a) * std::clamp(t, 0.0f, 1.0f) + 0.5f) << shift;
+    }
+    return result;
+}
+
+Color ink_on(Color background) {
+    // 0.18 is where white and black ink have the same contrast.
+    return luminance(background) > 0.18f ? 0xFF1A1411u : 0xFFFAF8F6u;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Lets ImGui write into a std::string that grows with the text.
+int grow(ImGuiInputTextCallbackData* data) {
+    if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
+        auto& text = *static_cast<std::string*>(data->UserData);
+        text.resize(static_cast<std::size_t>(data->BufTextLen));
+        data->Buf = text.data();
+    }
+    return 0;
+}
+
+}  // namespace
+
+void begin_text_edit(TextEdit& edit, std::string text) {
+    edit.editing = true;
+    edit.focus = true;
+    edit.original = text;
+    edit.text = std::move(text);
+}
+
+TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float width, const char* hint) {
+    TextEditResult result;
+    const std::string before = edit.text;
+    ImGui::PushID(id);
+    push_font(ui.fonts().mono_body);
+    const float padding = (ui.px(42) - ImGui::GetFontSize()) / 2;
+    ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(12), std::max(0.0f, padding)));
+    ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, ui.px(6));
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().pane);
+    ImGui::PushStyleColor(ImGuiCol_TextDisabled, ui.colors().faint);
+    ImGui::SetNextItemWidth(width);
+    const bool first = edit.focus;
+    if (edit.focus) ImGui::SetKeyboardFocusHere();
+    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
+    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.text.data(), edit.text.capacity() + 1, flags, grow, &edit.text);
+    const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
+    ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));
+    ImGui::PopStyleColor(2);
+    ImGui::PopStyleVar(2);
+    ImGui::PopFont();
+    ImGui::PopID();
+    if (active) edit.focus = false;
+    if (left && key_pressed(Key::Escape, false)) {
+        edit.text = edit.original;
+        result.cancelled = true;
+    } else if (entered || (left && !first)) {
+        result.committed = true;
+    }
+    if (result.cancelled || result.committed) edit.editing = false;
+    result.changed = edit.text != before;
+    return result;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,177 @@
+#include "app/widgets/token_chips.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeight = 42, kHeightWithoutId = 28, kGap = 6, kPadding = 12, kMinWidth = 36;
+
+struct Layout {
+    float height = 0, width = 0;  ///< of everything
+    std::vector<ImVec2> at;       ///< top left corners, from (0, 0)
+    std::vector<float> widths;
+};
+
+std::string chip_text(const Token& token) { return token.padding ? "pad" : visible_text(token.text, true); }
+
+Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const ChipOptions& options) {
+    Layout layout;
+    const float row = ui.px(options.ids ? kHeight : kHeightWithoutId), between = ui.px(kGap);
+    float x = 0, y = 0;
+    layout.at.reserve(tokens.size());
+    layout.widths.reserve(tokens.size());
+    for (const Token& token : tokens) {
+        const float text = std::max(text_width(ui.fonts().mono_body, chip_text(token)),
+                                    options.ids ? text_width(ui.fonts().mono_tiny, std::to_string(token.id)) : 0.0f);
+        const float chip = std::clamp(std::ceil(text) + 2 * ui.px(kPadding), ui.px(kMinWidth), ui.px(options.max_chip_width));
+        if (options.wrap && x > 0 && x + chip > width) {
+            x = 0;
+            y += row + between;
+        }
+        layout.at.push_back(ImVec2(x, y));
+        layout.widths.push_back(chip);
+        x += chip + between;
+        layout.width = std::max(layout.width, x - between);
+    }
+    layout.height = y + row;
+    return layout;
+}
+
+/// A dashed outline: 4 on, 3 off, along the four sides inside the corners.
+void dashed_rect(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, Color color) {
+    const float on = ui.px(4), period = ui.px(7), corner = ui.px(4), thick = std::max(1.0f, ui.px(1));
+    for (float x = min.x + corner; x < max.x - corner; x += period) {
+        const float end = std::min(x + on, max.x - corner);
+        list.AddRectFilled(ImVec2(x, min.y), ImVec2(end, min.y + thick), color);
+        list.AddRectFilled(ImVec2(x, max.y - thick), ImVec2(end, max.y), color);
+    }
+    for (float y = min.y + corner; y < max.y - corner; y += period) {
+        const float end = std::min(y + on, max.y - corner);
+        list.AddRectFilled(ImVec2(min.x, y), ImVec2(min.x + thick, end), color);
+        list.AddRectFilled(ImVec2(max.x - thick, y), ImVec2(max.x, end), color);
+    }
+}
+
+void draw_outline(const Ui& ui, const Item& item, int index, const ChipMarks& marks) {
+    const Palette& c = ui.colors();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool query = marks.query == index, key = marks.key == index;
+    if (query || key) {
+        list.AddRect(item.min, item.max, query ? c.axis_t : c.axis_s, ui.px(6), 0, ui.px(2));
+        // The same token can be both: the key's colour inside the query's.
+        const float in = ui.px(3);
+        if (query && key) {
+            list.AddRect(ImVec2(item.min.x + in, item.min.y + in), ImVec2(item.max.x - in, item.max.y - in), c.axis_s, ui.px(4), 0,
+                         ui.px(2));
+        }
+    } else if (marks.hovered_query == index || marks.hovered_key == index) {
+        list.AddRect(item.min, item.max, with_alpha(marks.hovered_query == index ? c.axis_t : c.axis_s, 0.6f), ui.px(6), 0, ui.px(1.5f));
+    } else {
+        list.AddRect(item.min, item.max, item.hovered ? c.muted : c.line, ui.px(6), 0, std::max(1.0f, ui.px(1)));
+    }
+}
+
+void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, const ChipOptions& options) {
+    const Palette& c = ui.colors();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool marked = options.marks.query == index || options.marks.key == index;
+    if (token.padding && !marked) {
+        dashed_rect(ui, list, item.min, item.max, c.line);
+    } else {
+        list.AddRectFilled(item.min, item.max, item.hovered ? mix(c.pane, c.text, 0.06f) : c.pane, ui.px(6));
+        draw_outline(ui, item, index, options.marks);
+    }
+    const Color ink = token.padding ? c.faint : token.unknown ? c.bad : c.text;
+    const std::string text = elide(ui.fonts().mono_body, chip_text(token), item.width() - ui.px(10));
+    if (!options.ids) return draw_text_in(list, ui.fonts().mono_body, item.min, item.max, ImVec2(0.5f, 0.5f), ink, text);
+    const float upper = font_size(ui.fonts().mono_body), lower = font_size(ui.fonts().mono_tiny);
+    const float top = item.min.y + (item.height() - upper - lower - ui.px(1)) / 2;
+    draw_text_in(list, ui.fonts().mono_body, ImVec2(item.min.x, top), ImVec2(item.max.x, top + upper), ImVec2(0.5f, 0), ink, text);
+    draw_text_in(list, ui.fonts().mono_tiny, ImVec2(item.min.x, top + upper + ui.px(1)), item.max, ImVec2(0.5f, 0), c.faint,
+                 std::to_string(token.id));
+    if (token.unknown) list.AddCircleFilled(ImVec2(item.max.x - ui.px(6), item.min.y + ui.px(6)), ui.px(2.5f), c.bad, 12);
+}
+
+std::string chip_tooltip(const Token& token, int index, const ChipOptions& options) {
+    std::string text = "position " + std::to_string(index) + ", id " + std::to_string(token.id);
+    if (token.padding) return text + "\npadding: fills this sequence up to the longest of the batch";
+    text = "\u201C" + visible_text(token.text) + "\u201D\n" + text;
+    if (token.unknown) text += "\nnot in the vocabulary: the model sees the unknown token";
+    return text + "\n" + options.tooltip;
+}
+
+/// Scrolls sideways with the wheel; keeps a newly chosen chip in view.
+float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipOptions& options) {
+    ImGuiStorage& storage = *ImGui::GetStateStorage();
+    float offset = storage.GetFloat(ImGui::GetID("scroll"), 0.0f);
+    const int seen = storage.GetInt(ImGui::GetID("seen"), -1), chosen = options.marks.query;
+    if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
+        const auto i = static_cast<std::size_t>(chosen);
+        offset = std::clamp(offset, layout.at[i].x + layout.widths[i] + ui.px(24) - width, layout.at[i].x - ui.px(24));
+    }
+    storage.SetInt(ImGui::GetID("seen"), chosen);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + layout.height))) {
+        offset -= (ImGui::GetIO().MouseWheel + ImGui::GetIO().MouseWheelH) * ui.px(60);
+    }
+    offset = std::clamp(offset, 0.0f, std::max(0.0f, layout.width - width));
+    storage.SetFloat(ImGui::GetID("scroll"), offset);
+    return offset;
+}
+
+/// The ends fade where more chips are hidden.
+void draw_scroll_shades(const Ui& ui, ImVec2 at, float width, float height, float hidden_left, float hidden_right) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Color solid = ui.colors().window, clear = with_alpha(solid, 0);
+    const float shade = ui.px(28);
+    if (hidden_left > 0.5f) list.AddRectFilledMultiColor(at, ImVec2(at.x + shade, at.y + height), solid, clear, clear, solid);
+    if (hidden_right > 0.5f) {
+        list.AddRectFilledMultiColor(ImVec2(at.x + width - shade, at.y), ImVec2(at.x + width, at.y + height), clear, solid, solid, clear);
+    }
+}
+
+}  // namespace
+
+ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options) {
+    ChipResult result;
+    const Layout layout = lay_out(ui, tokens, width, options);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGui::PushID(id);
+    const float offset = options.wrap ? 0 : scroll_offset(ui, layout, width, options);
+    result.width = std::min(layout.width, width);
+    const ImVec2 end(at.x + width, at.y + layout.height);
+    ImGui::PushClipRect(at, end, true);
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y);
+        if (min.x > end.x || min.x + layout.widths[i] < at.x) continue;
+        const int index = static_cast<int>(i);
+        ImGui::PushID(index);
+        const float height = ui.px(options.ids ? kHeight : kHeightWithoutId);
+        const Item item = item_at(ui, "chip", min, ImVec2(layout.widths[i], height), {.tooltip = {}});
+        if (item.hovered) {
+            result.hovered = index;
+            if (ImGui::IsMouseClicked(1)) result.right_clicked = index;
+            tooltip_for_last(ui, chip_tooltip(tokens[i], index, options));
+        }
+        if (item.pressed) result.clicked = index;
+        ImGui::PopID();
+        draw_chip(ui, item, tokens[i], index, options);
+    }
+    if (!options.wrap) draw_scroll_shades(ui, at, width, layout.height, offset, layout.width - width - offset);
+    ImGui::PopClipRect();
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy(ImVec2(options.wrap ? width : result.width, layout.height));
+    const bool beside = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, end) && result.hovered < 0 && !ImGui::IsAnyItemHovered();
+    result.background_clicked = beside && ImGui::IsMouseClicked(0);
+    ImGui::PopID();
+    return result;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,54 @@
+#pragma once
+/// The tokens of one sequence as chips, and the field in which a sequence is edited.
+
+#include <imgui.h>
+
+#include <span>
+#include <string>
+
+#include "app/session/snapshot.hpp"
+#include "app/widgets/ui.hpp"
+
+namespace attn::app {
+
+struct ChipMarks {
+    int query = -1, key = -1;                  ///< chosen: outlined in the colours of T and S
+    int hovered_query = -1, hovered_key = -1;  ///< pointed at elsewhere: outlined faintly
+};
+
+struct ChipOptions {
+    ChipMarks marks{};
+    bool ids = true;             ///< the id below the text
+    float max_chip_width = 132;  ///< logical pixels, longer tokens are cut
+    bool wrap = false;           ///< into several lines; otherwise they scroll sideways
+    const char* tooltip = "click: choose as the query · right-click: as the key";
+};
+
+struct ChipResult {
+    int hovered = -1, clicked = -1, right_clicked = -1;
+    bool background_clicked = false;  ///< pressed beside the chips: time to edit the text
+    float width = 0;                  ///< pixels that the chips took, for what is placed after them
+};
+
+/// Chips at the cursor within `width` pixels; 44 logical pixels high, or as many lines as it takes. What lies outside is not drawn.
+ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options = {});
+
+struct TextEdit {
+    bool editing = false;
+    bool focus = false;    ///< asks for the keyboard in the next frame
+    std::string text;      ///< what is typed so far
+    std::string original;  ///< what Escape brings back
+};
+
+struct TextEditResult {
+    bool changed = false;    ///< `text` differs from the frame before: recompute
+    bool committed = false;  ///< Enter, or the field lost the keyboard
+    bool cancelled = false;  ///< Escape: `text` is the original again
+};
+
+/// Starts editing with this text; `typed` is a first character that was typed already.
+void begin_text_edit(TextEdit& edit, std::string text);
+/// The field, `width` pixels wide; call it while `edit.editing`.
+TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float width, const char* hint = "type a text");
+
+}  // namespace attn::app

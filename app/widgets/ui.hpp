@@ -1,0 +1,17 @@
+#pragma once
+/// What every widget needs: how things look and who draws the maps.
+
+#include "app/widgets/canvas.hpp"
+#include "app/widgets/theme.hpp"
+
+namespace attn::app {
+
+struct Ui {
+    const Theme& theme;
+    Canvas& canvas;
+    float px(float logical) const { return theme.px(logical); }
+    const Palette& colors() const { return theme.colors; }
+    const Fonts& fonts() const { return theme.fonts; }
+};
+
+}  // namespace attn::app
