@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,7 +42,7 @@ public:
     Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens = true);
     /// From a stored vocabulary (vocabulary()). Throws ConfigError for a symbol given twice, an empty symbol, a symbol that is not
     /// one token of this kind, or missing special tokens.
-    static Tokenizer from_vocabulary(TokenizerKind kind, std::vector<std::string> vocabulary, bool special_tokens);
+    static Tokenizer from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens);
 
     /// No tokens for a text without symbols (empty, or only white space for words): the caller decides what that means.
     /// Throws ConfigError for a text beyond kMaxTextBytes and, in a vocabulary without special tokens, for an unknown symbol.
@@ -59,12 +60,18 @@ public:
 
 private:
     Tokenizer(TokenizerKind kind, bool special_tokens);
-    void add(std::string_view symbol);
+    /// False when the symbol is there already.
+    bool add(std::string_view symbol);
+
+    /// Lets the map be asked without making a string.
+    struct Hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
 
     TokenizerKind kind_;
     bool special_tokens_;
     std::vector<std::string> vocabulary_;
-    std::unordered_map<std::string, std::int32_t> ids_;  ///< without the special tokens: no text spells them
+    std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;  ///< without the special tokens: no text spells them
 };
 
 /// Several encoded texts padded to the longest; sequences without tokens have length 0.

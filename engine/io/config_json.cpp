@@ -1,0 +1,158 @@
+#include "engine/io/config_json.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+using nlohmann::json;
+
+// In the order of the enumerations.
+constexpr std::array<std::string_view, 3> kArchitectures = {"encoder", "decoder_only", "encoder_decoder"};
+constexpr std::array<std::string_view, 3> kNorms = {"none", "pre", "post"};
+constexpr std::array<std::string_view, 3> kActivations = {"relu", "gelu_erf", "gelu_tanh"};
+constexpr std::array<std::string_view, 3> kPositions = {"none", "learned", "sinusoidal"};
+constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivid", "numpy"};
+
+constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kMaxPosition = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxPainted = std::size_t{1} << 20;
+
+template <class Enum, std::size_t N>
+std::string name_of(const std::array<std::string_view, N>& names, Enum value) {
+    return std::string(names.at(static_cast<std::size_t>(value)));
+}
+
+template <class Enum>
+void read_enum(JsonObject& object, std::string_view key, std::span<const std::string_view> names, Enum& value) {
+    std::size_t index = 0;
+    if (object.read_choice(key, names, index)) value = static_cast<Enum>(index);
+}
+
+/// JSON has no infinities and no NaN; writing one would lose it silently.
+double finite(std::string_view field, double value) {
+    if (!std::isfinite(value)) throw ConfigError(std::string(field) + " is not a finite number and cannot be written");
+    return value;
+}
+
+json to_json(const MaskSettings& masks) {
+    json painted = json::array();
+    for (const PaintedCell& cell : masks.painted) painted.push_back({cell.query, cell.key});
+    return {{"causal", masks.causal}, {"padding", masks.padding}, {"window", masks.window},
+            {"prefix", masks.prefix}, {"block", masks.block},     {"painted", std::move(painted)}};
+}
+
+MaskSettings masks_from_json(JsonObject object) {
+    MaskSettings masks;
+    object.read("causal", masks.causal);
+    object.read("padding", masks.padding);
+    object.read("window", masks.window, 0, kMaxPosition);
+    object.read("prefix", masks.prefix, 0, kMaxPosition);
+    object.read("block", masks.block, 0, kMaxPosition);
+    std::vector<std::pair<std::int32_t, std::int32_t>> painted;
+    object.read("painted", painted, 0, kMaxPosition);
+    if (painted.size() > kMaxPainted) object.fail("painted", "too many painted cells");
+    for (const auto& [query, key] : painted) masks.painted.push_back({query, key});
+    object.expect_no_more();
+    return masks;
+}
+
+DropoutSettings dropout_from_json(JsonObject object) {
+    DropoutSettings dropout;
+    object.read("attention", dropout.attention, 0, 1);
+    object.read("residual", dropout.residual, 0, 1);
+    object.read("embedding", dropout.embedding, 0, 1);
+    object.read("seed", dropout.seed);
+    object.expect_no_more();
+    return dropout;
+}
+
+}  // namespace
+
+json to_json(const Config& config) {
+    return {{"architecture", name_of(kArchitectures, config.architecture)},
+            {"vocab_size", config.vocab_size},
+            {"context_length", config.context_length},
+            {"d_model", config.d_model},
+            {"num_heads", config.num_heads},
+            {"d_head", config.d_head},
+            {"num_layers", config.num_layers},
+            {"d_ff", config.d_ff},
+            {"separate_heads", config.separate_heads},
+            {"qkv_bias", config.qkv_bias},
+            {"output_projection", config.output_projection},
+            {"output_bias", config.output_bias},
+            {"residual", config.residual},
+            {"feed_forward", config.feed_forward},
+            {"final_norm", config.final_norm},
+            {"lm_head", config.lm_head},
+            {"tied_lm_head", config.tied_lm_head},
+            {"norm", name_of(kNorms, config.norm)},
+            {"activation", name_of(kActivations, config.activation)},
+            {"position", name_of(kPositions, config.position)},
+            {"layer_norm_eps", finite("layer_norm_eps", config.layer_norm_eps)},
+            {"init", name_of(kInits, config.init)},
+            {"seed", config.seed}};
+}
+
+json to_json(const ForwardSettings& settings) {
+    const DropoutSettings& dropout = settings.dropout;
+    return {{"masks", to_json(settings.masks)},
+            {"temperature", finite("temperature", settings.temperature)},
+            {"dropout",
+             {{"attention", finite("attention", dropout.attention)},
+              {"residual", finite("residual", dropout.residual)},
+              {"embedding", finite("embedding", dropout.embedding)},
+              {"seed", dropout.seed}}}};
+}
+
+Config config_from_json(JsonObject object) {
+    Config config;
+    read_enum(object, "architecture", kArchitectures, config.architecture);
+    object.read("vocab_size", config.vocab_size, 1, kMaxSize);
+    object.read("context_length", config.context_length, 1, kMaxSize);
+    object.read("d_model", config.d_model, 1, kMaxSize);
+    object.read("num_heads", config.num_heads, 1, kMaxSize);
+    object.read("d_head", config.d_head, 0, kMaxSize);
+    object.read("num_layers", config.num_layers, 0, kMaxSize);
+    object.read("d_ff", config.d_ff, 1, kMaxSize);
+    object.read("separate_heads", config.separate_heads);
+    object.read("qkv_bias", config.qkv_bias);
+    object.read("output_projection", config.output_projection);
+    object.read("output_bias", config.output_bias);
+    object.read("residual", config.residual);
+    object.read("feed_forward", config.feed_forward);
+    object.read("final_norm", config.final_norm);
+    object.read("lm_head", config.lm_head);
+    object.read("tied_lm_head", config.tied_lm_head);
+    read_enum(object, "norm", kNorms, config.norm);
+    read_enum(object, "activation", kActivations, config.activation);
+    read_enum(object, "position", kPositions, config.position);
+    object.read("layer_norm_eps", config.layer_norm_eps, std::numeric_limits<double>::min(), 1);
+    read_enum(object, "init", kInits, config.init);
+    object.read("seed", config.seed);
+    object.expect_no_more();
+    return config;
+}
+
+ForwardSettings forward_settings_from_json(JsonObject object) {
+    ForwardSettings settings;
+    if (object.has("masks")) settings.masks = masks_from_json(object.object("masks"));
+    object.read("temperature", settings.temperature, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
+    if (object.has("dropout")) settings.dropout = dropout_from_json(object.object("dropout"));
+    object.expect_no_more();
+    return settings;
+}
+
+Config config_from_json(std::string_view text, std::string_view source) { return config_from_json(JsonObject(text, source)); }
+
+ForwardSettings forward_settings_from_json(std::string_view text, std::string_view source) {
+    return forward_settings_from_json(JsonObject(text, source));
+}
+
+}  // namespace attn

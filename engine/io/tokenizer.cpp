@@ -1,0 +1,180 @@
+#include "engine/io/tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::string_view kPad = "<pad>";
+constexpr std::string_view kUnknown = "<unk>";
+constexpr std::int32_t kUnknownId = 1;
+constexpr std::int64_t kMaxPositions = std::int64_t{1} << 26;
+
+/// One symbol at the front of a text: its bytes, whether it is a token at all, and whether it is a stray byte.
+struct Piece {
+    std::size_t bytes = 1;
+    bool is_token = true;
+    bool valid = true;
+};
+
+/// Unicode White_Space.
+bool is_space(char32_t c) {
+    return c == ' ' || (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+/// Letters, digits and marks of any script. Beyond ASCII the blocks of punctuation and symbols are excluded and everything else
+/// counts as a letter, which needs no table of all of Unicode and errs only for rare symbols.
+bool is_word(char32_t c) {
+    if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+    if (c < 0xC0) return c == 0xAA || c == 0xB5 || c == 0xBA;
+    if (c == 0xD7 || c == 0xF7 || is_space(c)) return false;
+    const bool joiner = c == 0x200C || c == 0x200D;  // inside words of Indic scripts and Persian
+    const bool general_punctuation = c >= 0x2000 && c <= 0x206F && !joiner;
+    const bool symbols = (c >= 0x20A0 && c <= 0x20CF) || (c >= 0x2190 && c <= 0x2BFF) || (c >= 0x2E00 && c <= 0x2E7F);
+    const bool east_asian = (c >= 0x3001 && c <= 0x3004) || (c >= 0x3008 && c <= 0x3020) || c == 0x3030 || (c >= 0xFE30 && c <= 0xFE6B) ||
+                            (c >= 0xFF01 && c <= 0xFF0F) || (c >= 0xFF1A && c <= 0xFF20) || (c >= 0xFF3B && c <= 0xFF40) ||
+                            (c >= 0xFF5B && c <= 0xFF65);
+    const bool pictures = c >= 0x1F000 && c <= 0x1FAFF;
+    return !general_punctuation && !symbols && !east_asian && !pictures;
+}
+
+bool is_apostrophe(char32_t c) { return c == '\'' || c == 0x2019; }
+
+bool word_at(std::string_view text) {
+    if (text.empty()) return false;
+    const Utf8Unit unit = first_utf8(text);
+    return unit.valid && is_word(unit.code_point);
+}
+
+Piece first_word(std::string_view text) {
+    const Utf8Unit first = first_utf8(text);
+    if (!first.valid) return {1, true, false};
+    if (is_space(first.code_point)) return {first.bytes, false, true};
+    if (!is_word(first.code_point)) return {first.bytes, true, true};
+    std::size_t end = first.bytes;
+    while (end < text.size()) {
+        const Utf8Unit unit = first_utf8(text.substr(end));
+        if (!unit.valid) break;
+        const bool inside = is_apostrophe(unit.code_point) && word_at(text.substr(end + unit.bytes));
+        if (!is_word(unit.code_point) && !inside) break;
+        end += unit.bytes;
+    }
+    return {end, true, true};
+}
+
+Piece first_piece(TokenizerKind kind, std::string_view text) {
+    if (kind == TokenizerKind::Word) return first_word(text);
+    if (kind == TokenizerKind::Byte) return {1, true, true};
+    const Utf8Unit unit = first_utf8(text);
+    return {unit.bytes, true, unit.valid};
+}
+
+void expect_length(std::string_view text) {
+    if (text.size() > kMaxTextBytes)
+        throw ConfigError(fmt::format("a text of {} bytes is too long; at most {} are taken", text.size(), kMaxTextBytes));
+}
+
+/// Calls use(symbol, piece, its first byte) for every token of the text.
+template <class Use>
+void each_token(TokenizerKind kind, std::string_view text, Use&& use) {
+    expect_length(text);
+    for (std::size_t at = 0; at < text.size();) {
+        const Piece piece = first_piece(kind, text.substr(at));
+        if (piece.is_token) use(text.substr(at, piece.bytes), piece, at);
+        at += piece.bytes;
+    }
+}
+
+}  // namespace
+
+const char* tokenizer_name(TokenizerKind kind) {
+    static constexpr const char* kNames[] = {"character", "word", "byte"};
+    return kNames[static_cast<int>(kind)];
+}
+
+Tokenizer::Tokenizer(TokenizerKind kind, bool special_tokens) : kind_(kind), special_tokens_(special_tokens) {
+    if (special_tokens_) vocabulary_ = {std::string(kPad), std::string(kUnknown)};
+}
+
+Tokenizer::Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens) : Tokenizer(kind, special_tokens) {
+    for (const std::string& text : texts)
+        each_token(kind_, text, [this](std::string_view symbol, const Piece&, std::size_t) { add(symbol); });
+}
+
+bool Tokenizer::add(std::string_view symbol) {
+    if (ids_.contains(symbol)) return false;
+    if (vocabulary_.size() == kMaxVocabulary)
+        throw ConfigError(fmt::format("the texts have more than {} different symbols", kMaxVocabulary));
+    ids_.emplace(symbol, static_cast<std::int32_t>(vocabulary_.size()));
+    vocabulary_.emplace_back(symbol);
+    return true;
+}
+
+Tokenizer Tokenizer::from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens) {
+    Tokenizer tokenizer(kind, special_tokens);
+    const std::vector<std::string>& specials = tokenizer.vocabulary_;
+    if (vocabulary.size() < specials.size() || !std::equal(specials.begin(), specials.end(), vocabulary.begin()))
+        throw ConfigError(fmt::format("a vocabulary with special tokens begins with {} and {}", kPad, kUnknown));
+    for (std::size_t id = specials.size(); id < vocabulary.size(); ++id) {
+        const std::string& symbol = vocabulary[id];
+        if (symbol.empty()) throw ConfigError(fmt::format("the symbol of id {} is empty", id));
+        const Piece piece = first_piece(kind, symbol);
+        if (!piece.is_token || piece.bytes != symbol.size())
+            throw ConfigError(fmt::format("the symbol of id {}, \"{}\", is not one {}", id, escaped(symbol), tokenizer_name(kind)));
+        if (!tokenizer.add(symbol)) throw ConfigError(fmt::format("the symbol of id {}, \"{}\", is given twice", id, escaped(symbol)));
+    }
+    return tokenizer;
+}
+
+std::vector<TextToken> Tokenizer::encode(std::string_view text) const {
+    std::vector<TextToken> tokens;
+    each_token(kind_, text, [&](std::string_view symbol, const Piece& piece, std::size_t at) {
+        TextToken token{kUnknownId, true, !piece.valid, at, at + piece.bytes};
+        if (const auto known = ids_.find(symbol); known != ids_.end()) {
+            token.id = known->second;
+            token.unknown = false;
+        } else if (!special_tokens_) {
+            throw ConfigError(fmt::format("\"{}\" (byte {} of the text) is not in the vocabulary, which has no token for unknown symbols",
+                                          escaped(symbol), at));
+        }
+        tokens.push_back(token);
+    });
+    return tokens;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (ids[i] < 0 || ids[i] >= size()) throw Error(fmt::format("token id {} is outside the vocabulary of {}", ids[i], size()));
+        if (i > 0 && kind_ == TokenizerKind::Word) text += ' ';
+        text += vocabulary_[static_cast<std::size_t>(ids[i])];
+    }
+    return text;
+}
+
+TokenBatch make_batch(std::span<const std::vector<TextToken>> sequences, std::int32_t pad_id) {
+    if (sequences.empty()) throw ConfigError("a batch needs at least one sequence");
+    TokenBatch batch;
+    for (const auto& sequence : sequences) {
+        batch.lengths.push_back(static_cast<std::int64_t>(sequence.size()));
+        batch.length = std::max(batch.length, batch.lengths.back());
+    }
+    // One long sequence among many short ones would multiply.
+    if (batch.length > kMaxPositions / batch.size())
+        throw ConfigError(fmt::format("{} sequences padded to {} tokens are too many; at most {} positions are taken", batch.size(),
+                                      batch.length, kMaxPositions));
+    batch.ids.assign(static_cast<std::size_t>(batch.size() * batch.length), pad_id);
+    for (std::int64_t b = 0; b < batch.size(); ++b)
+        std::transform(sequences[static_cast<std::size_t>(b)].begin(), sequences[static_cast<std::size_t>(b)].end(),
+                       batch.ids.begin() + static_cast<std::ptrdiff_t>(b * batch.length), [](const TextToken& token) { return token.id; });
+    return batch;
+}
+
+}  // namespace attn

@@ -1,0 +1,119 @@
+#include "engine/io/trace_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "engine/io/config_json.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/safetensors.hpp"
+
+namespace attn {
+namespace {
+
+using nlohmann::json;
+
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+    std::vector<std::int64_t> sizes;
+    for (const Dim& dim : shape) sizes.push_back(dim.size);
+    return sizes;
+}
+
+std::string letters_of(const Shape& shape) {
+    std::string letters;
+    for (const Dim& dim : shape) letters += axis_letter(dim.axis);
+    return letters;
+}
+
+json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* what) {
+    json lists = json::array();
+    const bool fits = std::equal(batch.lengths.begin(), batch.lengths.end(), texts.begin(), texts.end(),
+                                 [](std::int64_t length, const auto& sequence) { return std::cmp_equal(length, sequence.size()); });
+    if (!fits) throw ShapeError(fmt::format("the {} texts do not fit the trace's {} sequences", what, batch.size()));
+    for (const auto& sequence : texts) {
+        json list = json::array();
+        for (const std::string& token : sequence) list.push_back(escaped(token, 0));
+        lists.push_back(std::move(list));
+    }
+    return lists;
+}
+
+/// Collects what is written; owns what the trace does not hold as it stands in the file.
+class Collector {
+public:
+    void add(const RecordedStage<float>& stage) {
+        const std::string name = tensor_name(stage.id);
+        if (stage.id.stage == Stage::Tokens) add_ids(name, stage.value);
+        else views_.push_back({name, DType::F32, sizes_of(stage.value.shape()), std::as_bytes(stage.value.values())});
+        axes_[name] = letters_of(stage.value.shape());
+        stages_.push_back(name);
+        if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
+    }
+    const std::vector<ArrayView>& views() const { return views_; }
+    const json& axes() const { return axes_; }
+    const json& stages() const { return stages_; }
+
+private:
+    void add_ids(const std::string& name, const Tensor<float>& value) {
+        std::vector<std::int32_t> ids;
+        ids.reserve(value.values().size());
+        for (const float id : value.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
+        add_owned(make_array<std::int32_t>(name, sizes_of(value.shape()), ids));
+    }
+    /// Three stages of a layer share one mask, and every layer of a stack may: its bytes are gathered once.
+    void add_mask(const std::string& name, const Mask& mask) {
+        const auto [known, is_new] = masks_.try_emplace(&mask, owned_.size());
+        if (is_new) {
+            std::vector<std::uint8_t> keep;
+            keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
+            for (std::int64_t b = 0; b < mask.batches(); ++b)
+                for (std::int64_t h = 0; h < mask.heads(); ++h)
+                    for (std::int64_t t = 0; t < mask.queries(); ++t)
+                        keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
+            NamedArray array = make_array<std::uint8_t>(name, {mask.batches(), mask.heads(), mask.queries(), mask.keys()}, keep);
+            array.dtype = DType::Bool;
+            add_owned(std::move(array));
+        } else {
+            ArrayView view = view_of(*owned_[known->second]);
+            view.name = name;
+            views_.push_back(std::move(view));
+        }
+        axes_[name] = "BHTS";
+    }
+    void add_owned(NamedArray array) {
+        owned_.push_back(std::make_unique<NamedArray>(std::move(array)));
+        views_.push_back(view_of(*owned_.back()));
+    }
+
+    std::vector<ArrayView> views_;
+    std::vector<std::unique_ptr<NamedArray>> owned_;  ///< behind pointers: views refer to them
+    std::map<const Mask*, std::size_t> masks_;        ///< place in owned_
+    json axes_ = json::object();
+    json stages_ = json::array();
+};
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens) {
+    Collector collector;
+    for (const RecordedStage<float>& stage : trace.stages) collector.add(stage);
+    std::map<std::string, std::string> metadata = {{"format", "attnscope-trace/1"},
+                                                   {"config", to_json(trace.config).dump()},
+                                                   {"settings", to_json(trace.settings).dump()},
+                                                   {"axes", collector.axes().dump()},
+                                                   {"stages", collector.stages().dump()},
+                                                   {"tokens", token_lists(trace.tokens, tokens, "token").dump()},
+                                                   {"lengths", json(trace.tokens.lengths).dump()}};
+    if (trace.source_tokens.size() > 0 || !source_tokens.empty()) {
+        metadata["source_tokens"] = token_lists(trace.source_tokens, source_tokens, "source token").dump();
+        metadata["source_lengths"] = json(trace.source_tokens.lengths).dump();
+    }
+    write_safetensors(path, metadata, collector.views());
+}
+
+}  // namespace attn

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "engine/io/config_json.hpp"
+#include "tests/engine/io_support.hpp"
+
+namespace attn {
+namespace {
+
+using test::expect_refused;
+
+/// Refused with this fault, naming the source and the place.
+void refused(const std::string& text, FileFault fault, const std::string& place = "") {
+    expect_refused(text.substr(0, 80), fault, "preset.json" + place, std::size_t{1} << 20, [&] { config_from_json(text, "preset.json"); });
+}
+void settings_refused(const std::string& text, FileFault fault, const std::string& place) {
+    expect_refused(text, fault, "preset.json" + place, std::size_t{1} << 20, [&] { forward_settings_from_json(text, "preset.json"); });
+}
+
+TEST(ConfigJson, EveryFieldSurvives) {
+    Config config;
+    config.architecture = Architecture::EncoderDecoder;
+    config.vocab_size = 71;
+    config.context_length = 9;
+    config.d_model = 30;
+    config.num_heads = 3;
+    config.d_head = 7;
+    config.num_layers = 5;
+    config.d_ff = 11;
+    config.separate_heads = true;
+    config.qkv_bias = config.output_projection = config.output_bias = config.residual = config.feed_forward = false;
+    config.final_norm = config.lm_head = config.tied_lm_head = false;
+    config.norm = NormPlacement::Post;
+    config.activation = Activation::Relu;
+    config.position = PositionKind::Sinusoidal;
+    config.layer_norm_eps = 0.1 + 0.2;
+    config.init = Init::Numpy;
+    config.seed = ~std::uint64_t{0};
+    EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
+    EXPECT_EQ(config_from_json(to_json(Config{}).dump(), "c"), Config{});
+    EXPECT_EQ(config_from_json("{}", "c"), Config{});
+    EXPECT_EQ(to_json(config).size(), 23U) << "a field was added to Config: write and read it, and count it here";
+}
+
+TEST(ConfigJson, SettingsSurvive) {
+    ForwardSettings settings;
+    settings.masks = {.causal = true, .padding = false, .window = 3, .prefix = 2, .block = 5, .painted = {{1, 2}, {0, 0}}};
+    settings.temperature = 0.7;
+    settings.dropout = {0.1, 0.25, 1.0, ~std::uint64_t{0} - 1};
+    EXPECT_EQ(forward_settings_from_json(to_json(settings).dump(), "c"), settings);
+    EXPECT_EQ(forward_settings_from_json("{}", "c"), ForwardSettings{});
+}
+
+TEST(ConfigJson, RefusesWhatItDoesNotKnow) {
+    refused(R"({"d_modle": 4})", FileFault::Schema, ", /d_modle");
+    refused(R"({"a/b~": 4})", FileFault::Schema, ", /a~1b~0");
+    settings_refused(R"({"masks": {"cuasal": true}})", FileFault::Schema, ", /masks/cuasal");
+    settings_refused(R"({"dropout": {"x": 1}})", FileFault::Schema, ", /dropout/x");
+    refused(R"({"d_model": 4, "d_model": 5})", FileFault::Duplicate);
+    settings_refused(R"({"masks": {"window": 4, "window": 4}})", FileFault::Duplicate, "");
+}
+
+TEST(ConfigJson, RefusesWrongTypesAndRanges) {
+    for (const char* value : {"\"4\"", "true", "null", "[4]", "{}"})
+        refused(std::string(R"({"d_model": )") + value + "}", FileFault::Format, ", /d_model");
+    for (const char* value : {"-1", "0", "2.9", "4e0", "2147483648", "18446744073709551616", "-9223372036854775809"})
+        refused(std::string(R"({"d_model": )") + value + "}", FileFault::Range, ", /d_model");
+    for (const char* value : {"-1", "1.0", "18446744073709551616"})
+        refused(std::string(R"({"seed": )") + value + "}", FileFault::Range, ", /seed");
+    refused(R"({"residual": 1})", FileFault::Format, ", /residual");
+    refused(R"({"norm": "pree"})", FileFault::Range, ", /norm");
+    refused(R"({"norm": 1})", FileFault::Format, ", /norm");
+    refused(R"({"layer_norm_eps": 0})", FileFault::Range, ", /layer_norm_eps");
+    refused(R"({"layer_norm_eps": 1e400})", FileFault::Range);
+    refused(R"({"layer_norm_eps": NaN})", FileFault::Format);
+    settings_refused(R"({"temperature": 0})", FileFault::Range, ", /temperature");
+    settings_refused(R"({"temperature": -1})", FileFault::Range, ", /temperature");
+    settings_refused(R"({"dropout": {"attention": 1.5}})", FileFault::Range, ", /dropout/attention");
+    settings_refused(R"({"masks": {"painted": [[1, 2], [1]]}})", FileFault::Format, ", /masks/painted/1");
+    settings_refused(R"({"masks": {"painted": [[1, -2]]}})", FileFault::Range, ", /masks/painted/0/1");
+    settings_refused(R"({"masks": []})", FileFault::Format, ", /masks");
+}
+
+TEST(ConfigJson, RefusesBadText) {
+    const std::string good = to_json(Config{}).dump();
+    for (std::size_t keep = 0; keep < good.size(); ++keep)
+        EXPECT_THROW(config_from_json(good.substr(0, keep), "c"), FileError) << keep;  // J01, J02
+    refused(std::string(64, '\0'), FileFault::Format);                                 // J03
+    refused("[]", FileFault::Format);
+    refused("{} {}", FileFault::Format);
+    refused("\xEF\xBB\xBF{}", FileFault::Format);
+    refused("{\"a\": \"\xFF\"}", FileFault::Format);
+    refused(std::string(100'000, '['), FileFault::Limit);  // J10
+    const std::string huge = "{\"a\": \"" + std::string(kMaxJsonBytes, 'x') + "\"}";
+    refused(huge, FileFault::Limit);
+}
+
+TEST(ConfigJson, NeverWritesWhatItCouldNotRead) {
+    ForwardSettings settings;
+    settings.temperature = std::numeric_limits<double>::infinity();
+    EXPECT_THROW(to_json(settings), ConfigError);
+    Config config;
+    config.layer_norm_eps = std::nan("");
+    EXPECT_THROW(to_json(config), ConfigError);
+}
+
+TEST(JsonObject, ReadsListsAndObjects) {
+    JsonObject object(R"({"texts": ["a", "b"], "items": [{"x": 1}, {"x": 2}], "inner": {"y": true}})", "f");
+    std::vector<std::string> texts;
+    EXPECT_TRUE(object.read("texts", texts));
+    EXPECT_EQ(texts, (std::vector<std::string>{"a", "b"}));
+    std::int64_t sum = 0;
+    for (JsonObject& item : object.objects("items")) {
+        std::int64_t x = 0;
+        item.read("x", x, 0, 9);
+        sum += x;
+        item.expect_no_more();
+    }
+    EXPECT_EQ(sum, 3);
+    bool y = false;
+    EXPECT_TRUE(object.object("inner").read("y", y));
+    EXPECT_TRUE(y);
+    EXPECT_FALSE(object.read("absent", y));
+    EXPECT_NO_THROW(object.expect_no_more());
+    expect_refused("missing", FileFault::Schema, "f, /other", 4096, [&] { object.object("other"); });
+    expect_refused("item type", FileFault::Format, "f, /list/1", 1 << 16, [] {
+        JsonObject bad(R"({"list": ["a", 2]})", "f");
+        std::vector<std::string> out;
+        bad.read("list", out);
+    });
+}
+
+}  // namespace
+}  // namespace attn
