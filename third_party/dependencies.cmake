@@ -75,6 +75,9 @@ if(ATTNSCOPE_BUILD_APP)
     target_link_libraries(attn_imgui PUBLIC glfw ${CMAKE_DL_LIBS})
     add_library(PkgConfig::IMGUI ALIAS attn_imgui)
   endif()
+
+  include(${CMAKE_CURRENT_LIST_DIR}/glad.cmake)
+  include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 endif()
 
 if(ATTNSCOPE_BUILD_TESTS)

@@ -20,6 +20,7 @@ Settings parse(const std::string& text, const std::string& source) {
     JsonObject object(text, source);
     Settings settings;
     object.read("dark", settings.dark);
+    object.read("zoom", settings.zoom, 0.5, 4);
     object.read("left_pane", settings.left_pane);
     object.read("right_pane", settings.right_pane);
     object.read("strip", settings.strip);
@@ -76,6 +77,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
     if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be made: " + failed.message());
     const nlohmann::ordered_json json = {
         {"dark", settings.dark},
+        {"zoom", settings.zoom},
         {"left_pane", settings.left_pane},
         {"right_pane", settings.right_pane},
         {"strip", settings.strip},

@@ -10,6 +10,7 @@ namespace attn::app {
 /// Sizes are logical pixels, window geometry is what the window system counts in.
 struct Settings {
     bool dark = true;
+    double zoom = 1;  ///< size of everything, on top of the display's scale; 0.5 to 4
     bool left_pane = true, right_pane = true, strip = true;
     double left_width = 248, right_width = 328, strip_height = 124;
     bool window_placed = false;  ///< false: the system chooses where the window opens

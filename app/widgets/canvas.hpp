@@ -11,36 +11,41 @@ namespace attn::app {
 enum class ColorMap : std::uint8_t { Auto, Sequential, Diverging, Viridis, Cividis, Grey };
 inline constexpr int kColorMapCount = 6;
 
-/// One matrix of numbers, row-major.
+/// One matrix of numbers, row-major. The memory has to live during the call it is passed to only.
 struct HeatmapData {
-    std::uint64_t key = 0;  ///< identity of the numbers: they are uploaded once per key
+    std::uint64_t key = 0;  ///< identity of the numbers and of `keep`: they are uploaded once per key; 0 = none, uploaded every time
     const float* values = nullptr;
     std::int64_t rows = 0, cols = 0;
     std::int64_t row_stride = 0;         ///< distance between rows, in numbers
     const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
 };
 
-/// How numbers become colours. `lo` and `hi` are the ends of the colour bar.
+/// How numbers become colours. `lo` and `hi` are the ends of the colour bar; numbers beyond them take the colour of the end.
+/// A diverging map is symmetric about 0 and reaches to the larger of |lo| and |hi|.
 struct HeatmapStyle {
     ColorMap map = ColorMap::Sequential;  ///< never Auto here
     float lo = 0, hi = 1;
-    bool per_row = false;  ///< every row has its own range; lo and hi then only say whether it is symmetric (lo == -hi)
-    bool log = false;      ///< logarithmic; signed maps use a symmetric logarithm
+    bool per_row = false;  ///< every row has its own range: see row_style(); lo and hi are not used
+    bool log = false;      ///< logarithmic where lo > 0, log(1 + x) where it is not, symmetric for a diverging map
+    bool operator==(const HeatmapStyle&) const = default;
 };
 
 struct HeatmapRequest {
     HeatmapData data;
     HeatmapStyle style;
-    /// The part shown, in cells; default is everything.
+    /// The part shown, in cells; all zero means everything.
     float first_col = 0, last_col = 0, first_row = 0, last_row = 0;
+    bool grid = false;  ///< thin lines between cells where they are large enough
 };
 
 class Canvas {
 public:
     virtual ~Canvas() = default;
-    /// Draws into [min, max] of the list, in the order of the list's other contents.
+    /// Draws into [min, max] of the list, in the order of the list's other contents and inside its clip rectangle.
+    /// The request's numbers are read before it returns.
     virtual void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) = 0;
-    /// Colour of one value as the shader draws it (0xAABBGGRR), for legible ink and exports.
+    /// Colour of one value as the shader draws it (0xAABBGGRR), for colour bars, legible ink and exports. For a per-row style pass
+    /// that row's own: row_style() of app/widgets/value_scale.hpp, where value_at() also gives the numbers along a colour bar.
     virtual std::uint32_t color(const HeatmapStyle& style, float value) const = 0;
 };
 

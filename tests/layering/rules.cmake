@@ -10,7 +10,7 @@ set(LAYERS
   "engine/reference/" "engine/tensor/|engine/trace/|engine/reference/|engine/io/|engine/model/(config|batch|parameters)\\.hpp|engine/attention/mask\\.hpp"
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
-  "app/render/"       "app/render/|app/widgets/canvas\\.hpp"
+  "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|snapshot)\\.hpp|${DATA_HEADERS}"
   "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|snapshot)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|${DATA_HEADERS}"

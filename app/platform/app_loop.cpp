@@ -1,0 +1,178 @@
+#include "app/platform/app_loop.hpp"
+
+#include <glad/gl.h>
+// After glad, which brings the OpenGL declarations.
+#include <GLFW/glfw3.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "app/platform/gl_window.hpp"
+#include "app/platform/screen.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+/// Frames drawn after an event, so that what reacts to hovering settles.
+constexpr int kFramesPerEvent = 3;
+/// Seconds between looks at a blinking caret, and at changed shader files.
+constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
+/// Longest sleep: nothing depends on it.
+constexpr double kLongestSleep = 60;
+
+WindowPlacement remembered_placement(const Settings& settings) {
+    return {settings.window_width, settings.window_height, settings.window_x,
+            settings.window_y,     settings.window_placed, settings.window_maximized};
+}
+
+void remember_placement(GLFWwindow* window, Settings& settings) {
+    settings.window_maximized = glfwGetWindowAttrib(window, GLFW_MAXIMIZED) != 0;
+    if (settings.window_maximized || glfwGetWindowAttrib(window, GLFW_ICONIFIED) != 0) return;  // keep the size to return to
+    settings.window_placed = true;
+    glfwGetWindowPos(window, &settings.window_x, &settings.window_y);
+    glfwGetWindowSize(window, &settings.window_width, &settings.window_height);
+}
+
+/// What GLFW's callbacks leave for the loop.
+struct Events {
+    bool any = true;
+    std::vector<std::string> dropped_files;
+};
+
+Events& events_of(GLFWwindow* window) { return *static_cast<Events*>(glfwGetWindowUserPointer(window)); }
+
+/// Before ImGui's backend, which calls these on.
+void listen(GLFWwindow* window, Events& events) {
+    glfwSetWindowUserPointer(window, &events);
+    glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
+    glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
+    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { events_of(w).any = true; });
+    glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
+    glfwSetKeyCallback(window, [](GLFWwindow* w, int, int, int, int) { events_of(w).any = true; });
+    glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).any = true; });
+    glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
+    glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
+    glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { events_of(w).any = true; });
+    glfwSetWindowContentScaleCallback(window, [](GLFWwindow* w, float, float) { events_of(w).any = true; });
+    glfwSetDropCallback(window, [](GLFWwindow* w, int count, const char** paths) {
+        events_of(w).any = true;
+        events_of(w).dropped_files.insert(events_of(w).dropped_files.end(), paths, paths + count);
+    });
+}
+
+float display_scale(GLFWwindow* window) {
+    float x = 1, y = 1;
+    glfwGetWindowContentScale(window, &x, &y);
+    return std::max(x, y);
+}
+
+}  // namespace
+
+void Waker::wake() {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    if (open_) glfwPostEmptyEvent();
+}
+
+void Waker::open(bool is_open) {
+    const std::lock_guard lock(mutex_);
+    open_ = is_open;
+}
+
+class WindowLoop {
+public:
+    WindowLoop(const LoopOptions& options, Settings& settings, Waker& waker)
+        : options_(options), settings_(settings), waker_(waker), saved_(settings),
+          window_(options.title, remembered_placement(settings), true) {
+        listen(window_.get(), events_);
+        glfwSwapInterval(1);
+        screen_ = std::make_unique<Screen>(window_.get(), options.shader_folder);
+        waker_.open(true);
+    }
+    ~WindowLoop() { waker_.open(false); }
+    WindowLoop(const WindowLoop&) = delete;
+    WindowLoop& operator=(const WindowLoop&) = delete;
+
+    void run(const DrawUi& ui) {
+        GLFWwindow* window = window_.get();
+        for (int frame = 0; glfwWindowShouldClose(window) == 0 && (options_.frames == 0 || frame < options_.frames);) {
+            wait_for_events();
+            int width = 0, height = 0;
+            glfwGetFramebufferSize(window, &width, &height);
+            if (frames_due_ == 0 || width <= 0 || height <= 0) continue;  // asleep or minimised
+            --frames_due_;
+            draw(ui, width, height);
+            ++frame;
+        }
+        remember();
+    }
+
+private:
+    void wait_for_events() {
+        const double now = glfwGetTime();
+        const bool minimized = glfwGetWindowAttrib(window_.get(), GLFW_ICONIFIED) != 0;
+        if (frames_due_ > 0 && !minimized) {
+            glfwPollEvents();
+        } else {
+            remember();
+            double sleep = std::clamp(redraw_at_ - now, 0.0, kLongestSleep);
+            if (!options_.shader_folder.empty()) sleep = std::min(sleep, kShaderPeriod);
+            if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
+        }
+        const bool timed = glfwGetTime() >= redraw_at_ || !options_.shader_folder.empty();
+        if (std::exchange(events_.any, false)) frames_due_ = kFramesPerEvent;
+        // Both have to be asked.
+        if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
+    }
+
+    void draw(const DrawUi& ui, int width, int height) {
+        const Screen::Target target{width, height, display_scale(window_.get()), glfwGetTime(), 0};
+        const Screen::Wishes wishes = screen_->draw(ui, settings_, target, std::exchange(events_.dropped_files, {}));
+        glfwSwapBuffers(window_.get());
+        double next = wishes.redraw_after;
+        if (wishes.typing) next = std::min(next, kCaretPeriod);
+        redraw_at_ = glfwGetTime() + std::max(next, 0.0);
+        if (wishes.quit) glfwSetWindowShouldClose(window_.get(), GLFW_TRUE);
+        report(screen_->shader_problem());
+        if (!window_.messages().empty()) report(window_.messages().back());
+    }
+
+    void remember() {
+        remember_placement(window_.get(), settings_);
+        if (settings_ == saved_ || options_.settings_file.empty()) return;
+        saved_ = settings_;
+        try {
+            save_settings(options_.settings_file, settings_);
+        } catch (const Error& error) {
+            report(error.what());
+        }
+    }
+
+    /// Prints a problem once, not every frame.
+    void report(const std::string& problem) {
+        if (problem.empty() || problem == reported_) return;
+        reported_ = problem;
+        fmt::print(stderr, "attnscope: {}\n", problem);
+    }
+
+    const LoopOptions& options_;
+    Settings& settings_;
+    Waker& waker_;
+    Settings saved_;
+    GlWindow window_;
+    Events events_;
+    std::unique_ptr<Screen> screen_;
+    int frames_due_ = kFramesPerEvent;
+    double redraw_at_ = 0;
+    std::string reported_;
+};
+
+void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui) {
+    WindowLoop(options, settings, waker).run(ui);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,97 @@
+#include "app/platform/fonts.hpp"
+
+#include <imgui.h>
+
+#include <array>
+#include <cmath>
+#include <string>
+
+#include "app/platform/imgui_compat.hpp"
+#include "app/platform/platform_error.hpp"
+#include "assets/embedded.hpp"
+
+namespace attn::app {
+
+namespace {
+
+/// Text that people type or that files contain.
+constexpr std::array<ImWchar, 27> kTextGlyphs{0x0020, 0x017F,  // Latin, Latin-1, Latin Extended-A
+                                              0x0370, 0x03FF,  // Greek
+                                              0x0400, 0x045F,  // Cyrillic
+                                              0x2010, 0x2027,  // dashes, quotation marks, dots
+                                              0x2030, 0x205F,  // primes, brackets, fractions
+                                              0x2070, 0x209F,  // superscripts and subscripts
+                                              0x20A0, 0x20BF,  // currencies
+                                              0x2190, 0x21FF,  // arrows
+                                              0x2200, 0x22FF,  // mathematical operators
+                                              0x2420, 0x2426,  // pictures of spaces and controls
+                                              0x25A0, 0x25CF,  // geometric shapes
+                                              0xFFFD, 0xFFFD,  // what stands for unreadable bytes
+                                              0};
+
+/// Letters with modifiers and blackboard letters of formulas.
+constexpr std::array<ImWchar, 13> kFormulaGlyphs{0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102,
+                                                 0x2124, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
+
+/// Headings are ours: no Greek or Cyrillic prose, but the symbols of formulas.
+constexpr std::array<ImWchar, 15> kHeadingGlyphs{0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,
+                                                 0x2070, 0x209F, 0x2190, 0x2193, 0x2200, 0x22A5, 0};
+
+struct FontFile {
+    const char* name;
+    const EmbeddedFile* file;
+};
+
+const EmbeddedFile& font_file(const char* name) {
+    const EmbeddedFile* file = find_embedded(embedded_fonts(), name);
+    if (file == nullptr) throw PlatformError(std::string("the font ") + name + " is missing from the program");
+    return *file;
+}
+
+ImFont* add(const char* name, float size, const ImWchar* glyphs, ImFont* into) {
+    const EmbeddedFile& file = font_file(name);
+    ImFontConfig config;
+    config.FontDataOwnedByAtlas = false;
+    config.MergeMode = into != nullptr;
+    // Positions are whole pixels, so horizontal oversampling would only blur.
+    config.OversampleH = config.OversampleV = 1;
+    config.PixelSnapH = true;
+    // The atlas only reads the bytes; its interface has no const.
+    void* bytes = const_cast<char*>(file.bytes.data());
+    ImFont* font = ImGui::GetIO().Fonts->AddFontFromMemoryTTF(bytes, static_cast<int>(file.bytes.size()), size, &config, glyphs);
+    if (font == nullptr) throw PlatformError(std::string("the font ") + name + " is damaged");
+    return font;
+}
+
+}  // namespace
+
+Fonts load_fonts(float scale) {
+    ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+    atlas.Clear();
+    atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+    const auto make = [scale](const char* name, float size, const ImWchar* glyphs) {
+        const float pixels = std::round(size * scale * 2) / 2;
+        ImFont* font = add(name, pixels, glyphs, nullptr);
+        add("math.ttf", pixels, glyphs, font);
+        add("math.ttf", pixels, kFormulaGlyphs.data(), font);
+        return font;
+    };
+    Fonts fonts;
+    const ImWchar *text = kTextGlyphs.data(), *heading = kHeadingGlyphs.data();
+    fonts.body = make("inter.otf", 14, text);  // first: what ImGui's own widgets use
+    fonts.small = make("inter-semibold.otf", 11, heading);
+    fonts.caption = make("inter.otf", 11, text);
+    fonts.label = make("inter.otf", 13, text);
+    fonts.strong = make("inter-semibold.otf", 14, text);
+    fonts.title = make("inter-semibold.otf", 18, heading);
+    fonts.heading = make("inter-semibold.otf", 22, heading);
+    fonts.mono_tiny = make("mono.ttf", 10, text);
+    fonts.mono_small = make("mono.ttf", 11.5F, text);
+    fonts.mono = make("mono.ttf", 13, text);
+    fonts.mono_body = make("mono.ttf", 14, text);
+    fonts.formula = make("mono.ttf", 20, heading);
+    imgui_compat::build_fonts();
+    return fonts;
+}
+
+}  // namespace attn::app

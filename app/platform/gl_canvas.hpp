@@ -1,0 +1,33 @@
+#pragma once
+
+#include <deque>
+
+#include "app/render/heatmap_renderer.hpp"
+#include "app/widgets/canvas.hpp"
+
+struct ImDrawCmd;
+
+namespace attn::app {
+
+/// Draws heatmaps by callbacks from ImGui's draw lists, straight into the framebuffer.
+class GlCanvas : public Canvas {
+public:
+    explicit GlCanvas(HeatmapRenderer& renderer) : renderer_(renderer) {}
+    /// Once a frame, before anything is drawn; sizes in pixels.
+    void begin_frame(const HeatmapTheme& theme, int width, int height);
+    void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
+    std::uint32_t color(const HeatmapStyle& style, float value) const override { return renderer_.color(style, value); }
+
+private:
+    struct Job {
+        GlCanvas* canvas;
+        PreparedHeatmap heatmap;
+    };
+    static void draw(const ImDrawList*, const ImDrawCmd* command);
+
+    HeatmapRenderer& renderer_;
+    std::deque<Job> jobs_;  ///< of this frame; draw lists point at them
+    int width_ = 0, height_ = 0;
+};
+
+}  // namespace attn::app

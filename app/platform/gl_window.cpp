@@ -1,0 +1,98 @@
+#include "app/platform/gl_window.hpp"
+
+#include <glad/gl.h>
+// After glad, which brings the OpenGL declarations.
+#include <GLFW/glfw3.h>
+
+#include <algorithm>
+
+#include "app/platform/platform_error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t kMostMessages = 64;
+constexpr int kLargestWindow = 16384;
+/// A remembered window of which less than this can be seen is put elsewhere. Screen units.
+constexpr int kEnoughToGrab = 100;
+
+std::string last_glfw_error() {
+    const char* text = nullptr;
+    glfwGetError(&text);
+    return text != nullptr ? text : "no reason given";
+}
+
+void GLAD_API_PTR on_gl_message(GLenum, GLenum, GLuint, GLenum severity, GLsizei length, const GLchar* text, const void* user) {
+    if (severity == GL_DEBUG_SEVERITY_NOTIFICATION) return;
+    auto& messages = *static_cast<GlMessages*>(const_cast<void*>(user));
+    if (messages.size() == kMostMessages) messages.erase(messages.begin());
+    messages.emplace_back(text, static_cast<std::size_t>(std::max(length, 0)));
+}
+
+/// The placement where it can be seen: elsewhere if no monitor shows it, not larger than the first monitor if it has no place yet.
+WindowPlacement visible_placement(WindowPlacement placement) {
+    placement.width = std::clamp(placement.width, 320, kLargestWindow);
+    placement.height = std::clamp(placement.height, 240, kLargestWindow);
+    int count = 0;
+    GLFWmonitor** monitors = glfwGetMonitors(&count);
+    bool seen = false;
+    for (int i = count - 1; i >= 0; --i) {
+        int left = 0, top = 0, width = 0, height = 0;
+        glfwGetMonitorWorkarea(monitors[i], &left, &top, &width, &height);
+        const int seen_width = std::min(placement.x + placement.width, left + width) - std::max(placement.x, left);
+        const int seen_height = std::min(placement.y + placement.height, top + height) - std::max(placement.y, top);
+        seen = seen || std::min(seen_width, seen_height) >= kEnoughToGrab;
+        if (i == 0 && !(placement.placed && seen) && width > 0 && height > 0) {
+            placement.width = std::min(placement.width, width);
+            placement.height = std::min(placement.height, height);
+        }
+    }
+    placement.placed = placement.placed && seen;
+    return placement;
+}
+
+}  // namespace
+
+GlWindow::Library::Library() {
+    if (glfwInit() == GLFW_FALSE)
+        throw PlatformError("no window can be opened here (" + last_glfw_error() +
+                            "): set DISPLAY or WAYLAND_DISPLAY, or start under xvfb-run");
+}
+
+GlWindow::Library::~Library() { glfwTerminate(); }
+
+GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool visible) : messages_(std::make_unique<GlMessages>()) {
+    const WindowPlacement placement = visible ? visible_placement(wanted) : wanted;
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
+    glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
+    glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // shown when it is in its place
+    glfwWindowHint(GLFW_SCALE_TO_MONITOR, placement.placed ? GLFW_FALSE : GLFW_TRUE);
+    glfwWindowHint(GLFW_MAXIMIZED, placement.maximized && visible ? GLFW_TRUE : GLFW_FALSE);
+#ifndef NDEBUG
+    glfwWindowHint(GLFW_OPENGL_DEBUG_CONTEXT, GLFW_TRUE);
+#endif
+    window_ = glfwCreateWindow(std::max(placement.width, 1), std::max(placement.height, 1), title.c_str(), nullptr, nullptr);
+    if (window_ == nullptr) throw PlatformError("OpenGL 3.3 is not available here: " + last_glfw_error());
+    glfwMakeContextCurrent(window_);
+    if (gladLoadGL(glfwGetProcAddress) == 0) {
+        glfwDestroyWindow(window_);
+        throw PlatformError("OpenGL 3.3 is not available here: its functions are missing");
+    }
+    if (GLAD_GL_KHR_debug != 0) {
+        glDebugMessageCallback(on_gl_message, messages_.get());
+#ifndef NDEBUG
+        glEnable(GL_DEBUG_OUTPUT);
+        glEnable(GL_DEBUG_OUTPUT_SYNCHRONOUS);
+#endif
+    }
+    if (!visible) return;
+    if (placement.placed && !placement.maximized) glfwSetWindowPos(window_, placement.x, placement.y);
+    glfwShowWindow(window_);
+}
+
+GlWindow::~GlWindow() { glfwDestroyWindow(window_); }
+
+}  // namespace attn::app

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "app/platform/frame.hpp"
+#include "app/platform/gl_canvas.hpp"
+
+struct GLFWwindow;
+struct ImGuiContext;
+
+namespace attn::app {
+
+/// Everything that turns a DrawUi into pixels: ImGui with its OpenGL backend, fonts, theme and canvas.
+/// Needs a current OpenGL 3.3 context during its whole life.
+class Screen {
+public:
+    /// `window` gives mouse and keys; nullptr for a picture.
+    Screen(GLFWwindow* window, const std::filesystem::path& shader_folder);
+    ~Screen();
+    Screen(const Screen&) = delete;
+    Screen& operator=(const Screen&) = delete;
+
+    struct Target {
+        int width = 0, height = 0;  ///< pixels of the bound framebuffer
+        float display_scale = 1;
+        double time = 0;     ///< seconds since the start
+        double seconds = 0;  ///< since the frame before; without a window only, which knows by itself
+    };
+    struct Wishes {
+        bool quit = false;
+        bool typing = false;  ///< a text field has the keyboard: its caret blinks
+        double redraw_after = 0;
+    };
+    /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
+    Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files);
+
+    const std::string& shader_problem() const { return renderer_->shader_problem(); }
+    HeatmapRenderer& renderer() { return *renderer_; }
+
+private:
+    struct DestroyContext {
+        void operator()(ImGuiContext* context) const;
+    };
+    void apply_theme(bool dark, float scale);
+
+    std::unique_ptr<ImGuiContext, DestroyContext> context_;
+    bool has_window_;
+    Theme theme_;
+    std::unique_ptr<HeatmapRenderer> renderer_;
+    std::unique_ptr<GlCanvas> canvas_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <stdexcept>
+
+namespace attn::app {
+
+/// OpenGL could not do what was asked; the message names the object and quotes the driver.
+class GlError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace attn::app

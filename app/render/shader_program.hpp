@@ -1,0 +1,41 @@
+#pragma once
+/// Shader programs: compiled completely or not at all, uniforms set by name.
+
+#include <glad/gl.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "app/render/gl_objects.hpp"
+
+namespace attn::app {
+
+/// Where shaders are read from: a folder while they are being worked on, the program itself otherwise.
+struct ShaderSource {
+    std::filesystem::path folder;  ///< empty = the embedded files
+    /// Throws GlError if there is no such shader or it cannot be read.
+    std::string read(std::string_view name) const;
+};
+
+class ShaderProgram {
+public:
+    /// Throws GlError with the driver's message and the numbered source if a stage does not compile or the two do not link.
+    ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name, std::string_view fragment);
+    void use() const { glUseProgram(program_.get()); }
+    /// For the program in use. Throws GlError if the program has no such uniform, or the compiler has removed it as unused.
+    void set(std::string_view uniform, int value) const { glUniform1i(location(uniform), value); }
+    void set(std::string_view uniform, float value) const { glUniform1f(location(uniform), value); }
+    void set(std::string_view uniform, float x, float y) const { glUniform2f(location(uniform), x, y); }
+    void set(std::string_view uniform, float x, float y, float z, float w) const { glUniform4f(location(uniform), x, y, z, w); }
+    void set(std::string_view uniform, int x, int y) const { glUniform2i(location(uniform), x, y); }
+
+private:
+    GLint location(std::string_view uniform) const;
+    ProgramHandle program_;
+    std::map<std::string, GLint, std::less<>> uniforms_;
+    std::string name_;
+};
+
+}  // namespace attn::app

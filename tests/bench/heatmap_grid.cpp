@@ -1,0 +1,78 @@
+/// Time of a frame of 144 heatmaps of 256 x 256 numbers in 1600 x 1000 pixels. Not a test: prints, asserts nothing.
+/// With a file name the picture is written there.
+
+#include <fmt/core.h>
+#include <imgui.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <vector>
+
+#include "app/platform/offscreen.hpp"
+
+namespace {
+
+using namespace attn::app;
+using Clock = std::chrono::steady_clock;
+
+constexpr int kHeads = 144, kAcross = 16, kTokens = 256;
+constexpr int kFrames = 40;
+
+double ms(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+std::vector<float> attention_like(int head) {
+    std::vector<float> values(static_cast<std::size_t>(kTokens) * kTokens);
+    for (int i = 0; i < kTokens; ++i)
+        for (int j = 0; j <= i; ++j)
+            values[static_cast<std::size_t>(i) * kTokens + static_cast<std::size_t>(j)] =
+                static_cast<float>(std::exp(-std::abs(i - j - head) / (1.0 + head)));
+    return values;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::vector<std::vector<float>> heads;
+    std::vector<std::uint8_t> keep(static_cast<std::size_t>(kTokens) * kTokens);
+    for (int head = 0; head < kHeads; ++head) heads.push_back(attention_like(head));
+    for (int i = 0; i < kTokens * kTokens; ++i) keep[static_cast<std::size_t>(i)] = i % kTokens <= i / kTokens ? 1 : 0;
+
+    std::vector<double> still, changing;
+    Clock::time_point last;
+    int drawn = 0;
+    const auto ui = [&](Frame& frame) {
+        const bool new_numbers = drawn >= kFrames;
+        if (drawn > 0) (new_numbers ? changing : still).push_back(ms(Clock::now() - last));
+        last = Clock::now();
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize({frame.width, frame.height});
+        ImGui::Begin("grid", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove);
+        ImDrawList& list = *ImGui::GetWindowDrawList();
+        const float cell = (frame.width - 32) / kAcross, side = cell - 6;
+        for (int head = 0; head < kHeads; ++head) {
+            const ImVec2 at{16 + cell * static_cast<float>(head % kAcross), 16 + cell * static_cast<float>(head / kAcross)};
+            const std::uint64_t version = new_numbers ? static_cast<std::uint64_t>(drawn) : 0;
+            const HeatmapData data{1 + static_cast<std::uint64_t>(head) + version * kHeads,
+                                   heads[static_cast<std::size_t>(head)].data(),
+                                   kTokens,
+                                   kTokens,
+                                   kTokens,
+                                   keep.data()};
+            frame.canvas.heatmap(list, at, {at.x + side, at.y + side}, {data, {}});
+            list.AddText({at.x + 2, at.y + side - 16}, frame.theme.colors.text, "L0 H0");
+        }
+        ImGui::End();
+        ++drawn;
+    };
+    OffscreenOptions options;
+    options.frames = 2 * kFrames;
+    const auto start = Clock::now();
+    const Image image = render_offscreen(options, ui);
+    if (argc > 1) write_png(argv[1], image);
+    std::sort(still.begin() + 1, still.end());
+    std::sort(changing.begin(), changing.end());
+    fmt::print("first frame {:.1f} ms, then median {:.1f} ms, with new numbers each frame median {:.1f} ms (in all {:.0f} ms)\n",
+               still.front(), still[still.size() / 2], changing[changing.size() / 2], ms(Clock::now() - start));
+    return 0;
+}

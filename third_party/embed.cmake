@@ -1,0 +1,42 @@
+enable_language(ASM)
+
+# attn_embed(TARGET FUNCTION FILES FILE... NAMES NAME...)
+# Puts files into the program: TARGET gets a generated source that defines
+#   std::span<const attn::app::EmbeddedFile> attn::app::FUNCTION()
+# with the files under the given names. The assembler reads the bytes itself, so big files cost no compile time,
+# and a changed file rebuilds one object.
+function(attn_embed TARGET FUNCTION)
+  cmake_parse_arguments(PARSE_ARGV 2 EMBED "" "" "FILES;NAMES")
+  set(ASSEMBLY "    .section .note.GNU-stack,\"\",%progbits\n    .section .rodata\n")
+  set(DECLARATIONS "")
+  set(ENTRIES "")
+  set(INDEX 0)
+  foreach(FILE NAME IN ZIP_LISTS EMBED_FILES EMBED_NAMES)
+    set(SYMBOL attn_${FUNCTION}_${INDEX})
+    string(APPEND ASSEMBLY "    .global ${SYMBOL}_begin, ${SYMBOL}_end\n    .balign 16\n"
+                           "${SYMBOL}_begin:\n    .incbin \"${FILE}\"\n${SYMBOL}_end:\n    .byte 0\n")
+    string(APPEND DECLARATIONS "extern \"C\" const char ${SYMBOL}_begin[], ${SYMBOL}_end[];\n")
+    string(APPEND ENTRIES "        {\"${NAME}\", {${SYMBOL}_begin, static_cast<std::size_t>(${SYMBOL}_end - ${SYMBOL}_begin)}},\n")
+    math(EXPR INDEX "${INDEX} + 1")
+  endforeach()
+  set(ASM_FILE ${CMAKE_CURRENT_BINARY_DIR}/${FUNCTION}.S)
+  set(CXX_FILE ${CMAKE_CURRENT_BINARY_DIR}/${FUNCTION}.cpp)
+  file(CONFIGURE OUTPUT ${ASM_FILE} CONTENT "${ASSEMBLY}" @ONLY)
+  file(CONFIGURE OUTPUT ${CXX_FILE} CONTENT "// Generated at build.
+
+#include <array>
+
+#include \"assets/embedded.hpp\"
+
+${DECLARATIONS}
+namespace attn::app {
+std::span<const EmbeddedFile> ${FUNCTION}() {
+    static const std::array<EmbeddedFile, ${INDEX}> kFiles{{
+${ENTRIES}    }};
+    return kFiles;
+}
+}  // namespace attn::app
+" @ONLY)
+  set_source_files_properties(${ASM_FILE} PROPERTIES OBJECT_DEPENDS "${EMBED_FILES}")
+  target_sources(${TARGET} PRIVATE ${ASM_FILE} ${CXX_FILE})
+endfunction()
