@@ -150,10 +150,10 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     ImGui::PushClipRect(at, end, true);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y);
-        if (min.x > end.x || min.x + layout.widths[i] < at.x) continue;
+        const float height = ui.px(options.ids ? kHeight : kHeightWithoutId);
+        if (!ImGui::IsRectVisible(min, ImVec2(min.x + layout.widths[i], min.y + height))) continue;
         const int index = static_cast<int>(i);
         ImGui::PushID(index);
-        const float height = ui.px(options.ids ? kHeight : kHeightWithoutId);
         const Item item = item_at(ui, "chip", min, ImVec2(layout.widths[i], height), {.tooltip = {}});
         if (item.hovered) {
             result.hovered = index;

@@ -1,0 +1,24 @@
+#pragma once
+/// The bar that says which number a colour means, and the menu that changes it.
+
+#include <imgui.h>
+
+#include "app/widgets/color_options.hpp"
+#include "app/widgets/ui.hpp"
+
+namespace attn::app {
+
+struct ColorBarOptions {
+    float width = 14;  ///< of the bar itself, logical pixels
+    float marker = 0;  ///< a number to point at where `has_marker`: the one under the mouse
+    bool has_marker = false;
+};
+
+/// Bar in [min, min + width] × [min.y, max.y] with its ends, and 0 or the middle, written to the right. Returns the pixels that the
+/// widest number takes beside it.
+float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& style, const ColorBarOptions& options = {});
+
+/// What the range is, as a link that opens the menu of ranges, logarithm and colour maps. True when the options changed.
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown);
+
+}  // namespace attn::app

@@ -1,0 +1,128 @@
+#include "app/widgets/color_options.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace attn::app {
+namespace {
+
+/// Far enough below the largest float that widened ranges and their differences are still finite.
+constexpr float kLargest = std::numeric_limits<float>::max() / 4;
+
+RangeMode effective(const ColorOptions& options, bool probability) {
+    if (options.range != RangeMode::Auto) return options.range;
+    return probability ? RangeMode::UnitRange : RangeMode::Symmetric;
+}
+
+/// Makes room where a range has none: a constant tensor still gets a bar.
+void widen(float& lo, float& hi) {
+    if (lo > hi) std::swap(lo, hi);
+    lo = std::clamp(lo, -kLargest, kLargest);
+    hi = std::clamp(hi, -kLargest, kLargest);
+    if (lo < hi) return;
+    const float margin = lo == 0 ? 1.0f : std::abs(lo) * 0.5f;
+    lo -= margin;
+    hi += margin;
+}
+
+}  // namespace
+
+HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi) {
+    if (!std::isfinite(lo) || !std::isfinite(hi)) lo = hi = 0;
+    if (lo > hi) std::swap(lo, hi);
+    HeatmapStyle style;
+    style.map = options.map != ColorMap::Auto ? options.map : probability ? ColorMap::Sequential : ColorMap::Diverging;
+    style.log = options.log;
+    const float reach = std::max(std::abs(lo), std::abs(hi));
+    switch (effective(options, probability)) {
+    case RangeMode::Auto:
+    case RangeMode::Symmetric:
+        style.lo = -reach;
+        style.hi = reach;
+        break;
+    case RangeMode::UnitRange:
+        style.lo = 0;
+        style.hi = 1;
+        break;
+    case RangeMode::Row:
+        style.per_row = true;
+        [[fallthrough]];
+    case RangeMode::Tensor:
+        style.lo = lo;
+        style.hi = hi;
+        break;
+    case RangeMode::Manual:
+        style.lo = std::isfinite(options.lo) ? options.lo : 0;
+        style.hi = std::isfinite(options.hi) ? options.hi : 0;
+        break;
+    }
+    widen(style.lo, style.hi);
+    if (style.map == ColorMap::Diverging) {
+        // A diverging bar is symmetric: its ends say what its colours mean.
+        style.hi = std::max(std::abs(style.lo), std::abs(style.hi));
+        style.lo = -style.hi;
+    }
+    return style;
+}
+
+std::string_view color_map_name(ColorMap map) {
+    switch (map) {
+    case ColorMap::Auto:
+        return "automatic";
+    case ColorMap::Sequential:
+        return "blue";
+    case ColorMap::Diverging:
+        return "blue to orange";
+    case ColorMap::Viridis:
+        return "viridis";
+    case ColorMap::Cividis:
+        return "cividis";
+    case ColorMap::Grey:
+        return "grey";
+    }
+    return "";
+}
+
+std::string_view range_mode_name(RangeMode mode) {
+    switch (mode) {
+    case RangeMode::Auto:
+        return "automatic";
+    case RangeMode::Symmetric:
+        return "symmetric about 0";
+    case RangeMode::UnitRange:
+        return "0 to 1";
+    case RangeMode::Tensor:
+        return "per tensor";
+    case RangeMode::Row:
+        return "per row";
+    case RangeMode::Manual:
+        return "by hand";
+    }
+    return "";
+}
+
+std::string range_words(const ColorOptions& options, bool probability) {
+    std::string words;
+    switch (effective(options, probability)) {
+    case RangeMode::Auto:
+    case RangeMode::Symmetric:
+        words = "symmetric";
+        break;
+    case RangeMode::UnitRange:
+        words = "0 to 1";
+        break;
+    case RangeMode::Tensor:
+        words = "per tensor";
+        break;
+    case RangeMode::Row:
+        words = "per row";
+        break;
+    case RangeMode::Manual:
+        words = "by hand";
+        break;
+    }
+    return options.log ? words + ", log" : words;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,37 @@
+#pragma once
+/// How the person wants numbers coloured, and the style that follows for a tensor.
+
+#include <string>
+#include <string_view>
+
+#include "app/widgets/canvas.hpp"
+
+namespace attn::app {
+
+enum class RangeMode : std::uint8_t {
+    Auto,       ///< 0..1 for probabilities, symmetric about 0 for signed numbers
+    Symmetric,  ///< ± the largest magnitude
+    UnitRange,  ///< 0..1
+    Tensor,     ///< smallest to largest
+    Row,        ///< every row by itself
+    Manual,     ///< lo to hi below
+};
+inline constexpr int kRangeModeCount = 6;
+
+struct ColorOptions {
+    ColorMap map = ColorMap::Auto;  ///< Auto: sequential for probabilities, diverging for signed numbers
+    RangeMode range = RangeMode::Auto;
+    bool log = false;
+    float lo = -1, hi = 1;  ///< manual range
+    bool operator==(const ColorOptions&) const = default;
+};
+
+/// The style of a tensor whose finite numbers lie in [lo, hi] (any order or NaN where there are none). Its own lo < hi always, finite.
+HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi);
+
+std::string_view color_map_name(ColorMap map);
+std::string_view range_mode_name(RangeMode mode);
+/// What the range is in a word or two: "symmetric", "0 to 1", "each row by itself"; with "log" where it is.
+std::string range_words(const ColorOptions& options, bool probability);
+
+}  // namespace attn::app

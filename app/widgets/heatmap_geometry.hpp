@@ -1,0 +1,47 @@
+#pragma once
+/// Where the cells of a shown matrix lie on screen.
+
+#include <imgui.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "app/widgets/heatmap_view.hpp"
+
+namespace attn::app {
+
+struct HeatmapGeometry {
+    ImVec2 min, max;
+    CellSpan rows, cols;
+    std::int64_t row_count = 0, col_count = 0;
+
+    float cell_w() const { return (max.x - min.x) / static_cast<float>(cols.size()); }
+    float cell_h() const { return (max.y - min.y) / static_cast<float>(rows.size()); }
+    float x_of(double col) const { return min.x + static_cast<float>(col - cols.first) * cell_w(); }
+    float y_of(double row) const { return min.y + static_cast<float>(row - rows.first) * cell_h(); }
+    std::int64_t first_row() const { return static_cast<std::int64_t>(std::floor(rows.first)); }
+    std::int64_t first_col() const { return static_cast<std::int64_t>(std::floor(cols.first)); }
+    std::int64_t end_row() const { return std::min(row_count, static_cast<std::int64_t>(std::ceil(rows.last))); }
+    std::int64_t end_col() const { return std::min(col_count, static_cast<std::int64_t>(std::ceil(cols.last))); }
+
+    std::optional<HeatmapCell> cell_at(ImVec2 p) const {
+        if (!(p.x >= min.x && p.x < max.x && p.y >= min.y && p.y < max.y)) return std::nullopt;
+        const auto row = static_cast<std::int64_t>(std::floor(rows.first + (p.y - min.y) / cell_h()));
+        const auto col = static_cast<std::int64_t>(std::floor(cols.first + (p.x - min.x) / cell_w()));
+        return HeatmapCell{std::clamp<std::int64_t>(row, 0, row_count - 1), std::clamp<std::int64_t>(col, 0, col_count - 1)};
+    }
+};
+
+inline HeatmapGeometry heatmap_geometry(ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapViewState& state) {
+    return {min, max, shown_cells(state.rows, data.rows), shown_cells(state.cols, data.cols), data.rows, data.cols};
+}
+
+/// Numbers in the cells that are large enough for them.
+void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
+/// Labels and titles outside of the cells.
+void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapOptions& options);
+/// Frames of what is chosen and pointed at.
+void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapMarks& marks);
+
+}  // namespace attn::app

@@ -1,0 +1,112 @@
+#include <string>
+
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kGap = 7;          ///< between labels and cells
+constexpr float kUpright = 30;     ///< columns at least this wide have upright labels
+constexpr float kTurnedRoom = 26;  ///< room that makes turning labels worth it
+
+std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
+    if (i < static_cast<std::int64_t>(axis.labels.size())) return axis.labels[static_cast<std::size_t>(i)];
+    return axis.numbers && axis.labels.empty() ? std::to_string(i) : std::string();
+}
+
+bool has_labels(const HeatmapAxis& axis) { return axis.numbers || !axis.labels.empty(); }
+
+/// Which labels are drawn where not all fit: every n-th, and always the chosen one with room about it.
+struct Thinning {
+    std::int64_t step = 1, chosen = -1;
+    bool draws(std::int64_t i) const { return i == chosen || (i % step == 0 && (chosen < 0 || std::abs(i - chosen) >= step)); }
+};
+
+Thinning thinning(float cell, float pitch, std::int64_t chosen) {
+    return {std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(pitch / cell))), chosen};
+}
+
+Color label_color(const Ui& ui, const HeatmapAxis& axis, std::int64_t i, std::int64_t chosen, std::int64_t hovered) {
+    if (i == chosen) return axis.axis == Axis::N ? ui.colors().chosen : ui.colors().axis(axis.axis);
+    return i == hovered ? ui.colors().text : ui.colors().muted;
+}
+
+void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    ImFont* font = ui.fonts().mono_small;
+    const Thinning thin = thinning(g.cell_h(), font_size(font) + ui.px(1), o.marks.row);
+    const float right = g.min.x - ui.px(kGap);
+    for (std::int64_t row = g.first_row(); row < g.end_row(); ++row) {
+        const float middle = g.y_of(static_cast<double>(row) + 0.5);
+        if (!thin.draws(row) || middle < g.min.y || middle > g.max.y) continue;
+        const std::string text = elide(font, label_of(o.rows, row), o.rows.room - ui.px(kGap));
+        const float half = font_size(font) / 2;
+        draw_text_in(list, font, ImVec2(right, middle - half), ImVec2(right, middle + half), ImVec2(1, 0.5f),
+                     label_color(ui, o.rows, row, o.marks.row, o.marks.hover_row), text);
+    }
+}
+
+void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    ImFont* font = ui.fonts().mono_small;
+    const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kGap - 2);
+    const bool turned = cell < ui.px(kUpright) && o.cols.room >= ui.px(kTurnedRoom);
+    const float widest = text_width(font, label_of(o.cols, g.col_count - 1));
+    const float pitch = turned ? height + ui.px(1) : o.cols.labels.empty() ? widest + ui.px(6) : ui.px(kUpright);
+    const Thinning thin = thinning(cell, pitch, o.marks.col);
+    for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
+        const float middle = g.x_of(static_cast<double>(col) + 0.5);
+        if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
+        const Color color = label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col);
+        const float room = turned ? o.cols.room - ui.px(kGap) : cell * static_cast<float>(thin.step) - ui.px(4);
+        const std::string text = elide(font, label_of(o.cols, col), room);
+        if (turned) {
+            draw_text_turned(list, font, ImVec2(middle, bottom - text_width(font, text) / 2), color, text);
+        } else {
+            draw_text_in(list, font, ImVec2(middle, bottom - height), ImVec2(middle, bottom), ImVec2(0.5f, 0), color, text);
+        }
+    }
+}
+
+std::string title_text(const HeatmapAxis& axis) {
+    std::string text(axis.title);
+    if (axis.axis != Axis::N) text.append(text.empty() ? "" : " ").append(axis_letter(axis.axis));
+    return text;
+}
+
+}  // namespace
+
+void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    const bool row_labels = has_labels(o.rows) && o.rows.room > 0, col_labels = has_labels(o.cols) && o.cols.room > 0;
+    if (row_labels) draw_row_labels(ui, list, g, o);
+    if (col_labels) draw_column_labels(ui, list, g, o);
+    ImFont* font = ui.fonts().strong;
+    if (!o.rows.title.empty()) {
+        const float x = g.min.x - (row_labels ? o.rows.room : 0.0f) - ui.px(6) - font_size(font) / 2;
+        draw_text_turned(list, font, ImVec2(x, (g.min.y + g.max.y) / 2), ui.colors().axis(o.rows.axis), title_text(o.rows));
+    }
+    if (!o.cols.title.empty()) {
+        const float y = g.max.y + ui.px(8);
+        draw_text_in(list, font, ImVec2(g.min.x, y), ImVec2(g.max.x, y + font_size(font)), ImVec2(0.5f, 0), ui.colors().axis(o.cols.axis),
+                     title_text(o.cols));
+    }
+}
+
+float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, float most) {
+    if (!has_labels(rows)) return 0;
+    float widest = 0;
+    // Beyond a few thousand labels the longest of the first ones is as good: longer ones are cut.
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 4096); ++i) {
+        widest = std::max(widest, text_width(ui.fonts().mono_small, label_of(rows, i)));
+        if (widest >= ui.px(most)) break;
+    }
+    return std::min(widest, ui.px(most)) + ui.px(kGap);
+}
+
+float column_label_room(const Ui& ui, const HeatmapAxis& cols, std::int64_t count, float cell, float most) {
+    if (!has_labels(cols)) return 0;
+    const float line = font_size(ui.fonts().mono_small) + ui.px(kGap);
+    return cell >= ui.px(kUpright) || cols.labels.empty() ? line : std::max(line, row_label_room(ui, cols, count, most));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,71 @@
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+struct Frame {
+    ImVec2 min, max;
+};
+
+/// Frame of a block of cells, cut to what is shown, on whole pixels.
+Frame frame_of(const HeatmapGeometry& g, std::int64_t row, std::int64_t col) {
+    Frame frame{g.min, g.max};
+    if (col >= 0) {
+        const auto x = static_cast<double>(col);
+        frame.min.x = std::max(g.min.x, std::round(g.x_of(x)));
+        frame.max.x = std::min(g.max.x, std::round(g.x_of(x + 1)));
+    }
+    if (row >= 0) {
+        const auto y = static_cast<double>(row);
+        frame.min.y = std::max(g.min.y, std::round(g.y_of(y)));
+        frame.max.y = std::min(g.max.y, std::round(g.y_of(y + 1)));
+    }
+    return frame;
+}
+
+bool visible(const Frame& frame) { return frame.max.x > frame.min.x && frame.max.y > frame.min.y; }
+
+/// A frame whose line lies around the cells rather than on them.
+void draw_frame(ImDrawList& list, const Frame& frame, Color color, float thickness) {
+    const float half = thickness / 2;
+    list.AddRect(ImVec2(frame.min.x - half, frame.min.y - half), ImVec2(frame.max.x + half, frame.max.y + half), color, 0, 0, thickness);
+}
+
+/// Large cells have thick frames, small ones must not drown in them.
+float line_for(const Ui& ui, const HeatmapGeometry& g, float logical) {
+    const float cell = std::min(g.cell_w(), g.cell_h());
+    return std::clamp(cell * 0.25f, std::max(1.0f, ui.px(1)), ui.px(logical));
+}
+
+bool inside(std::int64_t i, std::int64_t n) { return i >= 0 && i < n; }
+
+}  // namespace
+
+void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapMarks& marks) {
+    const Palette& c = ui.colors();
+    const bool hover_row = inside(marks.hover_row, g.row_count), hover_col = inside(marks.hover_col, g.col_count);
+    if (hover_row || hover_col) {
+        const Frame frame = frame_of(g, hover_row ? marks.hover_row : -1, hover_col ? marks.hover_col : -1);
+        if (visible(frame)) {
+            draw_frame(list, frame, with_alpha(c.pane, 0.8f), line_for(ui, g, 3));
+            draw_frame(list, frame, with_alpha(c.text, 0.85f), std::max(1.0f, ui.px(1)));
+        }
+    }
+    const bool row = inside(marks.row, g.row_count), col = inside(marks.col, g.col_count);
+    if (row && col) {
+        const Color faint = with_alpha(c.chosen, 0.55f);
+        const Frame row_strip = frame_of(g, marks.row, -1), col_strip = frame_of(g, -1, marks.col);
+        if (visible(row_strip)) draw_frame(list, row_strip, faint, line_for(ui, g, 1.5f));
+        if (visible(col_strip)) draw_frame(list, col_strip, faint, line_for(ui, g, 1.5f));
+    }
+    if (!row && !col) return;
+    const Frame chosen = frame_of(g, row ? marks.row : -1, col ? marks.col : -1);
+    if (!visible(chosen)) return;
+    // The pane's colour around it keeps the frame apart from cells of its own lightness.
+    const float line = line_for(ui, g, row && col ? 3 : 2);
+    draw_frame(list, chosen, with_alpha(c.pane, 0.7f), line + std::max(1.0f, ui.px(1.5f)));
+    draw_frame(list, chosen, c.chosen, line);
+}
+
+}  // namespace attn::app

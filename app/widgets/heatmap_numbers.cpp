@@ -1,0 +1,76 @@
+#include <array>
+
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/value_scale.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kInvisible = 22, kOpaque = 28;  ///< logical cell widths between which numbers fade in
+constexpr int kWanted = 5;                      ///< characters of "−9.63"
+
+struct NumberLook {
+    ImFont* font = nullptr;
+    int characters = 0, decimals = 0;
+    float opacity = 0;
+};
+
+NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const HeatmapStyle& style) {
+    NumberLook look;
+    const float w = geometry.cell_w(), h = geometry.cell_h(), room = w - ui.px(5);
+    look.opacity = std::clamp((w / ui.theme.scale - kInvisible) / (kOpaque - kInvisible), 0.0f, 1.0f);
+    const std::array<ImFont*, 3> fonts{ui.fonts().mono, ui.fonts().mono_small, ui.fonts().mono_tiny};
+    for (ImFont* font : fonts) {
+        look.font = font;
+        if (kWanted * text_width(font, "0") <= room && font_size(font) + ui.px(4) <= h) break;
+    }
+    if (font_size(look.font) > h) look.opacity = 0;
+    look.characters = static_cast<int>(room / std::max(1.0f, text_width(look.font, "0")));
+    const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
+    look.decimals = std::max(0, decimals_that_fit(largest, look.characters, style.lo < 0));
+    return look;
+}
+
+/// The number with as many decimals as fit, "" when none does.
+std::string fitting_text(float value, const NumberLook& look) {
+    for (int decimals = look.decimals; decimals >= 0; --decimals) {
+        std::string text = format_number(value, {.decimals = decimals});
+        if (number_length(text) <= look.characters) return text;
+    }
+    return {};
+}
+
+}  // namespace
+
+void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data,
+                       const HeatmapStyle& style) {
+    const NumberLook look = number_look(ui, geometry, style);
+    if (look.opacity <= 0 || look.characters < 1) return;
+    for (std::int64_t row = geometry.first_row(); row < geometry.end_row(); ++row) {
+        const HeatmapStyle own = row_style(data, style, row);
+        for (std::int64_t col = geometry.first_col(); col < geometry.end_col(); ++col) {
+            const float value = data.values[row * data.row_stride + col];
+            const bool masked = data.keep != nullptr && data.keep[row * data.cols + col] == 0;
+            // A masked cell is hatched; only the score that the softmax really reads, minus infinity, is worth writing.
+            if (masked && !(std::isinf(value) && value < 0)) continue;
+            const std::string text = fitting_text(value, look);
+            const auto x = static_cast<double>(col), y = static_cast<double>(row);
+            const ImVec2 min(geometry.x_of(x), geometry.y_of(y)), max(geometry.x_of(x + 1), geometry.y_of(y + 1));
+            Color ink = masked ? ui.colors().faint : ink_on(ui.canvas.color(own, value));
+            if (!masked && std::isinf(value)) {
+                // Infinities are striped loudly: the sign needs a quiet place.
+                const float half = text_width(look.font, text) / 2 + ui.px(3), middle = (min.x + max.x) / 2, y_middle = (min.y + max.y) / 2;
+                const float half_h = font_size(look.font) / 2 + ui.px(1);
+                list.AddRectFilled(ImVec2(middle - half, y_middle - half_h), ImVec2(middle + half, y_middle + half_h), ui.colors().pane,
+                                   ui.px(3));
+                ink = ui.colors().text;
+            }
+            draw_text_in(list, look.font, min, max, ImVec2(0.5f, 0.5f), with_alpha(ink, look.opacity), text);
+        }
+    }
+}
+
+}  // namespace attn::app

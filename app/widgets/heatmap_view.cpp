@@ -1,0 +1,138 @@
+#include "app/widgets/heatmap_view.hpp"
+
+#include <cmath>
+
+#include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kZoomStep = 1.2f, kClickSlop = 4;
+
+bool whole(const HeatmapData& data) { return data.values != nullptr && data.rows > 0 && data.cols > 0; }
+
+/// Wheel, drag, double-click and F; true when the view moved.
+bool move_view(const Ui& ui, const HeatmapGeometry& g, HeatmapViewState& state, const HeatmapOptions& options, bool hovered, bool held) {
+    const HeatmapViewState before = state;
+    const ImGuiIO& io = ImGui::GetIO();
+    if (hovered) {
+        own_mouse_wheel();
+        if (io.MouseWheel != 0) {
+            const float factor = std::pow(kZoomStep, io.MouseWheel);
+            zoom_axis(state.rows, g.row_count, factor, (io.MousePos.y - g.min.y) / (g.max.y - g.min.y));
+            zoom_axis(state.cols, g.col_count, factor, (io.MousePos.x - g.min.x) / (g.max.x - g.min.x));
+        }
+        if (ImGui::IsMouseDoubleClicked(0) || (key_pressed('F') && !io.WantTextInput && !io.KeyCtrl)) state = {};
+    }
+    const bool dragged = (options.pan && ImGui::IsMouseDragging(0, ui.px(kClickSlop))) || ImGui::IsMouseDragging(2, 0);
+    if (held && dragged && !state.whole()) {
+        pan_axis(state.rows, g.row_count, -io.MouseDelta.y / g.cell_h());
+        pan_axis(state.cols, g.col_count, -io.MouseDelta.x / g.cell_w());
+    }
+    return !(state == before);
+}
+
+/// The chosen cell after the arrow keys, if one of them was pressed.
+std::optional<HeatmapCell> move_cell(const HeatmapData& data, const HeatmapMarks& marks, HeatmapViewState& state) {
+    if (marks.row < 0 || marks.col < 0) return std::nullopt;
+    HeatmapCell cell{marks.row, marks.col};
+    cell.row += static_cast<int>(key_pressed(Key::Down)) - static_cast<int>(key_pressed(Key::Up));
+    cell.col += static_cast<int>(key_pressed(Key::Right)) - static_cast<int>(key_pressed(Key::Left));
+    cell.row = std::clamp<std::int64_t>(cell.row, 0, data.rows - 1);
+    cell.col = std::clamp<std::int64_t>(cell.col, 0, data.cols - 1);
+    if (cell == HeatmapCell{marks.row, marks.col}) return std::nullopt;
+    reveal_cell(state.rows, data.rows, cell.row);
+    reveal_cell(state.cols, data.cols, cell.col);
+    return cell;
+}
+
+HeatmapResult handle_input(const Ui& ui, const char* id, const HeatmapGeometry& g, const HeatmapData& data, HeatmapViewState& state,
+                           const HeatmapOptions& options) {
+    HeatmapResult result;
+    const ImVec2 cursor = ImGui::GetCursorScreenPos();
+    ImGui::SetCursorScreenPos(g.min);
+    const ImVec2 size(std::max(1.0f, g.max.x - g.min.x), std::max(1.0f, g.max.y - g.min.y));
+    const bool pressed = ImGui::InvisibleButton(
+        id, size, ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle);
+    const bool hovered = ImGui::IsItemHovered(), active = ImGui::IsItemActive();
+    const ImGuiIO& io = ImGui::GetIO();
+    const float slop = ui.px(kClickSlop);
+    if (options.zoom) result.view_changed = move_view(ui, g, state, options, hovered, active);
+    if (hovered) result.hovered = g.cell_at(io.MousePos);
+    result.held = active && ImGui::IsMouseDown(0);
+    if (pressed && ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] <= slop * slop) result.clicked = result.hovered;
+    if (pressed && ImGui::IsMouseReleased(1)) result.right_clicked = result.hovered;
+    ImGui::SetCursorScreenPos(cursor);
+    if (options.arrows && !io.WantTextInput) {
+        result.moved = move_cell(data, options.marks, state);
+        result.view_changed = result.view_changed || result.moved.has_value();
+    }
+    return result;
+}
+
+}  // namespace
+
+HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapStyle& style,
+                           HeatmapViewState& state, const HeatmapOptions& options) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Palette& c = ui.colors();
+    // Whole pixels: frames, labels and the shader's cells then meet exactly.
+    min = ImVec2(std::round(min.x), std::round(min.y));
+    max = ImVec2(std::max(min.x + 1, std::round(max.x)), std::max(min.y + 1, std::round(max.y)));
+    if (!whole(data)) {
+        list.AddRect(min, max, c.line, 0, 0, std::max(1.0f, ui.px(1)));
+        draw_text_in(list, ui.fonts().caption, min, max, ImVec2(0.5f, 0.5f), c.faint, "empty");
+        return {};
+    }
+    HeatmapResult result;
+    if (options.interactive) result = handle_input(ui, id, heatmap_geometry(min, max, data, state), data, state, options);
+    const HeatmapGeometry g = heatmap_geometry(min, max, data, state);
+    HeatmapRequest request{.data = data, .style = style};
+    request.first_col = static_cast<float>(g.cols.first);
+    request.last_col = static_cast<float>(g.cols.last);
+    request.first_row = static_cast<float>(g.rows.first);
+    request.last_row = static_cast<float>(g.rows.last);
+    ui.canvas.heatmap(list, min, max, request);
+    if (options.numbers) {
+        list.PushClipRect(min, max, true);
+        draw_cell_numbers(ui, list, g, data, style);
+        list.PopClipRect();
+    }
+    const float line = std::max(1.0f, ui.px(1));
+    if (options.border) list.AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), c.line, 0, 0, line);
+    HeatmapMarks marks = options.marks;
+    if (result.hovered) {
+        marks.hover_row = result.hovered->row;
+        marks.hover_col = result.hovered->col;
+    }
+    draw_heatmap_marks(ui, list, g, marks);
+    HeatmapOptions shown = options;
+    shown.marks = marks;
+    draw_heatmap_labels(ui, list, g, shown);
+    if (!options.note.empty()) draw_text(list, ui.fonts().label, ImVec2(min.x, max.y + ui.px(6)), c.bad, options.note);
+    return result;
+}
+
+std::string cell_text(const HeatmapData& data, HeatmapCell cell) {
+    if (data.keep != nullptr && data.keep[cell.row * data.cols + cell.col] == 0) return kMasked;
+    return format_exact(data.values[cell.row * data.row_stride + cell.col]);
+}
+
+void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols) {
+    const auto line = [&](const HeatmapAxis& axis, std::int64_t i) {
+        std::string text = axis.axis == Axis::N ? std::to_string(i) : std::string(axis_letter(axis.axis)) + " " + std::to_string(i);
+        if (i < static_cast<std::int64_t>(axis.labels.size())) text.append("  ").append(axis.labels[static_cast<std::size_t>(i)]);
+        return text;
+    };
+    begin_tooltip(ui);
+    text_line(ui, ui.fonts().mono_body, ui.colors().text, cell_text(data, cell));
+    text_line(ui, ui.fonts().mono_small, ui.colors().axis(rows.axis), line(rows, cell.row));
+    text_line(ui, ui.fonts().mono_small, ui.colors().axis(cols.axis), line(cols, cell.col));
+    end_tooltip();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,70 @@
+#pragma once
+/// The central picture: one matrix as coloured cells with its labels, numbers, lights, zoom and pan.
+
+#include <imgui.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/widgets/heatmap_state.hpp"
+#include "app/widgets/ui.hpp"
+
+namespace attn::app {
+
+struct HeatmapCell {
+    std::int64_t row = 0, col = 0;
+    bool operator==(const HeatmapCell&) const = default;
+};
+
+/// What stands along one axis. Labels are shown as they are: pass visible text.
+struct HeatmapAxis {
+    std::span<const std::string> labels{};  ///< one for each row (column), or empty
+    bool numbers = false;                   ///< the index where there are no labels
+    float room = 0;                         ///< pixels for the labels; longer ones are cut; 0 = none are drawn
+    std::string_view title{};               ///< "query": written with the axis' letter in its colour
+    Axis axis = Axis::N;
+};
+
+/// Lights: -1 = none. Row and column together frame their cell strongly and the strips faintly; one alone frames its strip strongly.
+struct HeatmapMarks {
+    std::int64_t row = -1, col = -1;              ///< chosen
+    std::int64_t hover_row = -1, hover_col = -1;  ///< pointed at here or in another map
+};
+
+struct HeatmapOptions {
+    HeatmapAxis rows{}, cols{};
+    HeatmapMarks marks{};
+    bool numbers = true;      ///< in the cells, where they are large enough
+    bool interactive = true;  ///< false for thumbnails: no item, no hover
+    bool zoom = true;         ///< wheel, drag, double-click and F
+    bool pan = true;          ///< dragging pans; false leaves the drag to the caller (painting)
+    bool arrows = false;      ///< arrow keys move the chosen cell; off where the panel uses them itself
+    bool border = true;
+    std::string_view note{};  ///< in red below the map, such as "3 NaN"
+};
+
+struct HeatmapResult {
+    std::optional<HeatmapCell> hovered, clicked, right_clicked;
+    std::optional<HeatmapCell> moved;  ///< where the arrow keys took the chosen cell
+    bool held = false;                 ///< the left button went down on this map and is still down
+    bool view_changed = false;
+};
+
+/// Draws the cells into [min, max]; labels and titles stand outside, in the room that the caller left. The cost depends on what is
+/// visible, not on the matrix' size. ImGui's cursor stays where it is.
+HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapStyle& style,
+                           HeatmapViewState& state, const HeatmapOptions& options = {});
+
+/// Room in pixels that the labels of an axis would like: as wide as the longest (at most `most` logical pixels), or for columns that are
+/// `cell` pixels wide one line where labels stand upright, more where they have to be turned.
+float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, float most = 72);
+float column_label_room(const Ui& ui, const HeatmapAxis& cols, std::int64_t count, float cell, float most = 72);
+
+/// The exact number of a cell, or "masked".
+std::string cell_text(const HeatmapData& data, HeatmapCell cell);
+/// Tooltip of a cell: what row and column are, the exact number, its place.
+void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols);
+
+}  // namespace attn::app

@@ -1,0 +1,235 @@
+#include "app/widgets/heatmap_view.hpp"
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app {
+namespace {
+
+using test::ImGuiFixture;
+
+class HeatmapView : public ImGuiFixture {
+protected:
+    HeatmapView() { resize(10, 20); }
+
+    /// A matrix of rows × cols in [100, 100] to [900, 500].
+    void resize(std::int64_t rows, std::int64_t cols) {
+        values.assign(static_cast<std::size_t>(rows * cols), 0);
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i) / static_cast<float>(values.size());
+        data = {.key = 7, .values = values.data(), .rows = rows, .cols = cols, .row_stride = cols};
+    }
+
+    std::function<void()> contents = [this] {
+        const HeatmapResult now = heatmap_view(ui, "map", ImVec2(100, 100), ImVec2(900, 500), data, style, state, options);
+        result = now;
+        if (now.clicked) clicked = now.clicked;
+        if (now.right_clicked) right_clicked = now.right_clicked;
+        if (now.moved) moved = now.moved;
+        view_changes += now.view_changed;
+    };
+
+    std::vector<float> values;
+    HeatmapData data;
+    HeatmapStyle style;
+    HeatmapViewState state;
+    HeatmapOptions options;
+    HeatmapResult result;
+    std::optional<HeatmapCell> clicked, right_clicked, moved;
+    int view_changes = 0;
+};
+
+TEST_F(HeatmapView, AsksTheCanvasForEverythingAtFirst) {
+    frame(contents);
+    ASSERT_EQ(canvas.calls.size(), 1u);
+    const test::NullCanvas::Call& call = canvas.calls[0];
+    EXPECT_EQ(call.request.data.key, 7u);
+    EXPECT_EQ(call.request.first_col, 0);
+    EXPECT_EQ(call.request.last_col, 20);
+    EXPECT_EQ(call.request.first_row, 0);
+    EXPECT_EQ(call.request.last_row, 10);
+    EXPECT_EQ(call.min.x, 100);
+    EXPECT_EQ(call.max.y, 500);
+    EXPECT_FALSE(result.hovered);
+}
+
+TEST_F(HeatmapView, HoverAndClickNameTheCellUnderTheMouse) {
+    frames(2, contents);
+    for (int row = 0; row < 10; ++row) {
+        for (int col = 0; col < 20; ++col) {
+            move_mouse(100 + 40 * static_cast<float>(col) + 0.5f, 100 + 40 * static_cast<float>(row) + 39.5f);
+            frame(contents);
+            ASSERT_TRUE(result.hovered);
+            EXPECT_EQ(*result.hovered, (HeatmapCell{row, col}));
+        }
+    }
+    click(100 + 40 * 3 + 20, 100 + 40 * 6 + 20, contents);
+    ASSERT_TRUE(clicked);
+    EXPECT_EQ(*clicked, (HeatmapCell{6, 3}));
+    click(100 + 40 * 4 + 20, 100 + 40 * 2 + 20, contents, 1);
+    ASSERT_TRUE(right_clicked);
+    EXPECT_EQ(*right_clicked, (HeatmapCell{2, 4}));
+    EXPECT_EQ(view_changes, 0);
+    move_mouse(99, 300);
+    frame(contents);
+    EXPECT_FALSE(result.hovered);
+}
+
+TEST_F(HeatmapView, WheelZoomsAboutTheCursorAndDragPans) {
+    frames(2, contents);
+    move_mouse(100 + 620, 100 + 100);
+    frame(contents);
+    const HeatmapCell before = *result.hovered;
+    for (int i = 0; i < 5; ++i) wheel(1, contents);
+    EXPECT_EQ(view_changes, 5);
+    frame(contents);
+    EXPECT_EQ(*result.hovered, before) << "what is under the cursor stays there";
+    const HeatmapRequest zoomed = canvas.calls.at(0).request;
+    const float factor = std::pow(1.2f, 5.0f);
+    EXPECT_NEAR(zoomed.last_col - zoomed.first_col, 20 / factor, 1e-3);
+    EXPECT_NEAR(zoomed.last_row - zoomed.first_row, 10 / factor, 1e-3);
+    EXPECT_NEAR(zoomed.first_col + 0.775f * (20 / factor), 15.5f, 1e-3);
+
+    drag(ImVec2(700, 200), ImVec2(740, 200), contents);
+    const HeatmapRequest panned = canvas.calls.at(0).request;
+    const float cell = 800 / (20 / factor);
+    EXPECT_NEAR(zoomed.first_col - panned.first_col, 40 / cell, 1e-2);
+    EXPECT_FALSE(clicked) << "a drag is no click";
+
+    press('F', contents);
+    EXPECT_EQ(state, HeatmapViewState{});
+    for (int i = 0; i < 100; ++i) wheel(1, contents);
+    frame(contents);
+    EXPECT_GE(canvas.calls.at(0).request.last_row - canvas.calls.at(0).request.first_row, 1.0f);
+    for (int i = 0; i < 200; ++i) wheel(-1, contents);
+    frame(contents);
+    EXPECT_EQ(canvas.calls.at(0).request.last_col, 20) << "never out beyond everything";
+}
+
+TEST_F(HeatmapView, DoubleClickShowsEverythingAgain) {
+    state.cols = {.zoom = 4, .center = 0.5f};
+    frames(2, contents);
+    click(500, 300, contents);
+    EXPECT_EQ(state.cols.zoom, 4);
+    click(500, 300, contents);
+    EXPECT_EQ(state, HeatmapViewState{});
+}
+
+TEST_F(HeatmapView, ArrowsMoveTheChosenCellAndKeepItInSight) {
+    options.arrows = true;
+    frames(2, contents);
+    press(Key::Right, contents);
+    EXPECT_FALSE(moved) << "nothing is chosen";
+    options.marks = {.row = 9, .col = 19};
+    press(Key::Right, contents);
+    press(Key::Down, contents);
+    EXPECT_FALSE(moved) << "the edge";
+    press(Key::Up, contents);
+    ASSERT_TRUE(moved);
+    EXPECT_EQ(*moved, (HeatmapCell{8, 19}));
+    state.rows = {.zoom = 5, .center = 0.1f};  // rows 0 and 1
+    options.marks = {.row = 1, .col = 0};
+    frame(contents);
+    press(Key::Down, contents);
+    const CellSpan shown = shown_cells(state.rows, 10);
+    EXPECT_LE(shown.first, 2);
+    EXPECT_GE(shown.last, 3);
+    options.arrows = false;
+    moved.reset();
+    press(Key::Up, contents);
+    EXPECT_FALSE(moved);
+}
+
+TEST_F(HeatmapView, NumbersOnlyWhereTheyFit) {
+    options.border = false;
+    frame(contents);
+    const int with_numbers = vertices();
+    options.numbers = false;
+    frame(contents);
+    EXPECT_GT(with_numbers, vertices() + 200 * 4);
+    options.numbers = true;
+    resize(1024, 1024);
+    frame(contents);
+    EXPECT_LT(vertices(), 100) << "a large map costs nothing per cell";
+}
+
+TEST_F(HeatmapView, OddSizes) {
+    for (const auto& [rows, cols] : {std::pair{1, 1}, {1, 300}, {300, 1}, {400, 800}}) {
+        resize(rows, cols);
+        state = {};
+        options.marks = {.row = rows - 1, .col = cols - 1, .hover_row = 0, .hover_col = 0};
+        frames(2, contents);
+        move_mouse(899, 499);
+        frame(contents);
+        ASSERT_TRUE(result.hovered);
+        EXPECT_EQ(*result.hovered, (HeatmapCell{rows - 1, cols - 1}));
+        for (int i = 0; i < 30; ++i) wheel(1, contents);
+        ASSERT_TRUE(result.hovered);
+        EXPECT_EQ(*result.hovered, (HeatmapCell{rows - 1, cols - 1}));
+    }
+    data = {};
+    frame(contents);
+    EXPECT_TRUE(canvas.calls.empty());
+    EXPECT_FALSE(result.hovered);
+}
+
+TEST_F(HeatmapView, SpecialNumbersLabelsAndMarksDraw) {
+    const float inf = std::numeric_limits<float>::infinity();
+    values[0] = inf;
+    values[1] = -inf;
+    values[2] = std::nanf("");
+    std::vector<std::uint8_t> keep(values.size(), 1);
+    keep[1] = keep[3] = 0;
+    data.keep = keep.data();
+    style.per_row = true;
+    const std::vector<std::string> labels(20, "a long token");
+    options.rows = {.labels = labels, .room = 60, .title = "query", .axis = Axis::T};
+    options.cols = {.numbers = true, .room = 20, .title = "key", .axis = Axis::S};
+    options.marks = {.row = 2, .col = -1};
+    options.note = "1 NaN";
+    frame(contents);
+    EXPECT_GT(vertices(), 500);
+    EXPECT_EQ(cell_text(data, {0, 0}), "∞");
+    EXPECT_EQ(cell_text(data, {0, 1}), "masked");
+    EXPECT_EQ(cell_text(data, {0, 2}), "NaN");
+    EXPECT_EQ(cell_text(data, {0, 4}), "0.02");
+}
+
+TEST(HeatmapState, PropertiesHoldForRandomMoves) {
+    std::mt19937 random(3);
+    std::uniform_real_distribution<float> unit(0, 1), factor(0.5f, 2);
+    for (int round = 0; round < 200; ++round) {
+        const std::int64_t n = 1 + static_cast<std::int64_t>(random() % 1500);
+        AxisView view;
+        for (int i = 0; i < 40; ++i) {
+            const CellSpan before = shown_cells(view, n);
+            const float anchor = unit(random);
+            zoom_axis(view, n, factor(random), anchor);
+            pan_axis(view, n, (unit(random) - 0.5) * 10);
+            const std::int64_t cell = static_cast<std::int64_t>(random()) % n;
+            reveal_cell(view, n, cell);
+            const CellSpan shown = shown_cells(view, n);
+            EXPECT_TRUE(shown.first >= -1e-3 && shown.last <= static_cast<double>(n) * (1 + 1e-6) + 1e-3) << n;
+            EXPECT_TRUE(shown.size() >= std::min<double>(static_cast<double>(n), 1.4));
+            EXPECT_TRUE(shown.first <= static_cast<double>(cell) + 1e-2 && shown.last >= static_cast<double>(cell) + 1 - 1e-2)
+                << n << " " << cell;
+            EXPECT_GT(before.size(), 0);
+        }
+    }
+}
+
+TEST(HeatmapState, SurvivesAnotherSizeAndNonsense) {
+    AxisView view{.zoom = 100, .center = 0.99f};
+    const CellSpan shown = shown_cells(view, 2);
+    EXPECT_GE(shown.size(), 1.0);
+    EXPECT_LE(shown.last, 2.0);
+    view.zoom = std::nanf("");
+    EXPECT_EQ(shown_cells(view, 5).size(), 5);
+    EXPECT_EQ(shown_cells(view, 0).size(), 1);
+}
+
+}  // namespace
+}  // namespace attn::app

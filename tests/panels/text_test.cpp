@@ -1,0 +1,194 @@
+#include "app/widgets/text.hpp"
+
+#include "app/widgets/shape_text.hpp"
+#include "app/widgets/token_chips.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app {
+namespace {
+
+using test::ImGuiFixture;
+
+class Text : public ImGuiFixture {};
+
+std::string joined(const std::vector<ColoredText>& runs) {
+    std::string text;
+    for (const ColoredText& run : runs) text += run.text;
+    return text;
+}
+
+TEST(VisibleText, ShowsWhatCannotBeSeen) {
+    EXPECT_EQ(visible_text("cat"), "cat");
+    EXPECT_EQ(visible_text(" a\n\tb"), "␠a↵⇥b");
+    EXPECT_EQ(visible_text("the cat", true), "the cat");
+    EXPECT_EQ(visible_text(" the cat ", true), "␠the cat␠");
+    EXPECT_EQ(visible_text(std::string("\0\x07\x7F", 3)), "\\x00\\x07\\x7F");
+    EXPECT_EQ(visible_text("é∞😀"), "é∞😀");
+    EXPECT_EQ(visible_text("\xC3"), "\\xC3") << "cut off";
+    EXPECT_EQ(visible_text("\xC0\xAF"), "\\xC0\\xAF") << "overlong";
+    EXPECT_EQ(visible_text("\xED\xA0\x80"), "\\xED\\xA0\\x80") << "surrogate";
+    EXPECT_EQ(visible_text("\xFF"
+                           "a"),
+              "\\xFFa");
+    EXPECT_EQ(visible_text(""), "");
+}
+
+TEST_F(Text, ElideFitsAndKeepsWholeCharacters) {
+    frame([&] {
+        ImFont* font = ui.fonts().label;
+        EXPECT_EQ(elide(font, "because", 1000), "because");
+        for (float width = 0; width < 100; width += 3) {
+            const std::string cut = elide(font, "éé becauseé", width);
+            EXPECT_TRUE(text_width(font, cut) <= width + 0.01f) << width;
+            EXPECT_EQ(visible_text(cut, true), cut) << "no half characters";
+        }
+        EXPECT_EQ(elide(font, "because", 1), "");
+    });
+}
+
+TEST(ShapeText, ShortAndLong) {
+    Theme theme;
+    theme.colors = palette(false);
+    const Shape shape{{Axis::B, 2}, {Axis::T, 12}};
+    EXPECT_EQ(joined(shape_runs(theme, shape)), "[B2 T12]");
+    EXPECT_EQ(joined(shape_runs(theme, shape, true)), shape.text());
+    EXPECT_EQ(shape_runs(theme, shape)[1].color, theme.colors.axis_b);
+    EXPECT_EQ(shape_runs(theme, shape)[3].color, theme.colors.axis_t);
+    EXPECT_EQ(joined(shape_runs(theme, Shape{})), "[]");
+}
+
+TEST(FormulaText, MarkupColoursAndNeverLosesText) {
+    Theme theme;
+    theme.colors = palette(true);
+    const auto runs = formula_runs(theme, "Σ {T:q}[6,{D:d}] · {x:k}");
+    EXPECT_EQ(joined(runs), "Σ q[6,d] · k");
+    EXPECT_EQ(runs[1].color, theme.colors.axis_t);
+    EXPECT_EQ(runs[3].color, theme.colors.axis_d);
+    EXPECT_EQ(runs.back().color, theme.colors.chosen);
+    EXPECT_EQ(plain_formula("{{a} {T:unclosed"), "{a} {T:unclosed");
+    EXPECT_EQ(plain_formula("{q:no such role}"), "{q:no such role}");
+    EXPECT_EQ(plain_formula("{T:}"), "");
+    EXPECT_EQ(plain_formula("{"), "{");
+}
+
+class Chips : public ImGuiFixture {
+protected:
+    Chips() {
+        for (int i = 0; i < 10; ++i) tokens.push_back({.text = "tok", .id = i});
+        tokens[9].padding = true;
+        tokens[8].unknown = true;
+    }
+    std::function<void()> contents = [this] {
+        ImGui::SetCursorScreenPos(ImVec2(50, 20));
+        result = token_chips(ui, "chips", tokens, width, options);
+        if (result.clicked >= 0) clicked = result.clicked;
+        if (result.right_clicked >= 0) right_clicked = result.right_clicked;
+        background += result.background_clicked;
+    };
+    std::vector<Token> tokens;
+    ChipOptions options;
+    ChipResult result;
+    float width = 800;
+    int clicked = -1, right_clicked = -1, background = 0;
+};
+
+// A chip of "tok" in the test's font: 3 letters of 7 pixels, padding 12 at both sides, 6 between chips.
+constexpr float kChip = 21 + 24, kPitch = kChip + 6;
+
+TEST_F(Chips, ClickAndHoverNameTheToken) {
+    frames(2, contents);
+    EXPECT_EQ(result.hovered, -1);
+    EXPECT_NEAR(result.width, 10 * kPitch - 6, 0.5f);
+    for (int i = 0; i < 10; ++i) {
+        click(50 + kPitch * static_cast<float>(i) + 5, 40, contents);
+        EXPECT_EQ(clicked, i);
+        EXPECT_EQ(result.hovered, i);
+    }
+    click(50 + 3 * kPitch + 5, 40, contents, 1);
+    EXPECT_EQ(right_clicked, 3);
+    EXPECT_EQ(background, 0);
+    click(50 + 10 * kPitch + 40, 40, contents);
+    EXPECT_EQ(background, 1) << "beside the chips";
+    EXPECT_EQ(clicked, 9);
+}
+
+TEST_F(Chips, ManyScrollAndFollowTheChosenOne) {
+    for (int i = 10; i < 1000; ++i) tokens.push_back({.text = "tok", .id = i});
+    frames(2, contents);
+    EXPECT_LT(vertices(), 8000) << "only what is visible";
+    options.marks.query = 700;
+    frames(2, contents);
+    bool seen = false;
+    for (float x = 50; x < 850 && !seen; x += 20) {
+        move_mouse(x, 40);
+        frame(contents);
+        seen = result.hovered == 700;
+    }
+    EXPECT_TRUE(seen);
+    options.wrap = true;
+    options.ids = false;
+    frames(2, contents);
+    click(60, 20 + (28 + 6) * 2 + 10, contents);
+    EXPECT_EQ(clicked, 30) << "15 in a line of 800 pixels";
+}
+
+TEST_F(Chips, EmptyAndLongTokens) {
+    tokens = {{.text = "", .id = 0}, {.text = std::string(500, 'w'), .id = 123456789}, {.text = "\n", .id = 2}};
+    frames(2, contents);
+    EXPECT_LT(result.width, 300);
+    tokens.clear();
+    frame(contents);
+    EXPECT_EQ(result.width, 0);
+}
+
+class Edit : public ImGuiFixture {
+protected:
+    std::function<void()> contents = [this] {
+        if (!edit.editing) return;
+        const TextEditResult now = text_edit(ui, "edit", edit, 400);
+        changes += now.changed;
+        committed += now.committed;
+        cancelled += now.cancelled;
+    };
+    TextEdit edit;
+    int changes = 0, committed = 0, cancelled = 0;
+};
+
+TEST_F(Edit, TypingReportsEveryChangeAndEnterCommits) {
+    begin_text_edit(edit, "the cat");
+    frames(3, contents);
+    EXPECT_EQ(changes, 0);
+    press(Key::End, contents);
+    type(" sat", contents);
+    EXPECT_EQ(edit.text, "the cat sat");
+    EXPECT_EQ(changes, 4);
+    press(Key::Enter, contents);
+    EXPECT_EQ(committed, 1);
+    EXPECT_FALSE(edit.editing);
+    EXPECT_EQ(edit.text, "the cat sat");
+}
+
+TEST_F(Edit, EscapeBringsTheOriginalBack) {
+    begin_text_edit(edit, "the cat");
+    frames(3, contents);
+    press(Key::End, contents);
+    type(" sat on a very long mat that does not fit into any small buffer", contents);
+    EXPECT_GT(edit.text.size(), 60u);
+    press(Key::Escape, contents);
+    EXPECT_EQ(cancelled, 1);
+    EXPECT_EQ(committed, 0);
+    EXPECT_EQ(edit.text, "the cat");
+    EXPECT_FALSE(edit.editing);
+}
+
+TEST_F(Edit, ClickingElsewhereCommits) {
+    begin_text_edit(edit, "");
+    frames(3, contents);
+    type("hi", contents);
+    click(900, 700, contents);
+    EXPECT_EQ(committed, 1);
+    EXPECT_EQ(edit.text, "hi");
+}
+
+}  // namespace
+}  // namespace attn::app
