@@ -2,6 +2,7 @@
 /// Attention masks. Inside the engine a mask has one meaning: true = may attend, plus an optional additive bias.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -37,7 +38,12 @@ public:
     /// AND of the permissions, sum of the biases. Throws ShapeError naming both shapes when [T,S] differ or B, H do not broadcast.
     Mask combined_with(const Mask& other) const;
 
+    /// Forbids one cell for every head and sequence.
+    void forbid(std::int64_t t, std::int64_t s);
+
     // --- constructors by pattern ---------------------------------------------------------------------------------
+    /// Cells where the rule says so may attend, for every head and sequence.
+    static Mask from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend);
     /// s <= t. For T != S aligned at the top left, as PyTorch's is_causal.
     static Mask causal(std::int64_t queries, std::int64_t keys);
     /// Keys s < lengths[b]. [B,1,T,S]
@@ -65,6 +71,7 @@ public:
     static Mask from_additive(const std::vector<std::int64_t>& sizes, const std::vector<double>& values, Target target);
 
 private:
+    Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
         return ((batches_ == 1 ? 0 : b) * heads_ + (heads_ == 1 ? 0 : h)) * queries_ + t;
     }
@@ -94,6 +101,9 @@ struct MaskSettings {
 /// Throws ConfigError for a negative window, prefix or block.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
 /// The mask for cross-attention: only padding (of the memory) applies.
-Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries, std::int64_t keys);
+Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
+                      std::int64_t keys);
+/// The mask of an encoder-decoder's encoder: only padding (of the source) applies; the other settings speak of the decoder.
+Mask build_source_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
 
 }  // namespace attn

@@ -30,7 +30,7 @@ struct Config {
     std::int64_t num_layers = 2;  ///< of each stack
     std::int64_t d_ff = 128;
 
-    bool separate_heads = false;    ///< every head owns its W_Q, W_K, W_V (drawn head by head) instead of slices of a packed one
+    bool separate_heads = false;  ///< every head owns its W_Q, W_K, W_V (drawn head by head) instead of slices of a packed one
     bool qkv_bias = true;
     bool output_projection = true;  ///< W_O after concat; off: attention_out is absent
     bool output_bias = true;

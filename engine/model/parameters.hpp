@@ -25,8 +25,8 @@ struct ParameterInfo {
 ///   per layer `layers.N.` (or `encoder.layers.N.`, `decoder.layers.N.`):
 ///     norm_1.{weight,bias} · attention.qkv.weight [C,N=3HD], columns Q then K then V, each head after head · attention.qkv.bias ·
 ///     attention.out.weight [N=HD,C] · attention.out.bias ·
-///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2HD] · .kv.bias · cross_attention.out.*) ·
-///     norm_2.* · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
+///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2HD] · .kv.bias ·
+///     cross_attention.out.*) · norm_2.* · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
 ///   final_norm.* (encoder.final_norm.*, decoder.final_norm.*) · lm_head.weight [C,V] (untied)
 /// Entries that the configuration lacks are absent.
 class ParameterLayout {

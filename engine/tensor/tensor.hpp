@@ -18,8 +18,8 @@ struct CacheAligned {
     CacheAligned() = default;
     template <class U>
     CacheAligned(const CacheAligned<U>&) {}
-    T* allocate(std::size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), std::align_val_t{64})); }
-    void deallocate(T* p, std::size_t) { ::operator delete(p, std::align_val_t{64}); }
+    T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64})); }
+    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
     template <class U>
     bool operator==(const CacheAligned<U>&) const {
         return true;
@@ -53,7 +53,9 @@ public:
 
     /// Element by index, in the order of the axes; missing trailing indices are 0. Not checked.
     Scalar& operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) { return data_[offset(i, j, k, l)]; }
-    Scalar operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) const { return data_[offset(i, j, k, l)]; }
+    Scalar operator()(std::int64_t i, std::int64_t j = 0, std::int64_t k = 0, std::int64_t l = 0) const {
+        return data_[offset(i, j, k, l)];
+    }
 
 private:
     std::size_t offset(std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t l) const {

@@ -12,8 +12,8 @@ namespace attn {
 
 /// A cell of a recorded stage or of a parameter; unused trailing indices are 0.
 struct CellRef {
-    StageId stage;               ///< meaningful when `parameter` is empty
-    std::string parameter;       ///< name in the ParameterLayout, else empty
+    StageId stage;          ///< meaningful when `parameter` is empty
+    std::string parameter;  ///< name in the ParameterLayout, else empty
     std::array<std::int64_t, 4> index{};
     bool operator==(const CellRef&) const = default;
 };

@@ -3,32 +3,48 @@
 
 #include <memory>
 #include <stop_token>
+#include <utility>
+#include <vector>
 
 #include "engine/tensor/error.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn {
 
-/// Passed down a forward pass. With no trace and no stop token it costs one branch a stage.
+/// Passed down a forward pass. When it records nothing it costs one branch a stage.
 template <class Scalar>
 class Tap {
 public:
-    /// Records nothing.
-    Tap() = default;
-    /// Records every stage into `trace`, in order. Throws Cancelled at the next stage once `stop` is requested.
-    explicit Tap(Trace<Scalar>* trace, std::stop_token stop = {}) : trace_(trace), stop_(std::move(stop)) {}
+    /// Records every stage if `records`. Throws Cancelled at the next stage once `stop` is requested.
+    explicit Tap(bool records = false, std::stop_token stop = {}) : records_(records), stop_(std::move(stop)) {}
 
     /// True when stages have to be materialised one by one; false allows fused kernels.
-    bool active() const { return trace_ != nullptr; }
+    bool active() const { return records_; }
 
-    /// Called once per stage with the computed tensor, before anything downstream reads it.
+    /// Called once per stage with the computed tensor, before anything downstream reads it. The tensor stays where it is, so that
+    /// recording copies nothing, and must live until take().
     void operator()(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask = nullptr) {
         if (stop_.stop_requested()) throw Cancelled();
-        if (trace_ != nullptr) trace_->stages.push_back({id, value, mask});
+        if (records_) shown_.push_back({id, &value, mask});
+    }
+
+    /// The stages in the order of computation, their tensors moved out of where they were computed.
+    std::vector<RecordedStage<Scalar>> take() {
+        std::vector<RecordedStage<Scalar>> stages;
+        stages.reserve(shown_.size());
+        for (Shown& shown : shown_) stages.push_back({shown.id, std::move(*shown.value), std::move(shown.mask)});
+        shown_.clear();
+        return stages;
     }
 
 private:
-    Trace<Scalar>* trace_ = nullptr;
+    struct Shown {
+        StageId id;
+        Tensor<Scalar>* value;
+        std::shared_ptr<const Mask> mask;
+    };
+    std::vector<Shown> shown_;
+    bool records_;
     std::stop_token stop_;
 };
 

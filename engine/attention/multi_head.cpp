@@ -1,0 +1,46 @@
+#include "engine/attention/multi_head.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+
+template <class Scalar>
+void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size, Axis position,
+                 Tensor<Scalar>& out) {
+    const Shape& shape = packed.shape();
+    if (shape.rank() != 3 || first_column < 0 || first_column + heads * head_size > shape[2].size)
+        throw ShapeError("columns " + std::to_string(first_column) + " to " + std::to_string(first_column + heads * head_size) +
+                         " cannot be split off " + shape.text());
+    const std::int64_t batches = shape[0].size, positions = shape[1].size, width = shape[2].size;
+    out.resize({{Axis::B, batches}, {Axis::H, heads}, {position, positions}, {Axis::D, head_size}});
+    parallel_for(batches * heads, positions * head_size, [&](std::int64_t bh) {
+        const Scalar* from = packed.data() + bh / heads * positions * width + first_column + bh % heads * head_size;
+        Scalar* to = out.data() + bh * positions * head_size;
+        for (std::int64_t t = 0; t < positions; ++t) std::copy(from + t * width, from + t * width + head_size, to + t * head_size);
+    });
+}
+
+template <class Scalar>
+void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
+    const Shape& shape = context.shape();
+    if (shape.rank() != 4) throw ShapeError("heads are joined from [B,H,T,D], not from " + shape.text());
+    const std::int64_t batches = shape[0].size, heads = shape[1].size, positions = shape[2].size, head_size = shape[3].size;
+    concat.resize({shape[0], {Axis::T, positions}, {Axis::C, heads * head_size}});
+    parallel_for(batches * heads, positions * head_size, [&](std::int64_t bh) {
+        const Scalar* from = context.data() + bh * positions * head_size;
+        Scalar* to = concat.data() + bh / heads * positions * heads * head_size + bh % heads * head_size;
+        for (std::int64_t t = 0; t < positions; ++t)
+            std::copy(from + t * head_size, from + (t + 1) * head_size, to + t * heads * head_size);
+    });
+}
+
+template void split_heads<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);
+template void split_heads<double>(const Tensor<double>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<double>&);
+template void concat_heads<float>(const Tensor<float>&, Tensor<float>&);
+template void concat_heads<double>(const Tensor<double>&, Tensor<double>&);
+
+}  // namespace attn

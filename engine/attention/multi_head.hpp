@@ -1,0 +1,22 @@
+#pragma once
+/// Heads out of a packed projection and back side by side.
+
+#include <cstdint>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+
+/// Copies `heads` slices of `head_size` columns, starting at `first_column`, out of a packed projection.
+///   packed [B,P,N]  ->  out [B,H,P,D], where `position` names the axis P (T for queries, S for keys and values)
+/// Throws ShapeError when the columns are not there.
+template <class Scalar>
+void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size, Axis position,
+                 Tensor<Scalar>& out);
+
+/// Heads side by side.
+///   context [B,H,T,D]  ->  concat [B,T,C=HD]
+template <class Scalar>
+void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat);
+
+}  // namespace attn

@@ -1,0 +1,155 @@
+#include "engine/attention/scaled_dot_product.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "engine/ops/gemm.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+/// One head's product weighs about as much as this many plain operations.
+std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
+
+/// context = dropped v, skipping what the mask forbids: 0 times a forbidden infinity would be NaN.
+template <class Scalar>
+void add_allowed_values(const Scalar* dropped, const Scalar* v, const Mask& mask, std::int64_t b, std::int64_t h,
+                        const AttentionSizes& sizes, Scalar* context) {
+    for (std::int64_t t = 0; t < sizes.queries; ++t) {
+        const std::uint8_t* keep = mask.keep_row(b, h, t);
+        Scalar* out = context + t * sizes.value_size;
+        std::fill(out, out + sizes.value_size, Scalar{0});
+        for (std::int64_t s = 0; s < sizes.keys; ++s)
+            if (keep[s] != 0)
+                for (std::int64_t d = 0; d < sizes.value_size; ++d) out[d] += dropped[t * sizes.keys + s] * v[s * sizes.value_size + d];
+    }
+}
+
+}  // namespace
+
+Shape AttentionSizes::map_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}}; }
+Shape AttentionSizes::query_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::D, head_size}}; }
+Shape AttentionSizes::key_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::S, keys}, {Axis::D, head_size}}; }
+Shape AttentionSizes::value_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::S, keys}, {Axis::D, value_size}}; }
+Shape AttentionSizes::context_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::D, value_size}}; }
+
+template <class Scalar>
+AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Tensor<Scalar>& v) {
+    for (const Tensor<Scalar>* tensor : {&q, &k, &v})
+        if (tensor->shape().rank() != 4)
+            throw ShapeError("attention needs q, k and v of four axes [B,H,T,D], not " + tensor->shape().text());
+    const auto size = [](const Tensor<Scalar>& tensor, int axis) { return tensor.shape()[axis].size; };
+    if (size(q, 0) != size(k, 0) || size(q, 1) != size(k, 1) || size(q, 3) != size(k, 3))
+        throw ShapeError("q " + q.shape().text() + " and k " + k.shape().text() + " have to agree in batch, heads and head size");
+    if (size(k, 0) != size(v, 0) || size(k, 1) != size(v, 1) || size(k, 2) != size(v, 2))
+        throw ShapeError("k " + k.shape().text() + " and v " + v.shape().text() + " have to agree in batch, heads and positions");
+    if (size(q, 3) == 0) throw ShapeError("a head of size 0 cannot attend: q is " + q.shape().text());
+    return {size(q, 0), size(q, 1), size(q, 2), size(k, 2), size(q, 3), size(v, 3)};
+}
+
+void require_mask_fits(const Mask& mask, const AttentionSizes& sizes) {
+    const bool fits = (mask.batches() == 1 || mask.batches() == sizes.batches) && (mask.heads() == 1 || mask.heads() == sizes.heads) &&
+                      mask.queries() == sizes.queries && mask.keys() == sizes.keys;
+    if (fits) return;
+    const Shape shape{{Axis::B, mask.batches()}, {Axis::H, mask.heads()}, {Axis::T, mask.queries()}, {Axis::S, mask.keys()}};
+    throw ShapeError("a mask of shape " + shape.text() + " does not fit scores of shape " + sizes.map_shape().text());
+}
+
+template <class Scalar>
+void attention_scores(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const AttentionSizes& sizes, Tensor<Scalar>& scores) {
+    const std::int64_t t = sizes.queries, s = sizes.keys, d = sizes.head_size;
+    scores.resize(sizes.map_shape());
+    parallel_for(sizes.batches * sizes.heads, product_cost(t, s, d), [&](std::int64_t bh) {
+        gemm<Scalar>({.m = t,
+                      .n = s,
+                      .k = d,
+                      .a = q.data() + bh * t * d,
+                      .lda = d,
+                      .b = k.data() + bh * s * d,
+                      .ldb = d,
+                      .c = scores.data() + bh * t * s,
+                      .ldc = s,
+                      .transpose_b = Transpose::Yes});
+    });
+}
+
+template <class Scalar>
+void scale_scores(const Tensor<Scalar>& scores, double factor, Tensor<Scalar>& scaled) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    scaled.resize(scores.shape());
+    parallel_ranges(scores.size(), 64, 1, [&](std::int64_t first, std::int64_t last) {
+        kernel.scale(scores.data() + first, static_cast<Scalar>(factor), last - first, scaled.data() + first);
+    });
+}
+
+namespace {
+
+/// Calls f(b, h, t, offset of the row in a map) for every row of a map.
+template <class F>
+void for_map_rows(const AttentionSizes& sizes, std::int64_t cost, const F& f) {
+    parallel_for(sizes.batches * sizes.heads * sizes.queries, cost * sizes.keys, [&](std::int64_t row) {
+        const std::int64_t t = row % sizes.queries, bh = row / sizes.queries;
+        f(bh / sizes.heads, bh % sizes.heads, t, row * sizes.keys);
+    });
+}
+
+}  // namespace
+
+template <class Scalar>
+void mask_scores(const Tensor<Scalar>& scaled, const Mask& mask, const AttentionSizes& sizes, Tensor<Scalar>& masked) {
+    masked.resize(scaled.shape());
+    for_map_rows(sizes, 1, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t at) {
+        const std::uint8_t* keep = mask.keep_row(b, h, t);
+        const double* bias = mask.has_bias() ? mask.bias_row(b, h, t) : nullptr;
+        const Scalar* in = scaled.data() + at;
+        Scalar* out = masked.data() + at;
+        constexpr Scalar kForbidden = -std::numeric_limits<Scalar>::infinity();
+        if (bias == nullptr)
+            for (std::int64_t s = 0; s < sizes.keys; ++s) out[s] = keep[s] != 0 ? in[s] : kForbidden;
+        else
+            for (std::int64_t s = 0; s < sizes.keys; ++s) out[s] = keep[s] != 0 ? in[s] + static_cast<Scalar>(bias[s]) : kForbidden;
+    });
+}
+
+template <class Scalar>
+void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double temperature, const AttentionSizes& sizes,
+                       Tensor<Scalar>& weights) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const bool all = mask.allows_everything();
+    weights.resize(masked.shape());
+    for_map_rows(sizes, 4, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t at) {
+        kernel.softmax_row(masked.data() + at, all ? nullptr : mask.keep_row(b, h, t), sizes.keys, static_cast<Scalar>(temperature),
+                           weights.data() + at);
+    });
+}
+
+template <class Scalar>
+void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask, const AttentionSizes& sizes,
+                       Tensor<Scalar>& context) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const std::int64_t t = sizes.queries, s = sizes.keys, d = sizes.value_size;
+    context.resize(sizes.context_shape());
+    parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
+        const Scalar *p = dropped.data() + bh * t * s, *values = v.data() + bh * s * d;
+        Scalar* out = context.data() + bh * t * d;
+        if (kernel.all_finite(values, s * d))
+            gemm<Scalar>({.m = t, .n = d, .k = s, .a = p, .lda = s, .b = values, .ldb = d, .c = out, .ldc = d});
+        else
+            add_allowed_values(p, values, mask, bh / sizes.heads, bh % sizes.heads, sizes, out);
+    });
+}
+
+#define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template AttentionSizes attention_sizes<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Tensor<Scalar>&);                  \
+    template void attention_scores<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const AttentionSizes&, Tensor<Scalar>&);          \
+    template void scale_scores<Scalar>(const Tensor<Scalar>&, double, Tensor<Scalar>&);                                                    \
+    template void mask_scores<Scalar>(const Tensor<Scalar>&, const Mask&, const AttentionSizes&, Tensor<Scalar>&);                         \
+    template void attention_weights<Scalar>(const Tensor<Scalar>&, const Mask&, double, const AttentionSizes&, Tensor<Scalar>&);           \
+    template void attention_context<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&, const AttentionSizes&,              \
+                                            Tensor<Scalar>&);
+ATTN_INSTANTIATE(float)
+ATTN_INSTANTIATE(double)
+
+}  // namespace attn

@@ -1,0 +1,52 @@
+#pragma once
+/// Scaled dot-product attention (Vaswani et al., 2017, section 3.2.1), one function per stage.
+
+#include <cstdint>
+
+#include "engine/attention/mask.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+
+/// Sizes of one attention: B sequences, H heads, T queries, S keys, D numbers a head for q and k, Dv for v.
+struct AttentionSizes {
+    std::int64_t batches = 0, heads = 0, queries = 0, keys = 0, head_size = 0, value_size = 0;
+    Shape map_shape() const;      ///< [B,H,T,S]
+    Shape query_shape() const;    ///< [B,H,T,D]
+    Shape key_shape() const;      ///< [B,H,S,D]
+    Shape value_shape() const;    ///< [B,H,S,Dv]
+    Shape context_shape() const;  ///< [B,H,T,Dv]
+};
+
+/// The sizes of q [B,H,T,D], k [B,H,S,D], v [B,H,S,Dv]. Throws ShapeError naming the two that disagree.
+template <class Scalar>
+AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Tensor<Scalar>& v);
+
+/// Throws ShapeError naming both shapes unless the mask fits [B,H,T,S].
+void require_mask_fits(const Mask& mask, const AttentionSizes& sizes);
+
+/// scores = q k^T
+///   q [B,H,T,D]  k [B,H,S,D]  ->  scores [B,H,T,S]
+template <class Scalar>
+void attention_scores(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const AttentionSizes& sizes, Tensor<Scalar>& scores);
+
+/// scaled = factor scores
+template <class Scalar>
+void scale_scores(const Tensor<Scalar>& scores, double factor, Tensor<Scalar>& scaled);
+
+/// masked = scaled + bias, -inf where the mask forbids
+template <class Scalar>
+void mask_scores(const Tensor<Scalar>& scaled, const Mask& mask, const AttentionSizes& sizes, Tensor<Scalar>& masked);
+
+/// weights = softmax(masked / temperature) over the keys the mask allows, exactly 0 elsewhere; a fully masked row is all 0.
+template <class Scalar>
+void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double temperature, const AttentionSizes& sizes,
+                       Tensor<Scalar>& weights);
+
+/// context = dropped v over the keys the mask allows: a forbidden key takes no part even if its value is NaN or infinite.
+///   dropped [B,H,T,S]  v [B,H,S,Dv]  ->  context [B,H,T,Dv]
+template <class Scalar>
+void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask, const AttentionSizes& sizes,
+                       Tensor<Scalar>& context);
+
+}  // namespace attn

@@ -1,0 +1,79 @@
+#include <array>
+#include <cstdlib>
+#include <string>
+
+#include "engine/kernels/kernels.hpp"
+#include "engine/kernels/tables.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 3> kNames = {"baseline", "v3", "v4"};
+
+bool runs_here(KernelBuild build) {
+#if defined(__x86_64__)
+    if (build == KernelBuild::V3) return __builtin_cpu_supports("x86-64-v3");
+    if (build == KernelBuild::V4) return __builtin_cpu_supports("x86-64-v4");
+    return true;
+#else
+    return build == KernelBuild::Baseline;
+#endif
+}
+
+KernelTables tables_of(KernelBuild build) {
+    if (!runs_here(build)) throw ConfigError("this processor cannot run the " + std::string(kernel_build_name(build)) + " kernels");
+#if defined(__x86_64__)
+    if (build == KernelBuild::V3) return kernel_tables_v3();
+    if (build == KernelBuild::V4) return kernel_tables_v4();
+#endif
+    return kernel_tables_baseline();
+}
+
+KernelBuild choose() {
+    const char* wanted = std::getenv("ATTNSCOPE_KERNELS");
+    if (wanted == nullptr || *wanted == '\0') return available_kernel_builds().back();
+    for (std::size_t i = 0; i < kNames.size(); ++i)
+        if (kNames[i] == wanted) {
+            tables_of(static_cast<KernelBuild>(i));  // refuses what cannot run
+            return static_cast<KernelBuild>(i);
+        }
+    throw ConfigError("ATTNSCOPE_KERNELS is '" + std::string(wanted) + "': baseline, v3 and v4 are possible");
+}
+
+const Kernels<float>& pick(const KernelTables& tables, float) { return *tables.of_float; }
+const Kernels<double>& pick(const KernelTables& tables, double) { return *tables.of_double; }
+
+}  // namespace
+
+std::string_view kernel_build_name(KernelBuild build) { return kNames[static_cast<std::size_t>(build)]; }
+
+std::vector<KernelBuild> available_kernel_builds() {
+    std::vector<KernelBuild> builds;
+    for (const KernelBuild build : {KernelBuild::Baseline, KernelBuild::V3, KernelBuild::V4})
+        if (runs_here(build)) builds.push_back(build);
+    return builds;
+}
+
+template <class Scalar>
+const Kernels<Scalar>& kernels_of(KernelBuild build) {
+    return pick(tables_of(build), Scalar{});
+}
+
+KernelBuild active_kernel_build() {
+    static const KernelBuild chosen = choose();  // once: the environment and the processor do not change
+    return chosen;
+}
+
+template <class Scalar>
+const Kernels<Scalar>& kernels() {
+    static const Kernels<Scalar>& table = kernels_of<Scalar>(active_kernel_build());
+    return table;
+}
+
+template const Kernels<float>& kernels_of<float>(KernelBuild);
+template const Kernels<double>& kernels_of<double>(KernelBuild);
+template const Kernels<float>& kernels<float>();
+template const Kernels<double>& kernels<double>();
+
+}  // namespace attn

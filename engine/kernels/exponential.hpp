@@ -1,0 +1,56 @@
+// Part of every kernel build: exp, tanh and erf of vectors. Included by build.hpp inside an unnamed namespace.
+
+/// Constants of e^x = 2^n e^r with |r| <= ln2/2: ln 2 in two parts, the first with trailing zero bits so that n times it is exact.
+template <class Scalar>
+struct ExpConstants;
+
+template <>
+struct ExpConstants<float> {
+    static constexpr float kLog2e = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+    static constexpr float kRound = 12582912.0F;  // 1.5 2^23: adding it rounds to an integer, held in the low bits
+    static constexpr float kLargest = 88.75F, kSmallest = -104.0F;
+    static constexpr int kMantissa = 23, kBias = 127, kTerms = 7;
+};
+
+template <>
+struct ExpConstants<double> {
+    static constexpr double kLog2e = 1.4426950408889634, kLn2High = 0.693147180369123816490, kLn2Low = 1.90821492927058770002e-10;
+    static constexpr double kRound = 6755399441055744.0;
+    static constexpr double kLargest = 709.8, kSmallest = -745.2;
+    static constexpr int kMantissa = 52, kBias = 1023, kTerms = 13;
+};
+
+/// 2^n for integers n within the exponent's range.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> power_of_two(Bits<Scalar> n) {
+    using C = ExpConstants<Scalar>;
+    return reinterpret_cast<Vec<Scalar>>((n + C::kBias) << C::kMantissa);
+}
+
+/// e^x to about one unit in the last place, with gradual underflow; NaN stays NaN, +inf gives +inf, -inf gives 0.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
+    using C = ExpConstants<Scalar>;
+    // Both comparisons are false for NaN, which so passes through the arithmetic below.
+    Vec<Scalar> bounded = x > C::kLargest ? splat(C::kLargest) : x;
+    bounded = bounded < C::kSmallest ? splat(C::kSmallest) : bounded;
+    const Vec<Scalar> shifted = bounded * C::kLog2e + C::kRound;
+    const Vec<Scalar> n = shifted - C::kRound;
+    const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
+    const Vec<Scalar> r = (bounded - n * C::kLn2High) - n * C::kLn2Low;
+    // Taylor's series by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
+    Vec<Scalar> sum = splat(Scalar{1});
+#pragma GCC unroll 13
+    for (int i = C::kTerms; i >= 1; --i) sum = sum * r * (Scalar{1} / static_cast<Scalar>(i)) + Scalar{1};
+    // In two steps, because 2^n alone may be beyond the range where the result is not.
+    const Bits<Scalar> half = integer >> 1;
+    const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
+    return x == x ? y : x;
+}
+
+/// tanh x: for small x by its odd series' rational form, else 1 - 2/(e^2x + 1).
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> tanh_of(Vec<Scalar> x) {
+    const Vec<Scalar> e = exp_of<Scalar>(x + x);
+    return Scalar{1} - Scalar{2} / (e + Scalar{1});
+}

@@ -1,0 +1,247 @@
+// Part of every kernel build: the matrix product. Included by build.hpp inside an unnamed namespace.
+//
+// C is computed in tiles of kRows rows and two vectors of columns that stay in registers while k runs. Every element is summed
+// over k in the same order wherever its tile lies, so that splitting rows or columns over threads changes no bit.
+
+template <class Scalar>
+struct Tile {
+    static constexpr int kRows = kVectorBytes == 64 ? 12 : 6;  // accumulators, two operands and a broadcast fit the registers
+    static constexpr int kColumns = 2 * kWidth<Scalar>;
+    static constexpr std::int64_t kDepth = 384;           // of one pass over k: a packed panel of B stays in the L2 cache
+    static constexpr std::int64_t kRowBlock = 8 * kRows;  // rows of A packed at once
+    static constexpr std::int64_t kColumnBlock = 16 * kColumns;
+};
+
+/// What a tile needs besides its size: where A's element (i,p) and B's row p are, and what to do with C.
+template <class Scalar>
+struct TileOperands {
+    const Scalar* a;
+    std::int64_t a_row, a_step;  // distance between rows, between steps of k
+    const Scalar* b;
+    std::int64_t b_step;
+    Scalar* c;
+    std::int64_t ldc;
+    std::int64_t depth, columns;
+    Scalar alpha;
+    const Scalar* bias;
+    bool accumulate;
+};
+
+template <class Scalar>
+ATTN_INLINE void store_tile_vector(const TileOperands<Scalar>& o, Scalar* c, Vec<Scalar> sum, std::int64_t column) {
+    constexpr int kW = kWidth<Scalar>;
+    Vec<Scalar> value = sum * o.alpha;
+    const std::int64_t left = o.columns - column;
+    if (left >= kW) {
+        if (o.accumulate)
+            value += load(c + column);
+        else if (o.bias != nullptr)
+            value += load(o.bias + column);
+        store(c + column, value);
+    } else if (left > 0) {
+        if (o.accumulate)
+            value += load_part(c + column, left, Scalar{0});
+        else if (o.bias != nullptr)
+            value += load_part(o.bias + column, left, Scalar{0});
+        store_part(c + column, value, left);
+    }
+}
+
+/// A's rows are addressed from one pointer for every three, with the row distance as an index: that many fit the registers.
+template <int kRows, bool kTwoVectors, class Scalar>
+void compute_tile(const TileOperands<Scalar>& o) {
+    constexpr int kW = kWidth<Scalar>, kGroups = (kRows + 2) / 3;
+    Vec<Scalar> low[kRows] = {}, high[kTwoVectors ? kRows : 1] = {};
+    const Scalar* group[kGroups];
+    for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
+    const Scalar* b = o.b;
+    const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
+    for (std::int64_t p = o.depth; p > 0; --p) {
+        const Vec<Scalar> b0 = load(b);
+        Vec<Scalar> b1;
+        if constexpr (kTwoVectors) b1 = load(b + kW);
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i) {
+            const Scalar a = group[i / 3][(i % 3) * a_row];
+            low[i] += a * b0;
+            if constexpr (kTwoVectors) high[i] += a * b1;
+        }
+#pragma GCC unroll 4
+        for (int g = 0; g < kGroups; ++g) group[g] += a_step;
+        b += b_step;
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i) {
+        store_tile_vector(o, o.c + i * o.ldc, low[i], 0);
+        if constexpr (kTwoVectors) store_tile_vector(o, o.c + i * o.ldc, high[i], kW);
+    }
+}
+
+template <class Scalar, int kRows = Tile<Scalar>::kRows>
+ATTN_INLINE void compute_tile_of(std::int64_t rows, const TileOperands<Scalar>& o) {
+    if constexpr (kRows > 0) {
+        if (rows != kRows) return compute_tile_of<Scalar, kRows - 1>(rows, o);
+        if (o.columns > kWidth<Scalar>)
+            compute_tile<kRows, true>(o);
+        else
+            compute_tile<kRows, false>(o);
+    }
+}
+
+/// Transposes a square of vectors in log2(width) rounds of lane exchanges between rows whose numbers differ in one bit.
+template <int kStep, class Scalar>
+ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
+    constexpr int kW = kWidth<Scalar>;
+    if constexpr (kStep < kW) {
+        Bits<Scalar> take_low, take_high;
+        for (int lane = 0; lane < kW; ++lane) {
+            take_low[lane] = (lane & kStep) == 0 ? lane : kW + lane - kStep;
+            take_high[lane] = (lane & kStep) == 0 ? lane + kStep : kW + lane;
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < kW; ++i)
+            if ((i & kStep) == 0) {
+                const Vec<Scalar> a = r[i], b = r[i | kStep];
+                r[i] = __builtin_shuffle(a, b, take_low);
+                r[i | kStep] = __builtin_shuffle(a, b, take_high);
+            }
+        transpose_rounds<2 * kStep, Scalar>(r);
+    }
+}
+
+/// out[p * out_step + i] = in[i * in_step + p] for i < rows <= out_step and p < depth; cells i in [rows, padded) become 0.
+template <class Scalar>
+void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, std::int64_t padded, std::int64_t depth, Scalar* out,
+                     std::int64_t out_step) {
+    constexpr int kW = kWidth<Scalar>;
+    for (std::int64_t first = 0; first < padded; first += kW) {
+        const std::int64_t here = rows - first < kW ? rows - first : kW;
+        const std::int64_t wide = padded - first < kW ? padded - first : kW;
+        std::int64_t p = 0;
+        for (; p + kW <= depth; p += kW) {
+            Vec<Scalar> square[kW];
+#pragma GCC unroll 16
+            for (int i = 0; i < kW; ++i) square[i] = i < here ? load(in + (first + i) * in_step + p) : Vec<Scalar>{};
+            transpose_rounds<1, Scalar>(square);
+#pragma GCC unroll 16
+            for (int i = 0; i < kW; ++i) {
+                Scalar* to = out + (p + i) * out_step + first;
+                if (wide == kW)
+                    store(to, square[i]);
+                else
+                    store_part(to, square[i], wide);
+            }
+        }
+        for (; p < depth; ++p)
+            for (std::int64_t i = 0; i < wide; ++i) out[p * out_step + first + i] = i < here ? in[(first + i) * in_step + p] : Scalar{0};
+    }
+}
+
+/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of every row of `width` becomes 0.
+template <class Scalar>
+void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t width, std::int64_t depth, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>;
+    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += width) {
+        std::int64_t j = 0;
+        for (; j + kW <= columns; j += kW) store(out + j, load(in + j));
+        for (; j < columns; ++j) out[j] = in[j];
+        for (; j < width; ++j) out[j] = 0;
+    }
+}
+
+/// Rows of a stored matrix whose distance maps them all to few cache sets evict each other while a tile reads them together.
+template <class Scalar>
+ATTN_INLINE bool aliases(std::int64_t step) {
+    return step * static_cast<std::int64_t>(sizeof(Scalar)) % 2048 == 0;
+}
+
+template <class Scalar>
+struct GemmPass {
+    using T = Tile<Scalar>;
+    const GemmArguments<Scalar>& g;
+    Scalar *packed_a, *packed_b;
+    bool pack_a, pack_b;
+
+    /// B's panel of columns [j, j + kColumns) for steps [p, p + depth) of k.
+    void prepare_panel(std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth, Scalar* out) const {
+        if (g.transpose_b == Transpose::Yes)
+            pack_transposed(g.b + j * g.ldb + p, g.ldb, columns, T::kColumns, depth, out, T::kColumns);
+        else
+            pack_rows(g.b + p * g.ldb + j, g.ldb, columns, T::kColumns, depth, out);
+    }
+
+    void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
+        for (std::int64_t r = 0; r < rows; r += T::kRows) {
+            const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
+            Scalar* out = packed_a + r * depth;
+            if (g.transpose_a == Transpose::Yes)
+                pack_rows(g.a + p * g.lda + i + r, g.lda, here, T::kRows, depth, out);
+            else
+                pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
+        }
+    }
+
+    /// All tiles of one panel over a block of rows.
+    void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
+                   const Scalar* panel) const {
+        TileOperands<Scalar> o{};
+        o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
+        o.accumulate = g.accumulate || p > 0;
+        o.bias = g.bias == nullptr ? nullptr : g.bias + j;
+        const bool in_place = !pack_b && columns == T::kColumns;
+        o.b = in_place ? g.b + p * g.ldb + j : panel;
+        o.b_step = in_place ? g.ldb : T::kColumns;
+        for (std::int64_t r = 0; r < rows; r += T::kRows) {
+            const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
+            if (pack_a)
+                o.a = packed_a + r * depth, o.a_row = 1, o.a_step = T::kRows;
+            else if (g.transpose_a == Transpose::Yes)
+                o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
+            else
+                o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
+            o.c = g.c + (i + r) * g.ldc + j;
+            compute_tile_of<Scalar>(here, o);
+        }
+    }
+
+    void run_block(std::int64_t first_column, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+        for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+            const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
+            if (pack_b || here < T::kColumns) prepare_panel(first_column + j, here, p, depth, packed_b + j * depth);
+        }
+        for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
+            const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
+            if (pack_a) prepare_rows(i, rows, p, depth);
+            for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+                const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
+                run_panel(i, rows, first_column + j, here, p, depth, packed_b + j * depth);
+            }
+        }
+    }
+};
+
+template <class Scalar>
+void set_rows(const GemmArguments<Scalar>& g) {
+    for (std::int64_t i = 0; i < g.m; ++i)
+        for (std::int64_t j = 0; j < g.n; ++j) g.c[i * g.ldc + j] = g.bias == nullptr ? Scalar{0} : g.bias[j];
+}
+
+template <class Scalar>
+void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
+    using T = Tile<Scalar>;
+    if (g.m <= 0 || g.n <= 0) return;
+    if (g.k <= 0) {  // an empty sum
+        if (!g.accumulate) set_rows(g);
+        return;
+    }
+    const bool pack_a = g.transpose_a == Transpose::Yes ? g.n > T::kColumns : (aliases<Scalar>(g.lda) && g.n > 2 * T::kColumns);
+    const bool pack_b = g.transpose_b == Transpose::Yes || (g.m > 4 * T::kRows && (g.ldb > 256 || aliases<Scalar>(g.ldb)));
+    const GemmPass<Scalar> pass{g, scratch, scratch + T::kRowBlock * T::kDepth, pack_a, pack_b};
+    for (std::int64_t j = 0; j < g.n; j += T::kColumnBlock) {
+        const std::int64_t columns = g.n - j < T::kColumnBlock ? g.n - j : T::kColumnBlock;
+        for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_block(j, columns, p, g.k - p < T::kDepth ? g.k - p : T::kDepth);
+    }
+}
+
+template <class Scalar>
+constexpr std::int64_t kGemmScratch = Tile<Scalar>::kDepth*(Tile<Scalar>::kRowBlock + Tile<Scalar>::kColumnBlock);

@@ -1,0 +1,78 @@
+#pragma once
+/// The innermost loops: one table of functions per scalar type, built for several instruction sets and chosen at start-up.
+/// All are single-threaded, allocate nothing, check nothing, and take row-major memory. An element's result depends only on
+/// the numbers that enter it, never on how many rows or columns are computed with it: callers may split work as they like.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace attn {
+
+/// Which build of the kernels runs. On other processors than x86-64 there is only Baseline.
+enum class KernelBuild : std::uint8_t {
+    Baseline,  ///< what the compiler targets by default
+    V3,        ///< x86-64-v3: AVX2, FMA
+    V4,        ///< x86-64-v4: AVX-512
+};
+
+enum class Transpose : std::uint8_t { No, Yes };
+
+/// Operands of C = alpha op(A) op(B) + bias, or C += alpha op(A) op(B).
+template <class Scalar>
+struct GemmArguments {
+    std::int64_t m = 0, n = 0, k = 0;
+    Scalar alpha = 1;
+    const Scalar* a = nullptr;  ///< [m,k], or [k,m] when transposed
+    std::int64_t lda = 0;       ///< distance between rows of a as stored
+    const Scalar* b = nullptr;  ///< [k,n], or [n,k] when transposed
+    std::int64_t ldb = 0;
+    Scalar* c = nullptr;  ///< [m,n]
+    std::int64_t ldc = 0;
+    Transpose transpose_a = Transpose::No, transpose_b = Transpose::No;
+    bool accumulate = false;       ///< C += instead of C =
+    const Scalar* bias = nullptr;  ///< [n], added to every row; only without accumulate
+};
+
+template <class Scalar>
+struct Kernels {
+    /// Numbers of scratch memory that gemm() needs, whatever the sizes.
+    std::int64_t gemm_scratch;
+    /// The product in `arguments`, BLAS-like; `scratch` holds gemm_scratch numbers, 64-byte aligned.
+    void (*gemm)(const GemmArguments<Scalar>& arguments, Scalar* scratch);
+
+    /// y = a + b
+    void (*add)(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);
+    /// y = alpha x
+    void (*scale)(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y);
+    /// True when no value is infinite or NaN.
+    bool (*all_finite)(const Scalar* x, std::int64_t n);
+
+    void (*relu)(const Scalar* x, std::int64_t n, Scalar* y);
+    /// x Phi(x), Phi the normal distribution function.
+    void (*gelu_erf)(const Scalar* x, std::int64_t n, Scalar* y);
+    /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+    void (*gelu_tanh)(const Scalar* x, std::int64_t n, Scalar* y);
+
+    /// p = softmax(x / temperature) over the cells with keep != 0 (keep may be null: all). Other cells become exactly 0 and are
+    /// not read. A row whose kept cells are all -inf, or that keeps none, becomes 0; a NaN or +inf makes every kept cell NaN.
+    void (*softmax_row)(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p);
+    /// y = (x - mean) rstd gain + bias over one row; a constant row gives exactly the bias.
+    void (*layer_norm_row)(const Scalar* x, const Scalar* gain, const Scalar* bias, Scalar eps, std::int64_t n, Scalar* y, Scalar* mean,
+                           Scalar* rstd);
+};
+
+/// "baseline", "v3", "v4".
+std::string_view kernel_build_name(KernelBuild build);
+/// The builds in this program that the processor can run, least first.
+std::vector<KernelBuild> available_kernel_builds();
+/// The table of one build. Throws ConfigError if the processor cannot run it.
+template <class Scalar>
+const Kernels<Scalar>& kernels_of(KernelBuild build);
+/// The build in use: the environment variable ATTNSCOPE_KERNELS if set (ConfigError for a wrong value), else the best available.
+KernelBuild active_kernel_build();
+/// The table of active_kernel_build().
+template <class Scalar>
+const Kernels<Scalar>& kernels();
+
+}  // namespace attn

@@ -1,0 +1,17 @@
+#pragma once
+/// One function per kernel build, each in an object file of its own.
+
+#include "engine/kernels/kernels.hpp"
+
+namespace attn {
+
+struct KernelTables {
+    const Kernels<float>* of_float;
+    const Kernels<double>* of_double;
+};
+
+KernelTables kernel_tables_baseline();
+KernelTables kernel_tables_v3();
+KernelTables kernel_tables_v4();
+
+}  // namespace attn

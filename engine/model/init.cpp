@@ -1,0 +1,131 @@
+#include <cmath>
+#include <string_view>
+
+#include "engine/model/parameters.hpp"
+#include "engine/tensor/random.hpp"
+
+namespace attn {
+namespace {
+
+bool is_norm_gain(const ParameterInfo& info) { return info.shape.rank() == 1 && info.name.ends_with("weight"); }
+bool is_bias(const ParameterInfo& info) { return info.name.ends_with("bias"); }
+bool is_embedding(const ParameterInfo& info) { return info.name.ends_with("embedding.weight"); }
+bool is_residual_projection(const ParameterInfo& info) {
+    return info.name.ends_with("attention.out.weight") || info.name.ends_with("ffn.out.weight");
+}
+/// How many matrices lie side by side in a packed projection: each is drawn with the bounds of its own fan-out.
+std::int64_t packed_parts(const ParameterInfo& info) {
+    return info.name.ends_with("qkv.weight") ? 3 : info.name.ends_with(".kv.weight") ? 2 : 1;
+}
+
+/// Standard deviation of a normal, or half-width of a uniform distribution.
+struct Distribution {
+    double size = 0;
+    bool uniform = false;
+};
+
+Distribution distribution_of(const Config& config, const ParameterInfo& info) {
+    const double fan_in = static_cast<double>(info.shape[0].size);
+    switch (config.init) {
+    case Init::Gpt2: {
+        // Two residual additions a layer: the sum over 2 L of them keeps the size of one (Radford et al., 2019).
+        const double residual = 1 / std::sqrt(2.0 * static_cast<double>(config.num_layers));
+        if (is_bias(info)) return {};
+        return {is_residual_projection(info) ? 0.02 * residual : 0.02};
+    }
+    case Init::Transformer: {
+        if (is_bias(info)) return {};
+        if (is_embedding(info)) return {1 / std::sqrt(static_cast<double>(config.d_model))};
+        // Xavier uniform (Glorot and Bengio, 2010), every packed matrix for itself.
+        const double fan_out = static_cast<double>(info.shape[1].size / packed_parts(info));
+        return {std::sqrt(6 / (fan_in + fan_out)), true};
+    }
+    case Init::Vivid:
+        if (is_bias(info)) return {0.1};
+        if (is_embedding(info)) return {info.name.starts_with("position") ? 0.5 : 1.0};
+        return {1 / std::sqrt(fan_in)};
+    case Init::Numpy:
+        break;
+    }
+    return {};
+}
+
+template <class Scalar>
+void draw_by_counter(Parameters<Scalar>& parameters) {
+    const Config& config = parameters.config();
+    const auto& entries = parameters.layout().entries();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const ParameterInfo& info = entries[i];
+        Scalar* values = parameters.data() + info.offset;
+        const Distribution distribution = distribution_of(config, info);
+        const CounterRandom random(config.seed, i);
+        for (std::int64_t j = 0; j < info.shape.count(); ++j) {
+            const std::uint64_t index = static_cast<std::uint64_t>(j);
+            const double unit = distribution.uniform ? 2 * random.uniform(index) - 1 : random.normal(index);
+            values[j] = is_norm_gain(info) ? Scalar{1} : static_cast<Scalar>(distribution.size * unit);
+        }
+    }
+}
+
+/// Fills columns [first, first + columns) of a row-major matrix, row after row, as randn(rows, columns) would.
+template <class Scalar>
+void draw_columns(NumpyRandom& random, Scalar* matrix, std::int64_t rows, std::int64_t stride, std::int64_t first, std::int64_t columns) {
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < columns; ++c) matrix[r * stride + first + c] = static_cast<Scalar>(random.normal());
+}
+
+/// Q, K and V one after the other; with separate heads, head after head, each drawing its own W_Q, W_K, W_V.
+template <class Scalar>
+void draw_packed(NumpyRandom& random, const Config& config, const ParameterInfo& info, Scalar* matrix) {
+    const std::int64_t rows = info.shape[0].size, stride = info.shape[1].size, parts = packed_parts(info), width = stride / parts;
+    if (!config.separate_heads) {
+        for (std::int64_t part = 0; part < parts; ++part) draw_columns(random, matrix, rows, stride, part * width, width);
+        return;
+    }
+    const std::int64_t head_size = config.head_size();
+    for (std::int64_t head = 0; head < config.num_heads; ++head)
+        for (std::int64_t part = 0; part < parts; ++part)
+            draw_columns(random, matrix, rows, stride, part * width + head * head_size, head_size);
+}
+
+template <class Scalar>
+void draw_as_numpy(Parameters<Scalar>& parameters) {
+    constexpr std::uint32_t kEmbeddingSeed = 42;
+    const Config& config = parameters.config();
+    const std::uint32_t seed = static_cast<std::uint32_t>(config.seed);
+    NumpyRandom embeddings(kEmbeddingSeed), projections(seed), outputs(seed + 1), others(seed + 2);
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        Scalar* values = parameters.data() + info.offset;
+        const std::string_view name = info.name;
+        if (is_norm_gain(info)) {
+            for (std::int64_t j = 0; j < info.shape.count(); ++j) values[j] = 1;
+        } else if (is_bias(info)) {
+            continue;  // stays 0
+        } else if (is_embedding(info)) {
+            draw_columns(embeddings, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
+        } else if (name.ends_with("attention.out.weight")) {
+            draw_columns(outputs, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
+        } else if (name.find("attention.") != std::string_view::npos) {
+            draw_packed(projections, config, info, values);
+        } else {
+            draw_columns(others, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
+        }
+    }
+}
+
+}  // namespace
+
+template <class Scalar>
+Parameters<Scalar> initial_parameters(const Config& config) {
+    Parameters<Scalar> parameters(config);
+    if (config.init == Init::Numpy)
+        draw_as_numpy(parameters);
+    else
+        draw_by_counter(parameters);
+    return parameters;
+}
+
+template Parameters<float> initial_parameters<float>(const Config&);
+template Parameters<double> initial_parameters<double>(const Config&);
+
+}  // namespace attn

@@ -1,0 +1,15 @@
+#pragma once
+/// The feed-forward block's nonlinearity.
+
+#include <cstdint>
+
+#include "engine/model/config.hpp"
+
+namespace attn {
+
+/// y = ReLU(x), or GELU(x) (Hendrycks and Gimpel, 2016) by the error function or by tanh.
+///   x [n]  ->  y [n]
+template <class Scalar>
+void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y);
+
+}  // namespace attn

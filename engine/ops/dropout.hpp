@@ -1,0 +1,28 @@
+#pragma once
+/// Dropout (Srivastava et al., 2014), inverted: what is kept is divided by 1 - rate.
+
+#include <cstdint>
+
+#include "engine/trace/stage.hpp"
+
+namespace attn {
+
+/// Decides which numbers of one tensor are dropped: a function of (seed, stage, layer, stack, index) alone.
+class DropoutPattern {
+public:
+    /// Throws ConfigError unless the rate lies in [0, 1].
+    DropoutPattern(double rate, std::uint64_t seed, const StageId& where);
+    bool keeps(std::int64_t index) const;
+    double rate() const { return rate_; }
+
+private:
+    double rate_;
+    std::uint64_t seed_, stream_;
+};
+
+/// y = x / (1 - rate) where the pattern keeps, else 0. Rate 0 copies bit for bit, rate 1 gives zeros. y may be x.
+///   x [n]  ->  y [n]
+template <class Scalar>
+void dropout(const DropoutPattern& pattern, const Scalar* x, std::int64_t n, Scalar* y);
+
+}  // namespace attn

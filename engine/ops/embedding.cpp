@@ -1,0 +1,28 @@
+#include "engine/ops/embedding.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+
+void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, const char* what) {
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        if (ids[i] < 0 || ids[i] >= vocab_size)
+            throw Error(std::string(what) + " " + std::to_string(ids[i]) + " at position " + std::to_string(i) +
+                        " is outside the vocabulary of " + std::to_string(vocab_size));
+}
+
+template <class Scalar>
+void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t width, Scalar* y) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        const Scalar* row = table + ids[i] * width;
+        std::copy(row, row + width, y + static_cast<std::int64_t>(i) * width);
+    }
+}
+
+template void embed<float>(std::span<const std::int32_t>, const float*, std::int64_t, float*);
+template void embed<double>(std::span<const std::int32_t>, const double*, std::int64_t, double*);
+
+}  // namespace attn

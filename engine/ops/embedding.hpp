@@ -1,0 +1,17 @@
+#pragma once
+/// Rows of a table by id.
+
+#include <cstdint>
+#include <span>
+
+namespace attn {
+
+/// Throws Error naming the first id outside [0, vocab_size) and its position.
+void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, const char* what);
+
+/// y[i] = table[ids[i]]; the ids have been checked.
+///   ids [rows]  table [V,width]  ->  y [rows,width]
+template <class Scalar>
+void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t width, Scalar* y);
+
+}  // namespace attn

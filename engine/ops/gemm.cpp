@@ -1,0 +1,53 @@
+#include "engine/ops/gemm.hpp"
+
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+namespace {
+
+/// Work space of the calling thread, kept for its life: packing happens in every product.
+template <class Scalar>
+Scalar* scratch() {
+    thread_local AlignedVector<Scalar> memory(static_cast<std::size_t>(kernels<Scalar>().gemm_scratch));
+    return memory.data();
+}
+
+}  // namespace
+
+template <class Scalar>
+void gemm(const GemmArguments<Scalar>& arguments) {
+    kernels<Scalar>().gemm(arguments, scratch<Scalar>());
+}
+
+template <class Scalar>
+void parallel_gemm(const GemmArguments<Scalar>& arguments) {
+    const GemmArguments<Scalar>& g = arguments;
+    constexpr std::int64_t kRowGrain = 12, kColumnGrain = 32;  // multiples of the kernels' tiles
+    constexpr std::int64_t kFlopsPerOperation = 32;            // against which parallel_ranges weighs a team of threads
+    if (g.m >= g.n) {
+        parallel_ranges(g.m, kRowGrain, 1 + g.n * g.k / kFlopsPerOperation, [&](std::int64_t first, std::int64_t last) {
+            GemmArguments<Scalar> part = g;
+            part.m = last - first;
+            part.a += g.transpose_a == Transpose::Yes ? first : first * g.lda;
+            part.c += first * g.ldc;
+            gemm(part);
+        });
+    } else {
+        parallel_ranges(g.n, kColumnGrain, 1 + g.m * g.k / kFlopsPerOperation, [&](std::int64_t first, std::int64_t last) {
+            GemmArguments<Scalar> part = g;
+            part.n = last - first;
+            part.b += g.transpose_b == Transpose::Yes ? first * g.ldb : first;
+            part.c += first;
+            if (g.bias != nullptr) part.bias += first;
+            gemm(part);
+        });
+    }
+}
+
+template void gemm<float>(const GemmArguments<float>&);
+template void gemm<double>(const GemmArguments<double>&);
+template void parallel_gemm<float>(const GemmArguments<float>&);
+template void parallel_gemm<double>(const GemmArguments<double>&);
+
+}  // namespace attn

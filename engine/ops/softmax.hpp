@@ -1,0 +1,13 @@
+#pragma once
+/// Softmax of rows.
+
+#include <cstdint>
+
+namespace attn {
+
+/// p = softmax(x) of every row, the largest value subtracted first.
+///   x [rows,n]  ->  p [rows,n]
+template <class Scalar>
+void softmax(const Scalar* x, std::int64_t rows, std::int64_t n, Scalar* p);
+
+}  // namespace attn

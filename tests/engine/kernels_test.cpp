@@ -1,0 +1,305 @@
+#include "engine/kernels/kernels.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/tensor/error.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// Every test runs on every build of the kernels that this processor has.
+template <class Scalar>
+class KernelsOf : public testing::Test {
+protected:
+    template <class F>
+    void on_every_build(F f) {
+        for (const KernelBuild build : available_kernel_builds()) {
+            SCOPED_TRACE(kernel_build_name(build));
+            f(kernels_of<Scalar>(build));
+        }
+    }
+    std::vector<Scalar> draw(std::int64_t n, double size = 1) {
+        std::normal_distribution<double> normal(0, size);
+        std::vector<Scalar> out(static_cast<std::size_t>(n));
+        for (Scalar& x : out) x = static_cast<Scalar>(normal(random_));
+        return out;
+    }
+    std::int64_t size_up_to(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random_); }
+    static constexpr double kEps = std::numeric_limits<Scalar>::epsilon();
+    std::mt19937 random_{7};
+};
+using Scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(KernelsOf, Scalars);
+
+template <class Scalar>
+void expect_near(double got, double expected, double tolerance, const std::string& what) {
+    EXPECT_TRUE(std::abs(got - expected) <= tolerance) << what << ": " << got << " not " << expected;
+}
+
+/// The product by plain loops in double, with the size of the terms that were summed, which bounds the rounding.
+template <class Scalar>
+void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard) {
+    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
+    kernel.gemm(g, scratch.data());
+    const auto a = [&](std::int64_t i, std::int64_t p) -> double {
+        return g.transpose_a == Transpose::Yes ? g.a[p * g.lda + i] : g.a[i * g.lda + p];
+    };
+    const auto b = [&](std::int64_t p, std::int64_t j) -> double {
+        return g.transpose_b == Transpose::Yes ? g.b[j * g.ldb + p] : g.b[p * g.ldb + j];
+    };
+    for (std::int64_t i = 0; i < g.m; ++i) {
+        for (std::int64_t j = 0; j < g.n; ++j) {
+            double sum = 0, size = 1;
+            for (std::int64_t p = 0; p < g.k; ++p) sum += a(i, p) * b(p, j), size += std::abs(a(i, p) * b(p, j));
+            const double start = g.accumulate        ? static_cast<double>(before[static_cast<std::size_t>(i * g.ldc + j)])
+                                 : g.bias != nullptr ? g.bias[j]
+                                                     : 0.0;
+            const double tolerance =
+                2 * std::numeric_limits<Scalar>::epsilon() * (size * std::abs(g.alpha) + std::abs(start)) * std::sqrt(g.k + 1.0);
+            const double got = g.c[i * g.ldc + j];
+            ASSERT_TRUE(std::abs(got - (static_cast<double>(g.alpha) * sum + start)) <= tolerance)
+                << "[" << g.m << "," << g.n << "," << g.k << "] at " << i << "," << j << ": " << got;
+        }
+        for (std::int64_t j = g.n; j < g.n + guard; ++j)
+            ASSERT_EQ(g.c[i * g.ldc + j], before[static_cast<std::size_t>(i * g.ldc + j)]) << "wrote beside the row";
+    }
+}
+
+TYPED_TEST(KernelsOf, GemmEqualsPlainLoops) {
+    for (int round = 0; round < 60; ++round) {
+        const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), n = this->size_up_to(round % 4 == 0 ? 1100 : 70),
+                           k = this->size_up_to(round % 5 == 0 ? 900 : 40);
+        const bool ta = round % 2 == 1, tb = (round / 2) % 2 == 1, accumulate = (round / 4) % 2 == 1, biased = (round / 8) % 2 == 1;
+        const std::int64_t lda = (ta ? m : k) + round % 3, ldb = (tb ? k : n) + round % 2, guard = 3;
+        const auto a = this->draw((ta ? k : m) * lda), b = this->draw((tb ? n : k) * ldb), bias = this->draw(n);
+        const auto before = this->draw(m * (n + guard));
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            std::vector<TypeParam> c = before;
+            check_gemm<TypeParam>(kernel,
+                                  {.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .alpha = static_cast<TypeParam>(round % 7 == 0 ? 0.5 : 1),
+                                   .a = a.data(),
+                                   .lda = lda,
+                                   .b = b.data(),
+                                   .ldb = ldb,
+                                   .c = c.data(),
+                                   .ldc = n + guard,
+                                   .transpose_a = ta ? Transpose::Yes : Transpose::No,
+                                   .transpose_b = tb ? Transpose::Yes : Transpose::No,
+                                   .accumulate = accumulate,
+                                   .bias = biased && !accumulate ? bias.data() : nullptr},
+                                  before, guard);
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, GemmWithAliasingRowsEqualsPlainLoops) {
+    const std::int64_t m = 61, n = 1030, k = 1024;
+    const auto a = this->draw(m * k), b = this->draw(k * 2048);
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        std::vector<TypeParam> c(static_cast<std::size_t>(m * n));
+        check_gemm<TypeParam>(kernel,
+                              {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0);
+    });
+}
+
+TYPED_TEST(KernelsOf, GemmOfAnEmptySumIsTheBias) {
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        AlignedVector<TypeParam> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
+        std::vector<TypeParam> c(6, 9), bias{1, 2, 3};
+        kernel.gemm({.m = 2, .n = 3, .k = 0, .c = c.data(), .ldc = 3, .bias = bias.data()}, scratch.data());
+        EXPECT_EQ(c, (std::vector<TypeParam>{1, 2, 3, 1, 2, 3}));
+        kernel.gemm({.m = 0, .n = 3, .k = 4, .c = c.data(), .ldc = 3}, scratch.data());
+        EXPECT_EQ(c[0], 1);
+    });
+}
+
+/// What makes every split over threads and every cut of a batch give the same bits.
+TYPED_TEST(KernelsOf, GemmElementDoesNotDependOnItsNeighbours) {
+    const std::int64_t m = 45, n = 83, k = 700;
+    for (const Transpose ta : {Transpose::No, Transpose::Yes})
+        for (const Transpose tb : {Transpose::No, Transpose::Yes}) {
+            const auto a = this->draw(m * k), b = this->draw(n * k);
+            this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+                AlignedVector<TypeParam> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
+                std::vector<TypeParam> whole(static_cast<std::size_t>(m * n));
+                GemmArguments<TypeParam> g{.m = m,
+                                           .n = n,
+                                           .k = k,
+                                           .a = a.data(),
+                                           .lda = ta == Transpose::Yes ? m : k,
+                                           .b = b.data(),
+                                           .ldb = tb == Transpose::Yes ? k : n,
+                                           .c = whole.data(),
+                                           .ldc = n,
+                                           .transpose_a = ta,
+                                           .transpose_b = tb};
+                kernel.gemm(g, scratch.data());
+                for (std::int64_t i = 0; i < m; i += 7)
+                    for (std::int64_t j = 0; j < n; j += 5) {
+                        TypeParam one = 0;
+                        GemmArguments<TypeParam> part = g;
+                        part.m = part.n = 1;
+                        part.a += ta == Transpose::Yes ? i : i * g.lda;
+                        part.b += tb == Transpose::Yes ? j * g.ldb : j;
+                        part.c = &one;
+                        kernel.gemm(part, scratch.data());
+                        ASSERT_EQ(one, whole[static_cast<std::size_t>(i * n + j)]) << i << "," << j;
+                    }
+            });
+        }
+}
+
+TYPED_TEST(KernelsOf, SoftmaxRowEqualsPlainLoops) {
+    for (int round = 0; round < 80; ++round) {
+        const std::int64_t n = this->size_up_to(70);
+        const auto x = this->draw(n, round % 2 == 0 ? 1 : 20);
+        const double temperature = round % 3 == 0 ? 0.7 : 1;
+        std::vector<std::uint8_t> keep(static_cast<std::size_t>(n));
+        for (auto& k : keep) k = this->size_up_to(4) > 1;
+        const bool masked = round % 4 != 0;
+        double largest = -kInf, sum = 0;
+        for (std::size_t i = 0; i < keep.size(); ++i)
+            if (!masked || keep[i]) largest = std::max(largest, x[i] / temperature);
+        for (std::size_t i = 0; i < keep.size(); ++i)
+            if (!masked || keep[i]) sum += std::exp(x[i] / temperature - largest);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            std::vector<TypeParam> p(static_cast<std::size_t>(n), 9);
+            kernel.softmax_row(x.data(), masked ? keep.data() : nullptr, n, static_cast<TypeParam>(temperature), p.data());
+            for (std::size_t i = 0; i < keep.size(); ++i) {
+                if (masked && !keep[i])
+                    EXPECT_EQ(p[i], 0);
+                else
+                    expect_near<TypeParam>(p[i], std::exp(x[i] / temperature - largest) / sum, 100 * this->kEps, "softmax");
+            }
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, SoftmaxRowEdges) {
+    using Row = std::vector<TypeParam>;
+    const TypeParam inf = static_cast<TypeParam>(kInf), nan = static_cast<TypeParam>(kNan);
+    const TypeParam huge = static_cast<TypeParam>(1e38), lowest = -std::numeric_limits<TypeParam>::max();
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        const auto softmax = [&](Row x, std::vector<std::uint8_t> keep = {}) {
+            Row p(x.size(), 9);
+            kernel.softmax_row(x.data(), keep.empty() ? nullptr : keep.data(), static_cast<std::int64_t>(x.size()), 1, p.data());
+            return p;
+        };
+        EXPECT_EQ(softmax({3}), Row{1});
+        EXPECT_EQ(softmax({1, 2, 3}, {0, 0, 0}), (Row{0, 0, 0}));
+        EXPECT_EQ(softmax({-inf, -inf}), (Row{0, 0}));
+        EXPECT_EQ(softmax({-inf, 5, -inf}), (Row{0, 1, 0}));
+        EXPECT_EQ(softmax({1e4, 0, -1e4}), (Row{1, 0, 0}));
+        EXPECT_EQ(softmax({huge, -huge}), (Row{1, 0}));
+        EXPECT_EQ(softmax({lowest, lowest}), (Row{0.5, 0.5}));
+        EXPECT_EQ(softmax({nan, 1, inf, 1}, {0, 1, 0, 1}), (Row{0, 0.5, 0, 0.5})) << "a masked NaN has no effect";
+        for (const Row& row : {softmax({nan, 1, 2}), softmax({nan, nan, nan}), softmax({inf, 1, 2}), softmax({-inf, nan, -inf})})
+            for (const TypeParam p : row) EXPECT_TRUE(std::isnan(p));
+        const Row mixed = softmax({nan, 1, 2}, {1, 0, 1});
+        EXPECT_TRUE(std::isnan(mixed[0]) && mixed[1] == 0 && std::isnan(mixed[2]));
+        EXPECT_EQ(softmax({1, 2, 3, 4, 5}), softmax({1001, 1002, 1003, 1004, 1005})) << "shift by an integer";
+    });
+}
+
+TYPED_TEST(KernelsOf, SoftmaxRowSumsToOneUpTo4096) {
+    const auto x = this->draw(4096, 3);
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        std::vector<TypeParam> p(x.size());
+        kernel.softmax_row(x.data(), nullptr, 4096, 1, p.data());
+        double sum = 0;
+        for (const TypeParam value : p) sum += value;
+        expect_near<TypeParam>(sum, 1, 1e-6, "row sum");
+    });
+}
+
+TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
+    std::vector<TypeParam> x = this->draw(1000, 4);
+    for (const double special : {0.0, -0.0, 1e-30, -1e-30, 30.0, -30.0, 1e4, -1e4}) x.push_back(static_cast<TypeParam>(special));
+    const std::int64_t n = static_cast<std::int64_t>(x.size());
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        std::vector<TypeParam> relu(x.size()), erf(x.size()), tanh(x.size());
+        kernel.relu(x.data(), n, relu.data());
+        kernel.gelu_erf(x.data(), n, erf.data());
+        kernel.gelu_tanh(x.data(), n, tanh.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double v = x[i], tolerance = 8 * this->kEps * (1 + std::abs(v));
+            EXPECT_EQ(relu[i], v > 0 ? x[i] : 0);
+            expect_near<TypeParam>(erf[i], 0.5 * v * std::erfc(-v / std::sqrt(2.0)), tolerance, "gelu_erf " + std::to_string(v));
+            expect_near<TypeParam>(tanh[i], 0.5 * v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))), tolerance,
+                                   "gelu_tanh " + std::to_string(v));
+        }
+    });
+}
+
+TYPED_TEST(KernelsOf, ActivationsKeepNan) {
+    const TypeParam x = static_cast<TypeParam>(kNan);
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        for (const auto f : {kernel.relu, kernel.gelu_erf, kernel.gelu_tanh}) {
+            TypeParam y = 0;
+            f(&x, 1, &y);
+            EXPECT_TRUE(std::isnan(y));
+        }
+    });
+}
+
+TYPED_TEST(KernelsOf, LayerNormRowEqualsPlainLoops) {
+    for (int round = 0; round < 40; ++round) {
+        const std::int64_t n = this->size_up_to(90);
+        const auto x = this->draw(n, 3), gain = this->draw(n), bias = this->draw(n);
+        double mean = 0, variance = 0;
+        for (const TypeParam v : x) mean += v / static_cast<double>(n);
+        for (const TypeParam v : x) variance += (v - mean) * (v - mean) / static_cast<double>(n);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            std::vector<TypeParam> y(x.size());
+            TypeParam m = 0, r = 0;
+            kernel.layer_norm_row(x.data(), gain.data(), bias.data(), static_cast<TypeParam>(1e-5), n, y.data(), &m, &r);
+            expect_near<TypeParam>(m, mean, 20 * this->kEps, "mean");
+            expect_near<TypeParam>(r * std::sqrt(variance + 1e-5), 1, 1000 * this->kEps, "rstd");
+            for (std::size_t i = 0; i < x.size() && n > 1; ++i)
+                expect_near<TypeParam>(y[i], (x[i] - mean) / std::sqrt(variance + 1e-5) * gain[i] + bias[i], 3000 * this->kEps,
+                                       "layer_norm");
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, LayerNormOfAConstantRowIsTheBias) {
+    for (const std::int64_t n : {1, 2, 7, 33, 100}) {
+        const std::vector<TypeParam> x(static_cast<std::size_t>(n), static_cast<TypeParam>(0.1));
+        const auto gain = this->draw(n), bias = this->draw(n);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            std::vector<TypeParam> y(x.size());
+            TypeParam m = 0, r = 0;
+            kernel.layer_norm_row(x.data(), gain.data(), bias.data(), static_cast<TypeParam>(1e-5), n, y.data(), &m, &r);
+            EXPECT_EQ(y, bias);
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, AllFiniteFindsEveryBadPlace) {
+    for (const double bad : {kNan, kInf, -kInf})
+        for (std::size_t n = 1; n < 40; ++n)
+            for (std::size_t at = 0; at < n; at += 3) {
+                std::vector<TypeParam> x(n, 1);
+                this->on_every_build(
+                    [&](const Kernels<TypeParam>& kernel) { EXPECT_TRUE(kernel.all_finite(x.data(), static_cast<std::int64_t>(n))); });
+                x[at] = static_cast<TypeParam>(bad);
+                this->on_every_build(
+                    [&](const Kernels<TypeParam>& kernel) { EXPECT_FALSE(kernel.all_finite(x.data(), static_cast<std::int64_t>(n))); });
+            }
+}
+
+}  // namespace
+}  // namespace attn
