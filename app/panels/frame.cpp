@@ -1,0 +1,180 @@
+#include "app/panels/frame.hpp"
+
+#include <algorithm>
+
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/imgui_compat.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Places of the frame's panes, in pixels.
+struct Rect {
+    ImVec2 min, max;
+    float width() const { return max.x - min.x; }
+    float height() const { return max.y - min.y; }
+};
+
+struct FrameLayout {
+    Rect top, text, left, centre, right, strip;
+};
+
+constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
+constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 420, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240;
+
+/// On a small window the panes give way before the picture does.
+PaneState fitted(const PaneState& panes, float width, float height) {
+    PaneState fit = panes;
+    if (width < 1400) {
+        const float shrink = std::clamp((width - 900) / 500, 0.F, 1.F);
+        fit.left_width = std::min(fit.left_width, kMinLeft + shrink * 48);
+        fit.right_width = std::min(fit.right_width, kMinRight + shrink * 68);
+    }
+    if (height < 860) fit.strip_height = std::min(fit.strip_height, 112.F);
+    if (width - fit.left_width - fit.right_width < kMinCentre + 4 * kGap) fit.right = false;
+    if (width - fit.left_width < kMinCentre + 3 * kGap) fit.left = false;
+    if (height < 460) fit.strip = false;
+    if (panes.only_centre) fit.left = fit.right = fit.strip = false;
+    return fit;
+}
+
+FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelContext& context) {
+    const auto px = [&](float logical) { return context.px(logical); };
+    FrameLayout layout;
+    const bool bare = panes.only_centre;
+    const float text_top = bare ? 0 : px(kTopBar);
+    const float body_top = text_top + (bare ? px(kMargin) : px(kTextRow));
+    float body_bottom = size.y - px(kMargin);
+    layout.top = {{0, 0}, {size.x, px(kTopBar)}};
+    layout.text = {{0, text_top}, {size.x, body_top}};
+    if (panes.strip) {
+        layout.strip = {{px(kMargin), body_bottom - px(panes.strip_height)}, {size.x - px(kMargin), body_bottom}};
+        body_bottom = layout.strip.min.y - px(kGap);
+    }
+    float x0 = px(kMargin), x1 = size.x - px(kMargin);
+    if (panes.left) {
+        layout.left = {{x0, body_top}, {x0 + px(panes.left_width), body_bottom}};
+        x0 = layout.left.max.x + px(kGap);
+    }
+    if (panes.right) {
+        layout.right = {{x1 - px(panes.right_width), body_top}, {x1, body_bottom}};
+        x1 = layout.right.min.x - px(kGap);
+    }
+    layout.centre = {{x0, body_top}, {x1, body_bottom}};
+    return layout;
+}
+
+enum class PaneLook : std::uint8_t { Bare, Card };
+
+/// One child window at a fixed place. `draw` fills it.
+void pane(PanelContext& context, const char* id, const Rect& rect, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&), ImGuiWindowFlags flags = 0) {
+    if (rect.width() < 1 || rect.height() < 1) return;
+    const Palette& colors = context.theme.colors;
+    ImGui::SetCursorScreenPos(rect.min);
+    ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, look == PaneLook::Card ? context.px(10) : 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_ChildBorderSize, look == PaneLook::Card ? 1.F : 0.F);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(padding.x), context.px(padding.y)});
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, look == PaneLook::Card ? colors.pane : IM_COL32(0, 0, 0, 0));
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.line);
+    const bool visible = ImGui::BeginChild(id, {rect.width(), rect.height()}, look == PaneLook::Card, flags | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysUseWindowPadding);
+    ImGui::PopStyleColor(2);
+    ImGui::PopStyleVar(3);
+    if (visible) draw(context);
+    ImGui::EndChild();
+}
+
+/// The gap between two panes, which can be dragged. Returns the movement in logical pixels.
+float splitter(const PanelContext& context, const char* id, const Rect& rect, bool vertical) {
+    if (rect.width() < 1 || rect.height() < 1) return 0;
+    ImGui::SetCursorScreenPos(rect.min);
+    ImGui::InvisibleButton(id, {rect.width(), rect.height()});
+    if (!ImGui::IsItemHovered() && !ImGui::IsItemActive()) return 0;
+    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
+    const ImVec2 middle{(rect.min.x + rect.max.x) / 2, (rect.min.y + rect.max.y) / 2};
+    const float half = context.px(20);
+    ImDrawList* list = ImGui::GetWindowDrawList();
+    if (vertical) list->AddLine({middle.x, middle.y - half}, {middle.x, middle.y + half}, context.theme.colors.accent, context.px(3));
+    else list->AddLine({middle.x - half, middle.y}, {middle.x + half, middle.y}, context.theme.colors.accent, context.px(3));
+    if (!ImGui::IsItemActive()) return 0;
+    const ImVec2 moved = ImGui::GetIO().MouseDelta;
+    return (vertical ? moved.x : moved.y) / context.theme.scale;
+}
+
+void splitters(PanelContext& context, const FrameLayout& layout, const PaneState& shown) {
+    PaneState& panes = context.view.panes;
+    const float gap = context.px(kGap);
+    if (shown.left) {
+        const float moved = splitter(context, "##split_left", {{layout.left.max.x, layout.left.min.y}, {layout.left.max.x + gap, layout.left.max.y}}, true);
+        if (moved != 0) panes.left_width = std::clamp(shown.left_width + moved, kMinLeft, kMaxSide);
+    }
+    if (shown.right) {
+        const float moved = splitter(context, "##split_right", {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
+        if (moved != 0) panes.right_width = std::clamp(shown.right_width - moved, kMinRight, kMaxSide);
+    }
+    if (shown.strip) {
+        const float moved = splitter(context, "##split_strip", {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
+        if (moved != 0) panes.strip_height = std::clamp(shown.strip_height - moved, kMinStrip, kMaxStrip);
+    }
+}
+
+void draw_centre(PanelContext& context) {
+    switch (context.view.view) {
+    case View::Step: draw_step_view(context); break;
+    case View::Heads: draw_heads_view(context); break;
+    case View::Grid: draw_grid_view(context); break;
+    }
+}
+
+/// Space plays the stages: a step every 1.2 s until the last one.
+void advance_playing(PanelContext& context) {
+    constexpr double kSecondsPerStage = 1.2;
+    ViewState& view = context.view;
+    if (!view.playing || !context.ready() || context.now < view.next_step_at) return;
+    view.next_step_at = context.now + kSecondsPerStage;
+    view.playing = step_stage(view, context.trace(), +1);
+}
+
+}  // namespace
+
+void draw_frame(PanelContext& context) {
+    ViewState& view = context.view;
+    if (context.ready()) {
+        context.matrices.use(context.snapshot);
+        keep_view_valid(view, context.trace());
+    }
+    advance_playing(context);
+    handle_shortcuts(context);
+    view.hover_shown = view.hovered;
+    view.hovered.clear();
+
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    ImGui::SetNextWindowPos({0, 0});
+    ImGui::SetNextWindowSize(size);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.colors.window);
+    ImGui::Begin("##attnscope", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleColor();
+    ImGui::PopStyleVar(3);
+
+    const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale);
+    const FrameLayout layout = lay_out(shown, size, context);
+    constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+    if (!shown.only_centre) {
+        pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
+        pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
+    }
+    // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
+    pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
+    if (shown.strip) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip, ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
+    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_inspector);
+    splitters(context, layout, shown);
+    ImGui::End();
+    if (view.help) draw_help_sheet(context);
+}
+
+}  // namespace attn::app

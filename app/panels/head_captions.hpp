@@ -1,0 +1,21 @@
+#pragma once
+/// One short line that says what a head does.
+
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+struct HeadCaption {
+    std::string text;  ///< "previous 0.94", "entropy 1.10"
+    Color color = 0;
+};
+
+/// The pattern that more than half of the head's weight follows, else its entropy; empty when nothing can be said.
+HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head);
+
+/// The head's score by pattern name ("previous token", "first token", "same token", "induction"); 0 for unknown heads.
+double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern);
+
+}  // namespace attn::app

@@ -1,0 +1,237 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/labels.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/hatching.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kMostTerms = 16;
+constexpr float kLine = 23;
+
+/// Numbers of the arithmetic: the decimals that the largest of them can carry.
+std::string number(double value) { return format_number(value, {.decimals = 3}); }
+std::string signed_number(double value) { return format_number(value, {.decimals = 3, .plus = true}); }
+
+/// A number that can be pressed to walk to its cell.
+void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_top, Color color, int id) {
+    ImFont* font = context.theme.fonts.mono_small;
+    const std::string text = number(operand.value);
+    const float width = text_width(font, text);
+    const ImVec2 at{right_top.x - width, right_top.y};
+    ImGui::SetCursorScreenPos({at.x - context.px(2), at.y - context.px(3)});
+    ImGui::PushID(id);
+    const bool stage = operand.cell.parameter.empty();
+    const bool clicked = ImGui::InvisibleButton("##operand", {width + context.px(4), context.px(kLine - 3)});
+    const bool hovered = ImGui::IsItemHovered();
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, font, at, color, text);
+    if (!hovered) return;
+    list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
+    begin_tooltip(context.ui());
+    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text, operand.label + " = " + format_exact(static_cast<float>(operand.value)));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, stage ? "click: where this comes from" : "a parameter of the model");
+    end_tooltip();
+    if (clicked && stage) go_to_cell(context.view, context.trace(), operand.cell);
+}
+
+/// Bar to the left or right of a centre line, as long as the number is large.
+void signed_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, double largest) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float middle = (min.x + max.x) / 2;
+    const float length = largest > 0 && std::isfinite(value) ? static_cast<float>(value / largest) * (max.x - min.x) / 2 : 0;
+    const Color color = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
+    list.AddRectFilled({std::min(middle, middle + length), min.y}, {std::max(middle, middle + length), max.y}, color, context.px(2));
+    list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
+}
+
+void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, double largest, int id) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.mono_small, at, colors.faint, elide(fonts.mono_small, term.label, context.px(30)));
+    const float y = at.y;
+    if (term.masked) {
+        draw_text(list, fonts.mono_small, {at.x + context.px(34), y}, colors.faint, kMasked);
+        draw_hatching(list, context.theme, {at.x + context.px(150), y + context.px(2)}, {at.x + width - context.px(64), y + context.px(14)});
+        return;
+    }
+    const Color inks[2] = {colors.axis(Axis::T), colors.axis(Axis::S)};
+    if (term.operands.size() >= 2) {
+        operand_number(context, term.operands[0], {at.x + context.px(82), y}, inks[0], id * 4);
+        draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, "×");
+        operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
+    } else if (term.operands.size() == 1) {
+        operand_number(context, term.operands[0], {at.x + context.px(96), y}, inks[0], id * 4);
+    }
+    signed_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, largest);
+    draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text, term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
+}
+
+/// The terms worth showing: all of them, or the largest ones in their own order.
+std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
+    std::vector<std::size_t> order(terms.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    if (order.size() <= kMostTerms) return order;
+    const auto size_of = [&](std::size_t i) { return terms[i].masked ? -1.0 : std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value); };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
+    order.resize(kMostTerms);
+    std::sort(order.begin(), order.end());
+    return order;
+}
+
+void draw_terms(PanelContext& context, const std::vector<Term>& terms) {
+    if (terms.empty()) return;
+    const float width = ImGui::GetContentRegionAvail().x;
+    double largest = 0;
+    for (const Term& term : terms)
+        if (!term.masked && std::isfinite(term.value)) largest = std::max(largest, std::abs(term.value));
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const std::vector<std::size_t> shown = shown_terms(terms);
+    float y = origin.y;
+    for (const std::size_t i : shown) {
+        draw_term(context, terms[i], {origin.x, y}, width, largest, static_cast<int>(i));
+        y += context.px(kLine);
+    }
+    ImGui::SetCursorScreenPos({origin.x, y});
+    if (shown.size() < terms.size())
+        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, fmt::format("The {} largest of {} terms; the sum has all of them.", shown.size(), terms.size()));
+}
+
+void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, context.theme.fonts.mono_small, at, context.theme.colors.muted, elide(context.theme.fonts.mono_small, label, width - text_width(font, value) - context.px(8)));
+    draw_text_in(list, font, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
+    ImGui::Dummy({width, context.px(kLine)});
+}
+
+void draw_steps(PanelContext& context, const Provenance& provenance) {
+    const Palette& colors = context.theme.colors;
+    for (const ArithmeticStep& step : provenance.steps) draw_value_line(context, step.label, number(step.value), colors.text, context.theme.fonts.mono_small);
+    separator(context.ui());
+    draw_value_line(context, "result", provenance.masked ? kMasked : format_number(provenance.recorded, {.decimals = 4}), colors.text, context.theme.fonts.mono);
+}
+
+/// "because → sat" in the colours of the axes, the number at the right.
+void draw_title(const PanelContext& context, const CellRef& cell, const Provenance& provenance) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Shape& shape = context.trace().find(cell.stage)->value.shape();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const std::string value = provenance.masked ? kMasked : format_number(provenance.recorded, {.decimals = 4});
+    const float room = width - text_width(fonts.mono_body, value) - context.px(10);
+    float x = at.x;
+    for (int a = std::max(shape.rank() - 2, 1); a < shape.rank(); ++a) {
+        const Axis axis = shape[a].axis;
+        std::string text = index_label(context, cell.stage, axis, cell.index[static_cast<std::size_t>(a)]);
+        if (axis != Axis::T && axis != Axis::S && axis != Axis::V) text = fmt::format("{}{}", axis_letter(axis), text);
+        if (a > std::max(shape.rank() - 2, 1)) {
+            draw_text(list, fonts.mono_body, {x, at.y}, colors.faint, is_attention_map(cell.stage.stage) ? " → " : " · ");
+            x += text_width(fonts.mono_body, " → ");
+        }
+        text = elide(fonts.mono_body, text, std::max(room - (x - at.x), context.px(30)));
+        draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(axis), text);
+        x += text_width(fonts.mono_body, text);
+    }
+    draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + context.px(18)}, {1, 0}, colors.text, value);
+    ImGui::Dummy({width, context.px(26)});
+}
+
+void draw_where_it_goes(PanelContext& context, const CellRef& cell) {
+    const std::vector<Operand> next = where_it_goes(context.trace(), cell);
+    if (next.empty()) return;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "Where it goes");
+    int id = 0;
+    for (const Operand& operand : next) {
+        ImGui::PushID(id++);
+        const RecordedStage<float>* stage = context.trace().find(operand.cell.stage);
+        const auto& index = operand.cell.index;
+        const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) && !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
+        const std::string name(stage_name(operand.cell.stage.stage));
+        if (value_row(context.ui(), name, masked ? kMasked : format_number(operand.value, {.decimals = 4}), "Click to go there: " + operand.label)) go_to_cell(context.view, context.trace(), operand.cell);
+        ImGui::PopID();
+    }
+}
+
+/// The distribution that the chosen query pays its attention by.
+void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
+    StageId id = cell.stage;
+    id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    const Matrix weights = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
+    if (weights.empty() || query >= weights.data.rows) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "Row “" + index_label(context, id, Axis::T, query) + "” after softmax");
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
+    const float bar_left = origin.x + context.px(78), bar_right = origin.x + width - context.px(54);
+    float largest = 0;
+    for (std::int64_t s = 0; s < weights.data.cols; ++s) largest = std::max(largest, weights.masked(query, s) ? 0.F : weights.at(query, s));
+    const std::int64_t shown = std::min<std::int64_t>(weights.data.cols, 64);
+    const std::optional<std::int64_t> chosen = context.view.selection().on(Axis::S);
+    for (std::int64_t s = 0; s < shown; ++s) {
+        const float y = origin.y + static_cast<float>(s) * line;
+        const bool is_chosen = chosen == s;
+        const ImVec2 low{bar_left, y + context.px(3)}, high{bar_right, y + context.px(14)};
+        const std::string label = elide(fonts.mono_small, index_label(context, id, Axis::S, s), context.px(68));
+        draw_text_in(list, fonts.mono_small, {origin.x, y}, {bar_left - context.px(8), y + context.px(16)}, {1, 0}, is_chosen ? colors.axis(Axis::S) : colors.muted, label);
+        if (weights.masked(query, s)) {
+            draw_hatching(list, context.theme, low, high);
+            draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.faint, kMasked);
+            continue;
+        }
+        const float value = weights.at(query, s);
+        const float length = largest > 0 && std::isfinite(value) ? value / largest * (high.x - low.x) : 0;
+        list.AddRectFilled(low, {low.x + std::max(length, context.px(1)), high.y}, is_chosen ? colors.chosen : colors.accent, context.px(2));
+        draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text, number(value));
+    }
+    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
+    ImGui::Dummy({width, 1});
+    if (shown < weights.data.cols) paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
+}
+
+void draw_nothing_chosen(const PanelContext& context) {
+    paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Hover a cell of the picture to see the arithmetic behind its number. Click to lock it, Esc to let go.");
+}
+
+}  // namespace
+
+void draw_inspector(PanelContext& context) {
+    const Ui ui = context.ui();
+    const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
+    section_heading(ui, locked ? "This cell · locked" : "This cell");
+    if (!context.ready()) return;
+    const Trace<float>& trace = context.trace();
+    std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
+    if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
+    if (!cell) {
+        draw_nothing_chosen(context);
+        return;
+    }
+    const Provenance provenance = explain(trace, *cell);
+    draw_title(context, *cell, provenance);
+    paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, provenance.formula);
+    gap(ui, 4);
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
+    gap(ui, 8);
+    draw_terms(context, provenance.terms);
+    draw_steps(context, provenance);
+    draw_where_it_goes(context, *cell);
+    if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
+}
+
+}  // namespace attn::app

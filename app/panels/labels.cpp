@@ -1,0 +1,49 @@
+#include "app/panels/labels.hpp"
+
+#include <algorithm>
+
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+
+const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis) {
+    const bool source = id.stack == Stack::Encoder || (is_cross(id.stage) && axis == Axis::S);
+    return source ? context.snapshot.source_tokens : context.snapshot.tokens;
+}
+
+std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i) {
+    if (axis == Axis::T || axis == Axis::S) {
+        const auto& tokens = tokens_of(context, id, axis);
+        if (!tokens.empty()) {
+            const auto& row = tokens[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(tokens.size()) - 1))];
+            if (i < static_cast<std::int64_t>(row.size())) {
+                const Token& token = row[static_cast<std::size_t>(i)];
+                return token.padding ? "pad" : visible_text(token.text);
+            }
+        }
+    }
+    if (axis == Axis::V && i < static_cast<std::int64_t>(context.snapshot.vocabulary.size())) return visible_text(context.snapshot.vocabulary[static_cast<std::size_t>(i)]);
+    return std::to_string(i);
+}
+
+std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count) {
+    std::vector<std::string> labels;
+    if (axis != Axis::T && axis != Axis::S && axis != Axis::V) return labels;
+    labels.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) labels.push_back(index_label(context, id, axis, i));
+    return labels;
+}
+
+std::string axis_title(Axis axis) {
+    switch (axis) {
+    case Axis::T: return "query T";
+    case Axis::S: return "key S";
+    case Axis::C: return "d_model C";
+    case Axis::D: return "d_head D";
+    case Axis::F: return "d_ff F";
+    case Axis::V: return "vocabulary V";
+    default: return "";
+    }
+}
+
+}  // namespace attn::app

@@ -1,0 +1,72 @@
+#pragma once
+/// Two-dimensional slices of a trace, ready to be drawn: which numbers, which axes, which cell of the trace stands behind each.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/session/snapshot.hpp"
+#include "app/widgets/canvas.hpp"
+#include "engine/trace/provenance.hpp"
+#include "engine/trace/trace.hpp"
+
+namespace attn::app {
+
+/// What a matrix holds, which decides its colours and its range.
+enum class Content : std::uint8_t { Signed, Probability };
+
+struct Matrix {
+    std::string symbol;  ///< "Q", "Kᵀ", "W_Q"
+    std::string name;    ///< stage or parameter name, its identity for zoom states
+    Axis row_axis = Axis::T, col_axis = Axis::S;
+    Content content = Content::Signed;
+    HeatmapData data;
+    /// Cell behind (row, col): `origin` with row and col put at these index positions; -1 where the axis is not indexed.
+    std::optional<CellRef> origin;
+    int row_index = -1, col_index = -1;
+
+    bool empty() const { return data.values == nullptr; }
+    float at(std::int64_t row, std::int64_t col) const { return data.values[row * data.row_stride + col]; }
+    bool masked(std::int64_t row, std::int64_t col) const { return data.keep != nullptr && data.keep[row * data.cols + col] == 0; }
+    std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
+};
+
+/// Builds matrices of one snapshot and keeps the numbers that had to be computed for the picture (transposes, one-hot rows,
+/// differences, row sums). Dropped as a whole when the snapshot changes; keys differ between snapshots.
+class MatrixStore {
+public:
+    /// Forgets computed numbers of other snapshots.
+    void use(const Snapshot& snapshot);
+
+    /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
+    Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
+    /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
+    Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col, std::int64_t cols,
+                     std::int64_t first_row = 0, std::int64_t rows = -1);
+    Matrix transposed(const Matrix& matrix, std::string symbol);
+    /// One-hot rows of the tokens of a sequence, [T,V].
+    Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
+    /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.
+    /// Empty when the shapes differ.
+    Matrix difference(const Matrix& now, const Matrix& before);
+    /// Smallest and largest finite, unmasked number of the matrix; {0, 0} when there is none.
+    std::pair<float, float> range(const Matrix& matrix);
+    /// Sum of every row over its unmasked cells, [rows,1].
+    Matrix row_sums(const Matrix& matrix);
+
+private:
+    struct Computed {
+        std::vector<float> values;
+        std::vector<std::uint8_t> keep;
+    };
+    Computed& computed(std::uint64_t key, bool& fresh);
+    std::uint64_t serial_ = 0;
+    std::map<std::uint64_t, Computed> computed_;
+    std::map<std::uint64_t, std::pair<float, float>> ranges_;
+
+};
+
+}  // namespace attn::app

@@ -1,0 +1,145 @@
+#include "app/panels/matrix_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/labels.hpp"
+#include "app/widgets/color_bar.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/shape_text.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kTitleHeight = 22, kColumnLabels = 20;
+
+/// Maps of one equation that share an axis also share its zoom: they take it from the result's state and give it back.
+class SharedZoom {
+public:
+    SharedZoom(ViewState& view, const MatrixViewOptions& options, const Matrix& matrix)
+        : result_(view.zooms[tensor_name(options.stage)]), own_(view.zooms[matrix.name]), role_(options.role) {
+        state_ = own_;
+        if (shares_rows()) state_.rows = result_.rows;
+        if (shares_cols()) state_.cols = result_.cols;
+    }
+    ~SharedZoom() {
+        own_ = state_;
+        if (shares_rows()) result_.rows = state_.rows;
+        if (shares_cols()) result_.cols = state_.cols;
+    }
+    SharedZoom(const SharedZoom&) = delete;
+    SharedZoom& operator=(const SharedZoom&) = delete;
+    HeatmapViewState& state() { return state_; }
+
+private:
+    bool shares_rows() const { return role_ == MatrixRole::Left || role_ == MatrixRole::Input || role_ == MatrixRole::Result; }
+    bool shares_cols() const { return role_ == MatrixRole::Top || role_ == MatrixRole::Strip || role_ == MatrixRole::Result; }
+    HeatmapViewState& result_;
+    HeatmapViewState& own_;
+    MatrixRole role_;
+    HeatmapViewState state_;
+};
+
+HeatmapMarks marks_of(const PanelContext& context, const Matrix& matrix) {
+    const auto index = [](const AxisSelection& selection, Axis axis, std::int64_t count) {
+        const std::int64_t i = axis == Axis::N ? -1 : selection.on(axis).value_or(-1);
+        return i < count ? i : -1;
+    };
+    HeatmapMarks marks;
+    marks.row = index(context.view.locked, matrix.row_axis, matrix.data.rows);
+    marks.col = index(context.view.locked, matrix.col_axis, matrix.data.cols);
+    marks.hover_row = index(context.view.hover_shown, matrix.row_axis, matrix.data.rows);
+    marks.hover_col = index(context.view.hover_shown, matrix.col_axis, matrix.data.cols);
+    return marks;
+}
+
+/// "Q [T10 D8]" above the matrix; above the column labels where there are some. True when it was pressed to go to that stage.
+bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+    if (matrix.symbol.empty()) return false;
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImVec2 at{box.min.x, box.min.y - context.px(kTitleHeight + (options.col_labels ? kColumnLabels : 0))};
+    if (options.role == MatrixRole::Top) at = {box.max.x + context.px(10), box.min.y};
+    if (options.role == MatrixRole::Strip) at = {box.max.x + context.px(10), box.min.y};
+    const bool small = options.role == MatrixRole::Strip;
+    ImFont* font = small ? fonts.mono_small : fonts.strong;
+    const float width = text_width(font, matrix.symbol);
+    const bool stage = matrix.origin && matrix.origin->parameter.empty() && !(matrix.origin->stage == options.stage);
+    bool clicked = false, hovered = false;
+    if (stage) {
+        ImGui::SetCursorScreenPos(at);
+        ImGui::PushID(matrix.name.c_str());
+        clicked = ImGui::InvisibleButton("##title", {width + context.px(4), context.px(20)});
+        hovered = ImGui::IsItemHovered();
+        ImGui::PopID();
+        tooltip_for_last(context.ui(), "Go to this stage.");
+    }
+    draw_text(list, font, at, hovered ? colors.accent : colors.text, matrix.symbol);
+    if (small) return clicked;
+    const Shape shape{{matrix.row_axis, matrix.data.rows}, {matrix.col_axis, matrix.data.cols}};
+    const ImVec2 shape_at = options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
+    draw_shape(list, context.theme, fonts.mono_tiny, shape_at, shape);
+    return clicked;
+}
+
+HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
+    if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
+    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference")) return style_of(context, matrix, matrix.origin->stage);
+    return style_of(context, matrix);
+}
+
+std::string note_of(PanelContext&, const Matrix&) { return ""; }
+
+}  // namespace
+
+MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+    MatrixViewResult out;
+    out.title_clicked = draw_title(context, matrix, box, options);
+    SharedZoom zoom(context.view, options, matrix);
+    const std::vector<std::string> rows = options.row_labels ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows) : std::vector<std::string>();
+    const std::vector<std::string> cols = options.col_labels ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols) : std::vector<std::string>();
+    const std::string note = options.role == MatrixRole::Result ? note_of(context, matrix) : std::string();
+    HeatmapOptions view;
+    view.rows.labels = rows;
+    view.rows.axis = matrix.row_axis;
+    view.rows.room = options.row_labels ? context.px(58) : 0;
+    view.cols.labels = cols;
+    view.cols.axis = matrix.col_axis;
+    view.cols.room = options.col_labels ? context.px(kColumnLabels) : 0;
+    if (options.role == MatrixRole::Result) {
+        view.rows.title = axis_title(matrix.row_axis);
+        view.cols.title = axis_title(matrix.col_axis);
+    }
+    view.marks = marks_of(context, matrix);
+    view.numbers = options.role != MatrixRole::Strip;
+    view.pan = !context.view.painting;
+    view.note = note;
+    const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data, style_for(context, matrix, options), zoom.state(), view);
+    out.hovered = result.hovered;
+    out.clicked = result.clicked;
+    return out;
+}
+
+void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing) {
+    if (result.empty()) return;
+    const MatrixViewOptions options{.stage = context.view.stage, .comparing = comparing};
+    const bool probability = result.content == Content::Probability;
+    const HeatmapStyle style = style_for(context, result, options);
+    ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
+    color_menu(context.ui(), "##colors", probability ? context.view.probability_colors : context.view.signed_colors, probability, style);
+    const HeatmapMarks marks = marks_of(context, result);
+    ColorBarOptions bar;
+    const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
+    if (row >= 0 && col >= 0 && !result.masked(row, col)) {
+        bar.has_marker = true;
+        bar.marker = result.at(row, col);
+    }
+    const float numbers = color_bar(context.ui(), box.min, std::min(box.max.y, box.min.y + context.px(400)), style, bar);
+    const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
+    (void)stats_x;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,37 @@
+#pragma once
+/// One matrix of an equation on screen: the heatmap widget with the titles, labels, colours and lights that its role asks for.
+
+#include <optional>
+
+#include "app/panels/equation_layout.hpp"
+#include "app/panels/panel_context.hpp"
+#include "app/widgets/heatmap_view.hpp"
+
+namespace attn::app {
+
+enum class MatrixRole : std::uint8_t {
+    Left,    ///< left operand of a product: shares rows with the result
+    Top,     ///< right operand of a product, above the result: shares columns with it
+    Strip,   ///< one row above the result: a bias, γ or β
+    Input,   ///< beside the result
+    Result,
+};
+
+struct MatrixViewOptions {
+    MatrixRole role = MatrixRole::Result;
+    bool row_labels = false, col_labels = false;
+    StageId stage;           ///< the stage whose equation it is part of
+    bool comparing = false;  ///< part of now − before: both summands share one range
+};
+
+struct MatrixViewResult {
+    std::optional<HeatmapCell> hovered, clicked;
+    bool title_clicked = false;
+};
+
+MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options);
+
+/// Colour bar, range menu and statistics of the result.
+void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing);
+
+}  // namespace attn::app

@@ -1,0 +1,116 @@
+#include "app/panels/navigation.hpp"
+
+#include <algorithm>
+
+namespace attn::app {
+namespace {
+
+std::int64_t position_of(const Trace<float>& trace, const StageId& id) {
+    for (std::size_t i = 0; i < trace.stages.size(); ++i)
+        if (trace.stages[i].id == id) return static_cast<std::int64_t>(i);
+    return -1;
+}
+
+/// The recorded stage closest to one that is not there: the same stage elsewhere, else the next one in the list of stages.
+StageId closest(const Trace<float>& trace, const StageId& wanted) {
+    StageId best = trace.stages.front().id;
+    int best_distance = 1 << 30;
+    for (const auto& stage : trace.stages) {
+        const int stage_distance = std::abs(static_cast<int>(stage.id.stage) - static_cast<int>(wanted.stage));
+        const int distance = stage_distance * 1000 + std::abs(stage.id.layer - wanted.layer) * 4 + (stage.id.stack == wanted.stack ? 0 : 1);
+        if (distance < best_distance) {
+            best_distance = distance;
+            best = stage.id;
+        }
+    }
+    return best;
+}
+
+void select_axes(AxisSelection& selection, const Shape& shape, const CellRef& cell) {
+    for (int a = 0; a < shape.rank(); ++a)
+        if (shape[a].axis != Axis::B && shape[a].axis != Axis::H) selection.set(shape[a].axis, cell.index[static_cast<std::size_t>(a)]);
+}
+
+/// True when the selection says something about this tensor.
+bool touches(const Shape& shape, const AxisSelection& selection) {
+    return std::any_of(shape.begin(), shape.end(), [&](const Dim& dim) { return selection.on(dim.axis).has_value(); });
+}
+
+/// What stands in for an index that was never chosen: the chosen token's own position among queries and keys, else the first.
+std::int64_t default_index(const Dim& dim, const AxisSelection& selection) {
+    const Axis other = dim.axis == Axis::T ? Axis::S : dim.axis == Axis::S ? Axis::T : dim.axis;
+    return std::min(selection.on(other).value_or(0), dim.size - 1);
+}
+
+}  // namespace
+
+std::int64_t batch_size(const Trace<float>& trace) { return trace.tokens.size(); }
+std::int64_t head_count(const Trace<float>& trace) { return trace.config.num_heads; }
+
+void keep_view_valid(ViewState& view, const Trace<float>& trace) {
+    if (trace.stages.empty()) return;
+    if (position_of(trace, view.stage) < 0) view.stage = closest(trace, view.stage);
+    view.head = std::clamp<std::int64_t>(view.head, 0, head_count(trace) - 1);
+    view.batch = std::clamp<std::int64_t>(view.batch, 0, batch_size(trace) - 1);
+}
+
+bool step_stage(ViewState& view, const Trace<float>& trace, int direction) {
+    const std::int64_t next = position_of(trace, view.stage) + direction;
+    if (next < 0 || next >= static_cast<std::int64_t>(trace.stages.size())) return false;
+    view.stage = trace.stages[static_cast<std::size_t>(next)].id;
+    return true;
+}
+
+void go_to_first_stage(ViewState& view, const Trace<float>& trace) {
+    if (!trace.stages.empty()) view.stage = trace.stages.front().id;
+}
+
+void go_to_last_stage(ViewState& view, const Trace<float>& trace) {
+    if (!trace.stages.empty()) view.stage = trace.stages.back().id;
+}
+
+void select_first_cell(ViewState& view, const Trace<float>& trace) {
+    const std::int64_t last = trace.tokens.lengths.empty() ? 0 : trace.tokens.lengths[0] - 1;
+    view.locked.set(Axis::T, std::clamp<std::int64_t>(6, 0, std::max<std::int64_t>(last, 0)));
+    view.locked.set(Axis::S, std::clamp<std::int64_t>(2, 0, std::max<std::int64_t>(last, 0)));
+}
+
+void go_to_layer(ViewState& view, const Trace<float>& trace, int layer) {
+    StageId wanted = view.stage;
+    wanted.layer = layer;
+    if (!is_layer_stage(wanted.stage)) wanted.stage = Stage::Weights;
+    view.stage = position_of(trace, wanted) >= 0 ? wanted : closest(trace, wanted);
+}
+
+std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection) {
+    const RecordedStage<float>* stage = trace.find(view.stage);
+    if (stage == nullptr || !touches(stage->value.shape(), selection)) return std::nullopt;
+    const Shape& shape = stage->value.shape();
+    CellRef cell;
+    cell.stage = view.stage;
+    for (int a = 0; a < shape.rank(); ++a) {
+        std::int64_t index = 0;
+        if (shape[a].axis == Axis::B) index = view.batch;
+        else if (shape[a].axis == Axis::H) index = view.head;
+        else index = selection.on(shape[a].axis).value_or(default_index(shape[a], selection));
+        if (index >= shape[a].size) return std::nullopt;
+        cell.index[static_cast<std::size_t>(a)] = index;
+    }
+    return cell;
+}
+
+void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell) {
+    if (!cell.parameter.empty()) return;
+    const RecordedStage<float>* stage = trace.find(cell.stage);
+    if (stage == nullptr) return;
+    view.stage = cell.stage;
+    const Shape& shape = stage->value.shape();
+    for (int a = 0; a < shape.rank(); ++a) {
+        if (shape[a].axis == Axis::B) view.batch = cell.index[static_cast<std::size_t>(a)];
+        if (shape[a].axis == Axis::H) view.head = cell.index[static_cast<std::size_t>(a)];
+    }
+    select_axes(view.locked, shape, cell);
+    view.hovered.clear();
+}
+
+}  // namespace attn::app

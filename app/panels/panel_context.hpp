@@ -1,0 +1,30 @@
+#pragma once
+/// What every panel gets: the look, the numbers, what the person set and looks at, and where to put what they ask for.
+
+#include "app/panels/matrix.hpp"
+#include "app/panels/view_state.hpp"
+#include "app/session/commands.hpp"
+#include "app/session/snapshot.hpp"
+#include "app/widgets/ui.hpp"
+
+namespace attn::app {
+
+struct PanelContext {
+    const Theme& theme;
+    Canvas& canvas;
+    const Document& document;  ///< as set, perhaps not (yet) computed
+    std::shared_ptr<const Snapshot> shared_snapshot;  ///< as computed
+    const Snapshot& snapshot;                         ///< the same
+    ViewState& view;
+    MatrixStore& matrices;
+    CommandSink& commands;
+    double now = 0;  ///< seconds since the start
+    bool can_undo = false, can_redo = false;
+
+    float px(float logical) const { return theme.px(logical); }
+    Ui ui() const { return {theme, canvas}; }
+    bool ready() const { return snapshot.trace != nullptr; }
+    const Trace<float>& trace() const { return *snapshot.trace; }
+};
+
+}  // namespace attn::app

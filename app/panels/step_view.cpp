@@ -1,0 +1,265 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/edits.hpp"
+#include "app/panels/equation.hpp"
+#include "app/panels/equation_layout.hpp"
+#include "app/panels/labels.hpp"
+#include "app/panels/matrix_view.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/shape_text.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 44;
+
+/// The numbers that the shown ones are compared with; null when nothing is.
+const Trace<float>* baseline(const PanelContext& context) {
+    switch (context.view.compare) {
+    case Compare::Unmasked: return context.snapshot.unmasked.get();
+    case Compare::Pinned: return context.view.pinned ? context.view.pinned->trace.get() : nullptr;
+    default: return nullptr;
+    }
+}
+
+/// now − before = difference, for the stage's result. Its result is empty when the other state has no such matrix.
+Equation comparison(PanelContext& context, const Matrix& result, const Trace<float>& before_trace) {
+    Equation equation;
+    equation.layout = Layout::Sum;
+    equation.op = "−";
+    Matrix now = result;
+    Matrix before = context.matrices.stage(before_trace, context.view.stage, context.view.batch, context.view.head);
+    equation.result = context.matrices.difference(now, before);
+    now.symbol = "now";
+    before.symbol = context.view.compare == Compare::Pinned ? "pinned" : "unmasked";
+    before.name += " before";
+    before.origin.reset();
+    equation.result.symbol = "difference";
+    equation.operands = {std::move(now), std::move(before)};
+    return equation;
+}
+
+void draw_play_buttons(PanelContext& context, float right, float y) {
+    const Ui ui = context.ui();
+    ViewState& view = context.view;
+    float x = right;
+    const auto put = [&](const char* label, Icon icon, std::string_view tooltip) {
+        x -= context.px(36);
+        ImGui::SetCursorScreenPos({x, y});
+        return button(ui, label, {.width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
+    };
+    if (put("##next", Icon::Next, "Next stage (Right)")) step_stage(view, context.trace(), +1);
+    if (put("##play", view.playing ? Icon::Pause : Icon::Play, view.playing ? "Pause (Space)" : "Play the stages (Space)")) {
+        view.playing = !view.playing;
+        view.next_step_at = context.now;
+    }
+    if (put("##previous", Icon::Previous, "Previous stage (Left)")) step_stage(view, context.trace(), -1);
+}
+
+void draw_header(PanelContext& context, const StageText& text) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const StageId& id = context.view.stage;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    draw_text(list, fonts.heading, at, colors.text, text.title);
+    const RecordedStage<float>* stage = context.trace().find(id);
+    std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
+    if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
+    if (stage != nullptr && stage->value.shape().has(Axis::H)) where += fmt::format(" · head {}", context.view.head);
+    float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
+    x += text_width(fonts.label, where) + context.px(14);
+    if (stage != nullptr) draw_shape(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, stage->value.shape(), true);
+    draw_play_buttons(context, at.x + width, at.y);
+}
+
+void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.formula, box.min, colors.text, elide(fonts.formula, text.formula, box.width()));
+    draw_text_wrapped(list, fonts.label, {box.min.x, box.min.y + context.px(32)}, box.width(), colors.muted, text.sentence);
+}
+
+float text_block_height(const PanelContext& context, float width, const StageText& text) {
+    return context.px(32) + wrapped_height(context.theme.fonts.label, width, text.sentence);
+}
+
+void draw_operator(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 min{left.max.x, left.min.y}, max{right.min.x, left.max.y};
+    ImFont* font = text_width(fonts.title, op) < max.x - min.x ? fonts.title : fonts.mono_tiny;
+    draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, colors.muted, op);
+}
+
+/// "÷ √8 →": what is done to every row, written above an arrow between input and result.
+void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float y = (left.min.y + left.max.y) / 2, x0 = left.max.x + context.px(6), x1 = right.min.x - context.px(6), tip = context.px(5);
+    draw_text_in(list, fonts.label, {left.max.x, y - context.px(26)}, {right.min.x, y - context.px(6)}, {0.5F, 0.5F}, colors.muted, op);
+    list.AddLine({x0, y}, {x1, y}, colors.muted, context.px(1.5F));
+    list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
+}
+
+/// A click on a cell: locks it, or paints the mask.
+void use_click(PanelContext& context, const Matrix& matrix, std::int64_t row, std::int64_t col) {
+    ViewState& view = context.view;
+    if (view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S) {
+        ForwardSettings forward = context.document.forward;
+        const PaintedCell cell{static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
+        auto& painted = forward.masks.painted;
+        const auto it = std::find(painted.begin(), painted.end(), cell);
+        if (it == painted.end()) painted.push_back(cell);
+        else painted.erase(it);
+        emit_forward(context, std::move(forward), "");
+        return;
+    }
+    const bool again = view.locked.on(matrix.row_axis) == row && view.locked.on(matrix.col_axis) == col;
+    if (again) {
+        view.locked.clear();
+        return;
+    }
+    view.locked.set(matrix.row_axis, row);
+    view.locked.set(matrix.col_axis, col);
+}
+
+/// One matrix of the equation with its title; takes over what is hovered and clicked there.
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels, bool comparing) {
+    if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
+    const MatrixViewResult result = draw_matrix(context, matrix, box, {.role = role, .row_labels = row_labels, .col_labels = col_labels, .stage = context.view.stage, .comparing = comparing});
+    if (result.hovered) {
+        context.view.hovered.set(matrix.row_axis, result.hovered->row);
+        context.view.hovered.set(matrix.col_axis, result.hovered->col);
+    }
+    if (result.clicked) use_click(context, matrix, result.clicked->row, result.clicked->col);
+    if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
+}
+
+void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout) {
+    draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false);
+    draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false);
+    if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
+    draw_part(context, equation.result, layout.result, MatrixRole::Result, false, true, false);
+}
+
+void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool comparing) {
+    const bool rowwise = equation.layout == Layout::Rowwise;
+    const std::size_t in_row = rowwise ? 1 : equation.operands.size();
+    for (std::size_t i = 0; i < equation.operands.size(); ++i) {
+        const bool strip = i >= in_row;
+        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0, !strip && !rowwise, comparing);
+        if (strip) continue;
+        const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
+        if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
+        else draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
+    }
+    draw_part(context, equation.result, layout.result, MatrixRole::Result, equation.operands.empty(), true, comparing);
+}
+
+/// The sum of every row beside the result: 1 for a softmax, anything after dropout.
+void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Matrix sums = context.matrices.row_sums(equation.result);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float height = box.height() / static_cast<float>(std::max<std::int64_t>(sums.data.rows, 1));
+    draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted, "row sum");
+    if (height < context.px(10)) return;
+    for (std::int64_t r = 0; r < sums.data.rows; ++r) {
+        const float y = box.min.y + static_cast<float>(r) * height;
+        const float value = sums.at(r, 0);
+        const bool one = value > 0.9995F && value < 1.0005F;
+        draw_text_in(list, fonts.mono_small, {box.min.x, y}, {box.max.x, y + height}, {0.5F, 0.5F}, one ? colors.faint : colors.chosen, format_number(static_cast<double>(value)));
+    }
+}
+
+void draw_tokens(PanelContext& context, const Box& area) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto& sequences = tokens_of(context, context.view.stage, Axis::T);
+    if (sequences.empty()) return;
+    const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float line = context.px(34), column = context.px(250);
+    const auto per_column = std::max<std::size_t>(static_cast<std::size_t>((area.height() - context.px(30)) / line), 1);
+    const auto columns = std::max<std::size_t>(static_cast<std::size_t>(area.width() / column), 1);
+    const std::size_t shown = std::min(tokens.size(), per_column * columns);
+    for (std::size_t c = 0; c * per_column < shown; ++c) {
+        const float x = area.min.x + static_cast<float>(c) * column;
+        draw_text(list, fonts.mono_small, {x, area.min.y}, colors.axis(Axis::T), "position");
+        draw_text(list, fonts.mono_small, {x + context.px(76), area.min.y}, colors.faint, "token");
+        draw_text_in(list, fonts.mono_small, {x, area.min.y}, {x + context.px(222), area.min.y}, {1, 0}, colors.axis(Axis::V), "id");
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Token& token = tokens[i];
+        const float x = area.min.x + static_cast<float>(i / per_column) * column, y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
+        ImGui::SetCursorScreenPos({x, y});
+        ImGui::PushID(static_cast<int>(i));
+        if (ImGui::InvisibleButton("##token", {context.px(228), line - context.px(4)})) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
+        if (ImGui::IsItemHovered()) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
+        ImGui::PopID();
+        const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
+        const ImVec2 low{x + context.px(64), y}, high{x + context.px(184), y + line - context.px(6)};
+        list.AddRectFilled(low, high, colors.raised, context.px(6));
+        list.AddRect(low, high, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted, std::to_string(i));
+        const std::string text = token.padding ? "pad" : visible_text(token.text);
+        draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F}, token.padding ? colors.faint : token.unknown ? colors.bad : colors.text, elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222), high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
+    }
+    if (shown < tokens.size()) draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint, fmt::format("{} of {} tokens", shown, tokens.size()));
+}
+
+/// Says why there is nothing to compare with; false when there is.
+bool cannot_compare(const PanelContext& context, const Equation& compared) {
+    if (!compared.result.empty()) return false;
+    text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "The other state has no such matrix: another model, or a text of another length.");
+    return true;
+}
+
+}  // namespace
+
+void draw_step_view(PanelContext& context) {
+    if (!context.ready()) {
+        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
+        return;
+    }
+    const StageId id = context.view.stage;
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    StageText text = text_of(context.trace(), id);
+    draw_header(context, text);
+
+    Equation equation = equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head);
+    const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y}};
+    const float text_height = text_block_height(context, area.width(), text);
+    if (id.stage == Stage::Tokens) {
+        draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, text);
+        draw_tokens(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});
+        return;
+    }
+    bool comparing = false;
+    if (const Trace<float>* before = baseline(context)) {
+        Equation compared = comparison(context, equation.result, *before);
+        ImGui::SetCursorScreenPos({area.min.x, area.min.y + text_height + context.px(30)});
+        if (!cannot_compare(context, compared)) {
+            equation = std::move(compared);
+            comparing = true;
+        }
+    }
+    const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
+    const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
+    draw_text_block(context, layout.text, text);
+    if (equation.layout == Layout::Product) draw_product(context, equation, layout);
+    else draw_row(context, equation, layout, comparing);
+    if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
+    draw_color_scale(context, equation.result, layout.bar, comparing);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,81 @@
+#pragma once
+/// What the person looks at: chosen view, stage, head, cell and colours. Not part of the document, so not undone.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/session/snapshot.hpp"
+#include "app/widgets/color_bar.hpp"
+#include "app/widgets/heatmap_view.hpp"
+#include "app/widgets/token_chips.hpp"
+#include "engine/tensor/shape.hpp"
+#include "engine/trace/stage.hpp"
+
+namespace attn::app {
+
+enum class View : std::uint8_t { Step, Heads, Grid };
+
+/// A chosen index on each axis, by the axis' name: the same query row and key column light up in every stage.
+class AxisSelection {
+public:
+    std::optional<std::int64_t> on(Axis axis) const { return index_[static_cast<std::size_t>(axis)]; }
+    void set(Axis axis, std::int64_t index) { index_[static_cast<std::size_t>(axis)] = index; }
+    void clear() { index_ = {}; }
+    bool empty() const {
+        for (const auto& index : index_)
+            if (index) return false;
+        return true;
+    }
+    bool operator==(const AxisSelection&) const = default;
+
+private:
+    std::array<std::optional<std::int64_t>, 10> index_{};
+};
+
+/// Which state the shown one is compared with.
+enum class Compare : std::uint8_t { Off, Unmasked, Pinned };
+
+struct PaneState {
+    bool left = true, right = true, strip = true;
+    float left_width = 248, right_width = 328, strip_height = 132;  ///< logical pixels
+    bool only_centre = false;                                       ///< F11: the picture alone, for projecting
+};
+
+struct ViewState {
+    View view = View::Step;
+    StageId stage{Stage::Scores, 0};
+    std::int64_t head = 0;
+    std::int64_t batch = 0;
+    AxisSelection locked;   ///< by click; Esc clears it
+    AxisSelection hovered;      ///< under the mouse in this frame, gathered while the panels draw; empty when the mouse is elsewhere
+    AxisSelection hover_shown;  ///< under the mouse in the frame before: what maps light up, whichever of them comes first
+    ColorOptions signed_colors;
+    ColorOptions probability_colors;
+    Stage heads_stage = Stage::Weights;  ///< what the heads and grid views show
+
+    bool playing = false;
+    double next_step_at = 0;  ///< time of the next automatic step, seconds
+
+    Compare compare = Compare::Off;
+    std::shared_ptr<const Snapshot> pinned;
+
+    std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
+    TextEdit text;             ///< the sequence being edited
+    bool source_text = false;  ///< the text row shows what the encoder of an encoder-decoder reads
+    PaneState panes;
+    bool dark = true;
+    double ui_zoom = 1;  ///< size of everything, on top of the display's scale
+    bool help = false;
+    bool painting = false;              ///< clicks on an attention map forbid or allow cells
+    std::uint64_t gesture = 0;          ///< counts finished drags, so that each becomes one undo step
+    std::optional<StageId> strip_shows; ///< the stage that the strip has scrolled to
+    std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by the matrix' name
+
+    const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }
+};
+
+}  // namespace attn::app

@@ -1,0 +1,77 @@
+#include "app/panels/equation_layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace attn::app {
+namespace {
+
+const float kNumbers[1] = {0};
+
+Matrix matrix_of(std::int64_t rows, std::int64_t cols) {
+    Matrix matrix;
+    matrix.data.values = kNumbers;
+    matrix.data.rows = rows;
+    matrix.data.cols = cols;
+    return matrix;
+}
+
+bool inside(const Box& box, const Box& area) {
+    return box.min.x >= area.min.x - 1 && box.min.y >= area.min.y - 1 && box.max.x <= area.max.x + 1 && box.max.y <= area.max.y + 1;
+}
+
+bool apart(const Box& a, const Box& b) { return a.max.x <= b.min.x || b.max.x <= a.min.x || a.max.y <= b.min.y || b.max.y <= a.min.y; }
+
+const Box kArea{{300, 160}, {1180, 800}};
+
+TEST(EquationLayout, AProductReadsAsOnABlackboard) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 300; ++round) {
+        const auto size = [&] { return static_cast<std::int64_t>(1 + random() % (round % 3 == 0 ? 4 : 64)); };
+        const std::int64_t rows = size(), inner = size(), cols = size();
+        Equation equation;
+        equation.layout = Layout::Product;
+        equation.operands = {matrix_of(rows, inner), matrix_of(inner, cols), matrix_of(1, cols)};
+        equation.result = matrix_of(rows, cols);
+        const EquationLayout layout = lay_out_equation(equation, kArea, 1, 80, true);
+        const Box &left = layout.operands[0], &top = layout.operands[1], &bias = layout.operands[2];
+        EXPECT_FLOAT_EQ(left.height(), layout.result.height());
+        EXPECT_FLOAT_EQ(left.min.y, layout.result.min.y);
+        EXPECT_FLOAT_EQ(top.width(), layout.result.width());
+        EXPECT_FLOAT_EQ(top.min.x, layout.result.min.x);
+        EXPECT_LE(left.max.x, layout.result.min.x);
+        EXPECT_LE(top.max.y, bias.min.y);
+        EXPECT_LE(bias.max.y, layout.result.min.y);
+        for (const Box& box : {left, top, bias, layout.result, layout.bar, layout.text}) EXPECT_TRUE(inside(box, kArea)) << rows << " " << inner << " " << cols;
+        EXPECT_TRUE(apart(layout.text, top) && apart(layout.text, left) && apart(layout.bar, layout.result));
+    }
+}
+
+TEST(EquationLayout, ARowOfMatricesSharesItsRows) {
+    std::mt19937 random(11);
+    for (int round = 0; round < 300; ++round) {
+        const auto size = [&] { return static_cast<std::int64_t>(1 + random() % 40); };
+        const std::int64_t rows = size(), cols = size();
+        Equation equation;
+        equation.layout = round % 2 == 0 ? Layout::Rowwise : Layout::Sum;
+        equation.operands = {matrix_of(rows, cols)};
+        const std::int64_t more = equation.layout == Layout::Sum ? 1 + static_cast<std::int64_t>(random() % 3) : 0;
+        for (std::int64_t i = 0; i < more; ++i) equation.operands.push_back(matrix_of(rows, cols));
+        equation.result = matrix_of(rows, cols);
+        equation.row_sums = equation.layout == Layout::Rowwise;
+        const EquationLayout layout = lay_out_equation(equation, kArea, 1, 60, true);
+        float x = kArea.min.x;
+        for (const Box& box : layout.operands) {
+            EXPECT_GE(box.min.x, x);
+            x = box.max.x;
+            EXPECT_FLOAT_EQ(box.height(), layout.result.height());
+            EXPECT_TRUE(inside(box, kArea));
+        }
+        EXPECT_GE(layout.result.min.x, x);
+        EXPECT_TRUE(inside(layout.result, kArea) && inside(layout.bar, kArea));
+    }
+}
+
+}  // namespace
+}  // namespace attn::app
