@@ -12,6 +12,12 @@
 
 namespace attn {
 
+/// Bounds of what is read and written, whatever the format.
+inline constexpr std::size_t kMaxArrays = 65'536;   ///< arrays of a file, and entries of its metadata
+inline constexpr std::size_t kMaxArrayName = 1024;  ///< bytes of an array's name
+inline constexpr std::size_t kMaxArrayRank = 8;
+inline constexpr std::int64_t kMaxArrayDim = (std::int64_t{1} << 31) - 1;
+
 /// Element types that can be read and written.
 enum class DType : std::uint8_t { Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, BF16, F32, F64 };
 

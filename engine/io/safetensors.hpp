@@ -12,12 +12,8 @@
 
 namespace attn {
 
-/// Bounds of what is read.
-inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;  ///< bytes, as the format says
-inline constexpr std::size_t kMaxArrays = 65'536;                    ///< tensors, and entries of the metadata
-inline constexpr std::size_t kMaxArrayName = 1024;                   ///< bytes of a tensor's name
-inline constexpr std::size_t kMaxArrayRank = 8;
-inline constexpr std::int64_t kMaxArrayDim = (std::int64_t{1} << 31) - 1;
+/// Bytes of the longest header that is read, as the format says.
+inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
 
 /// Throws FileError with the file's name and the place; nothing is allocated for tensors before the whole header has been checked
 /// against the file's size. Arrays come in the header's order.
