@@ -215,6 +215,12 @@ void write_npz(const std::filesystem::path& path, std::span<const ArrayView> arr
     const std::string name = escaped(path.native(), 0);
     std::vector<PendingEntry> entries = prepare_entries(name, arrays);
     AtomicFile file(path);
+    if (entries.empty()) {  // libzip would rather have no file than an empty archive
+        std::string end("PK\5\6");
+        file.write(end.append(18, '\0'));
+        file.commit();
+        return;
+    }
     zip_error_t error;
     zip_error_init(&error);
     const Source packed(zip_source_buffer_create(nullptr, 0, 0, &error));

@@ -28,7 +28,11 @@ namespace attn::test {
 
 TemporaryFolder::TemporaryFolder() {
     static std::atomic<int> count{0};
-    path_ = std::filesystem::temp_directory_path() / ("attnscope-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+    // In memory where there is such a place: thousands of small files are rewritten here, and a disk would be flushed each time.
+    const std::filesystem::path memory = "/dev/shm";
+    const bool usable = ::access(memory.c_str(), R_OK | W_OK | X_OK) == 0;
+    path_ = (usable ? memory : std::filesystem::temp_directory_path()) /
+            ("attnscope-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
     std::filesystem::create_directory(path_);
 }
 
