@@ -1,0 +1,81 @@
+#include "app/session/document_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/session/presets.hpp"
+#include "engine/io/file_error.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+Document rich_document() {
+    Document document = open_preset("encoder-block");
+    document.texts = {"naïve “quotes” \\ / \t\n", "", "日本"};
+    document.source_texts = {"source"};
+    document.tokenizer = TokenizerKind::Character;
+    document.special_tokens = false;
+    document.config.seed = 18446744073709551615U;
+    document.config.d_head = 5;
+    document.config.layer_norm_eps = 1.0 / 3;
+    document.forward.masks.window = 3;
+    document.forward.masks.painted = {{1, 2}, {3, 0}};
+    document.forward.temperature = 0.1;
+    document.forward.dropout = {0.1, 0.2, 1.0 / 7, 99};
+    return document;
+}
+
+TEST(DocumentJson, GivesAnEqualDocumentBack) {
+    const Document document = rich_document();
+    EXPECT_EQ(document_from_json(document_to_json(document), "d"), document);
+    for (const Preset& preset : presets()) EXPECT_EQ(document_from_json(document_to_json(preset.document), "d"), preset.document);
+}
+
+TEST(DocumentJson, RefusesOtherFormatsAndUnknownFields) {
+    const auto message = [](const std::string& json) {
+        try {
+            document_from_json(json, "d.json");
+        } catch (const FileError& error) {
+            return std::string(error.what());
+        }
+        ADD_FAILURE() << "accepted " << json;
+        return std::string();
+    };
+    EXPECT_NE(message(R"({"texts": ["a"]})").find("format"), std::string::npos);
+    EXPECT_NE(message(R"({"format": "attnscope-document/2", "texts": ["a"]})").find("attnscope-document/1"), std::string::npos);
+    EXPECT_NE(message(R"({"format": "attnscope-document/1", "texts": ["a"], "x": 1})").find("d.json"), std::string::npos);
+    message(R"({"format": "attnscope-document/1"})");
+    message(R"({"format": "attnscope-document/1", "texts": []})");
+    message(R"({"format": "attnscope-document/1", "texts": [1]})");
+}
+
+TEST(DocumentJson, RefusesATextThatEndsEarly) {
+    const std::string whole = document_to_json(rich_document());
+    for (std::size_t size = 0; size + 2 < whole.size(); size += 7)
+        EXPECT_THROW(document_from_json(whole.substr(0, size), "d"), FileError) << size;
+}
+
+TEST(DocumentJson, SavesAndLoads) {
+    const test::TemporaryFolder folder;
+    const auto path = folder.path() / "mine.attnscope.json";
+    save_document(path, rich_document());
+    EXPECT_EQ(load_document(path), rich_document());
+    Document other = rich_document();
+    other.texts = {"again"};
+    save_document(path, other);
+    EXPECT_EQ(load_document(path), other);
+    EXPECT_THROW(load_document(folder.path() / "missing.json"), FileError);
+    EXPECT_THROW(load_document(folder.path()), FileError);
+    EXPECT_THROW(save_document(folder.path() / "no" / "folder.json", other), FileError);
+}
+
+TEST(DocumentJson, WritesTextThatIsNotUtf8) {
+    Document document;
+    document.texts = {"a\xFF" "b"};
+    EXPECT_EQ(document_from_json(document_to_json(document), "d").texts.at(0), "a\xEF\xBF\xBD" "b");
+}
+
+}  // namespace
+}  // namespace attn::app
