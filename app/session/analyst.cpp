@@ -1,5 +1,6 @@
 #include "app/session/analyst.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
@@ -7,11 +8,15 @@
 #include "app/session/document_error.hpp"
 #include "app/session/prepare.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/ops/parallel.hpp"
 #include "engine/reference/verify.hpp"
 
 namespace attn::app {
 
 namespace {
+
+/// Small models gain nothing from more, and cores are left to the window and to training.
+constexpr int kMostThreads = 4;
 
 ForwardSettings without_masks() {
     ForwardSettings settings;
@@ -23,7 +28,7 @@ ForwardSettings without_masks() {
 
 Computation Computation::engine() {
     return {
-        [](const Config& config) { return initial_parameters<float>(config); },
+        [](const Config& config, const Parameters<float>* drawn) { return initial_parameters(config, drawn); },
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
            const ForwardSettings& settings,
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
@@ -65,6 +70,7 @@ std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
 }
 
 void Analyst::run(const std::stop_token& stop) {
+    set_thread_budget(std::min(thread_budget(), kMostThreads));
     while (true) {
         std::shared_ptr<const Document> document;
         std::stop_token job;
@@ -118,7 +124,7 @@ void Analyst::work(Step step, const std::shared_ptr<const Document>& document, c
 void Analyst::compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job) {
     Prepared prepared = prepare(*document);
     if (parameters_ == nullptr || parameters_->config() != prepared.config) {
-        parameters_ = std::make_shared<const Parameters<float>>(computation_.parameters(prepared.config));
+        parameters_ = std::make_shared<const Parameters<float>>(computation_.parameters(prepared.config, parameters_.get()));
     }
     const auto start = std::chrono::steady_clock::now();
     auto trace =

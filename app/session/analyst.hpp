@@ -17,7 +17,7 @@ namespace attn::app {
 
 /// The engine's calls that the worker makes; tests replace them to be slow, to fail or to be wrong.
 struct Computation {
-    std::function<Parameters<float>(const Config&)> parameters;
+    std::function<Parameters<float>(const Config&, const Parameters<float>* drawn)> parameters;  ///< see initial_parameters()
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;

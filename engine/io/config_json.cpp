@@ -115,7 +115,7 @@ Config config_from_json(JsonObject object) {
     Config config;
     read_enum(object, "architecture", kArchitectures, config.architecture);
     object.read("vocab_size", config.vocab_size, 1, kMaxSize);
-    object.read("context_length", config.context_length, 1, kMaxSize);
+    object.read("context_length", config.context_length, 0, kMaxSize);
     object.read("d_model", config.d_model, 1, kMaxSize);
     object.read("num_heads", config.num_heads, 1, kMaxSize);
     object.read("d_head", config.d_head, 0, kMaxSize);

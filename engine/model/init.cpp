@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
 #include "engine/model/parameters.hpp"
+#include "engine/ops/parallel.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace attn {
@@ -50,20 +52,41 @@ Distribution distribution_of(const Config& config, const ParameterInfo& info) {
     return {};
 }
 
+/// True when the two draw the same numbers, as far as both have them: only the number of rows of tables may differ.
+bool draw_alike(Config a, const Config& b) {
+    a.vocab_size = b.vocab_size;
+    a.context_length = b.context_length;
+    return a == b;
+}
+
+/// How many numbers of `info` stand at the beginning of the same parameter in `drawn`: all, the rows that both tables have, or none.
 template <class Scalar>
-void draw_by_counter(Parameters<Scalar>& parameters) {
+std::int64_t count_known(const Parameters<Scalar>& drawn, const ParameterInfo& info) {
+    const ParameterInfo* other = drawn.layout().find(info.name);
+    if (other == nullptr) return 0;
+    const bool same_rows = info.shape.rank() == 1 || info.shape[1] == other->shape[1];
+    return same_rows ? std::min(info.shape.count(), other->shape.count()) : 0;
+}
+
+template <class Scalar>
+void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* drawn) {
+    constexpr std::int64_t kDrawCost = 100;  // operations of one normal number
     const Config& config = parameters.config();
     const auto& entries = parameters.layout().entries();
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const ParameterInfo& info = entries[i];
         Scalar* values = parameters.data() + info.offset;
+        const std::int64_t known = drawn == nullptr ? 0 : count_known(*drawn, info);
+        if (known > 0) std::copy_n(drawn->find(info.name), known, values);
         const Distribution distribution = distribution_of(config, info);
         const CounterRandom random(config.seed, i);
-        for (std::int64_t j = 0; j < info.shape.count(); ++j) {
-            const std::uint64_t index = static_cast<std::uint64_t>(j);
-            const double unit = distribution.uniform ? 2 * random.uniform(index) - 1 : random.normal(index);
-            values[j] = is_norm_gain(info) ? Scalar{1} : static_cast<Scalar>(distribution.size * unit);
-        }
+        parallel_ranges(info.shape.count() - known, 64, kDrawCost, [&](std::int64_t first, std::int64_t last) {
+            for (std::int64_t j = known + first; j < known + last; ++j) {
+                const std::uint64_t index = static_cast<std::uint64_t>(j);
+                const double unit = distribution.uniform ? 2 * random.uniform(index) - 1 : random.normal(index);
+                values[j] = is_norm_gain(info) ? Scalar{1} : static_cast<Scalar>(distribution.size * unit);
+            }
+        });
     }
 }
 
@@ -116,16 +139,14 @@ void draw_as_numpy(Parameters<Scalar>& parameters) {
 }  // namespace
 
 template <class Scalar>
-Parameters<Scalar> initial_parameters(const Config& config) {
+Parameters<Scalar> initial_parameters(const Config& config, const Parameters<Scalar>* drawn) {
     Parameters<Scalar> parameters(config);
-    if (config.init == Init::Numpy)
-        draw_as_numpy(parameters);
-    else
-        draw_by_counter(parameters);
+    if (config.init == Init::Numpy) draw_as_numpy(parameters);
+    else draw_by_counter(parameters, drawn != nullptr && draw_alike(config, drawn->config()) ? drawn : nullptr);
     return parameters;
 }
 
-template Parameters<float> initial_parameters<float>(const Config&);
-template Parameters<double> initial_parameters<double>(const Config&);
+template Parameters<float> initial_parameters<float>(const Config&, const Parameters<float>*);
+template Parameters<double> initial_parameters<double>(const Config&, const Parameters<double>*);
 
 }  // namespace attn

@@ -65,7 +65,8 @@ private:
 };
 
 /// Fresh parameters drawn as config.init and config.seed say. Same seed, same numbers, on every machine.
+/// `drawn` only saves time: earlier fresh parameters, from which what a changed vocabulary or context leaves alone is copied.
 template <class Scalar>
-Parameters<Scalar> initial_parameters(const Config& config);
+Parameters<Scalar> initial_parameters(const Config& config, const Parameters<Scalar>* drawn = nullptr);
 
 }  // namespace attn

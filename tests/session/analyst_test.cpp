@@ -210,7 +210,7 @@ TEST(Analyst, ACancellationThatNobodyAskedForIsAProblemToo) {
 
 TEST(Analyst, MemoryThatRunsOutIsAProblem) {
     Computation computation = empty_computation();
-    computation.parameters = [](const Config&) -> Parameters<float> { throw std::bad_alloc(); };
+    computation.parameters = [](const Config&, const Parameters<float>*) -> Parameters<float> { throw std::bad_alloc(); };
     Analyst analyst(std::move(computation), no_wake);
     analyst.request(with_text("a"));
     EXPECT_EQ(analyst.wait(true)->problem, "there is not enough memory for this");
@@ -230,7 +230,7 @@ TEST(Analyst, AVerificationThatFailsToRunIsAProblem) {
 TEST(Analyst, KeepsParametersAndBaselineWhileOnlyMasksChange) {
     int drawn = 0, passes = 0;
     Computation computation = empty_computation();
-    computation.parameters = [&](const Config& config) {
+    computation.parameters = [&](const Config& config, const Parameters<float>*) {
         ++drawn;
         return Parameters<float>(config);
     };

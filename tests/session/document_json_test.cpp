@@ -73,8 +73,10 @@ TEST(DocumentJson, SavesAndLoads) {
 
 TEST(DocumentJson, WritesTextThatIsNotUtf8) {
     Document document;
-    document.texts = {"a\xFF" "b"};
-    EXPECT_EQ(document_from_json(document_to_json(document), "d").texts.at(0), "a\xEF\xBF\xBD" "b");
+    document.texts = {"a\xFF"
+                      "b"};
+    EXPECT_EQ(document_from_json(document_to_json(document), "d").texts.at(0), "a\xEF\xBF\xBD"
+                                                                               "b");
 }
 
 }  // namespace

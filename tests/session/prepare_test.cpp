@@ -74,7 +74,8 @@ TEST(Prepare, ANewWordLeavesEveryOtherParameterAsItWas) {
             const float* new_values = after.find(info.name);
             ASSERT_NE(new_values, nullptr);
             if (info.name == "lm_head.weight") continue;  // its rows are as long as the vocabulary
-            for (std::int64_t i = 0; i < info.shape.count(); ++i) ASSERT_EQ(old_values[i], new_values[i]) << preset.name << " " << info.name;
+            for (std::int64_t i = 0; i < info.shape.count(); ++i)
+                ASSERT_EQ(old_values[i], new_values[i]) << preset.name << " " << info.name;
         }
     }
 }
@@ -87,9 +88,9 @@ TEST(Prepare, TheContextLengthIsDerivedUnlessItIsSet) {
     document.config.context_length = 65;
     EXPECT_EQ(prepare(document).config.context_length, 65);
     document.config.context_length = 64;
-    EXPECT_EQ(error_of(document), (std::pair<std::string, Field>{
-                                      "the text has 65 tokens, the context length is 64: shorten the text or raise the context length",
-                                      Field::ContextLength}));
+    EXPECT_EQ(error_of(document),
+              (std::pair<std::string, Field>{
+                  "the text has 65 tokens, the context length is 64: shorten the text or raise the context length", Field::ContextLength}));
 }
 
 TEST(Prepare, OneEmptySequenceIsPaddingAllEmptyIsAProblem) {
@@ -172,8 +173,8 @@ TEST(Prepare, AnEncoderDecoderNeedsATextOnEachSide) {
     document.config.architecture = Architecture::EncoderDecoder;
     EXPECT_EQ(error_of(document).second, Field::SourceTexts);
     document.source_texts = {"x y z"};
-    EXPECT_EQ(error_of(document), (std::pair<std::string, Field>{"the encoder has 1 text, the decoder 2: every sequence needs both",
-                                                                 Field::SourceTexts}));
+    EXPECT_EQ(error_of(document),
+              (std::pair<std::string, Field>{"the encoder has 1 text, the decoder 2: every sequence needs both", Field::SourceTexts}));
     document.source_texts = {"x y z", "c"};
     const Prepared prepared = prepare(document);
     EXPECT_EQ(prepared.source.length, 3);

@@ -56,7 +56,8 @@ TEST(Presets, ComputeAndAgreeWithTheReference) {
 /// Compares a stage of a trace, or columns of a parameter, with an array of the file.
 class Notebook {
 public:
-    Notebook(const char* file, double atol, double rtol) : file_(read_npz(std::string(ATTN_TEST_DATA "/golden/") + file)), atol_(atol), rtol_(rtol) {}
+    Notebook(const char* file, double atol, double rtol)
+        : file_(read_npz(std::string(ATTN_TEST_DATA "/golden/") + file)), atol_(atol), rtol_(rtol) {}
 
     template <class Scalar>
     void expect_stage(const Trace<Scalar>& trace, Stage stage, std::int64_t head, const std::string& name) {
@@ -65,7 +66,8 @@ public:
         const std::vector<double> expected = file_.values<double>(name);
         const auto size = static_cast<std::int64_t>(expected.size());
         ASSERT_LE((head + 1) * size, recorded->value.size()) << name;
-        for (std::int64_t i = 0; i < size; ++i) expect_near(recorded->value.data()[head * size + i], expected[static_cast<std::size_t>(i)], name);
+        for (std::int64_t i = 0; i < size; ++i)
+            expect_near(recorded->value.data()[head * size + i], expected[static_cast<std::size_t>(i)], name);
     }
 
     template <class Scalar>
@@ -161,7 +163,9 @@ TEST(ParsePreset, IsStrict) {
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "colour": 1})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "config": {"d_modle": 4}})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "forward": {"masks": {"window": 1.5}}})",
-             "", "[]", "{",
+             "",
+             "[]",
+             "{",
          })
         EXPECT_THROW(parse_preset(bad, "p.json"), FileError) << bad;
 }

@@ -57,7 +57,8 @@ TEST(Session, SaysWhenThereIsNoSuchPreset) {
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation());
     const Document before = session.document();
     session.apply({command::OpenPreset{"nonsense"}, ""});
-    EXPECT_NE(session.message().find("there is no preset \"nonsense\"; the presets are self-attention, causal-attention"), std::string::npos)
+    EXPECT_NE(session.message().find("there is no preset \"nonsense\"; the presets are self-attention, causal-attention"),
+              std::string::npos)
         << session.message();
     EXPECT_EQ(session.document(), before);
     EXPECT_FALSE(session.can_undo());
@@ -157,9 +158,15 @@ TEST(Session, BearsThousandsOfRandomCommands) {
             session.apply({command::SetForward{forward}, merge});
             break;
         }
-        case 3: session.apply({command::Undo{}, ""}); break;
-        case 4: session.apply({command::Redo{}, ""}); break;
-        case 5: session.apply({command::SetTokenizer{static_cast<TokenizerKind>(pick(3))}, merge}); break;
+        case 3:
+            session.apply({command::Undo{}, ""});
+            break;
+        case 4:
+            session.apply({command::Redo{}, ""});
+            break;
+        case 5:
+            session.apply({command::SetTokenizer{static_cast<TokenizerKind>(pick(3))}, merge});
+            break;
         case 6: {
             const auto all = presets();
             const Preset& preset = all[static_cast<std::size_t>(pick(static_cast<int>(all.size())))];

@@ -59,7 +59,7 @@ private:
 /// A forward pass without stages and a verification that says yes: only the hand-over is real.
 inline Computation empty_computation() {
     return {
-        [](const Config& config) { return Parameters<float>(config); },
+        [](const Config& config, const Parameters<float>*) { return Parameters<float>(config); },
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
            const ForwardSettings& settings, const std::stop_token& stop) {
             if (stop.stop_requested()) throw Cancelled();
