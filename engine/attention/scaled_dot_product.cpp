@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "engine/ops/gemm.hpp"
 #include "engine/ops/parallel.hpp"
@@ -13,18 +14,33 @@ namespace {
 /// One head's product weighs about as much as this many plain operations.
 std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
 
-/// context = dropped v, skipping what the mask forbids: 0 times a forbidden infinity would be NaN.
+/// context = dropped v of one head whose values are not all finite. A forbidden infinity must not be multiplied by its weight 0,
+/// which would be NaN. Rows that attend to no such value get the bits they would get without it.
 template <class Scalar>
-void add_allowed_values(const Scalar* dropped, const Scalar* v, const Mask& mask, std::int64_t b, std::int64_t h,
-                        const AttentionSizes& sizes, Scalar* context) {
-    for (std::int64_t t = 0; t < sizes.queries; ++t) {
-        const std::uint8_t* keep = mask.keep_row(b, h, t);
-        Scalar* out = context + t * sizes.value_size;
-        std::fill(out, out + sizes.value_size, Scalar{0});
-        for (std::int64_t s = 0; s < sizes.keys; ++s)
-            if (keep[s] != 0)
-                for (std::int64_t d = 0; d < sizes.value_size; ++d) out[d] += dropped[t * sizes.keys + s] * v[s * sizes.value_size + d];
-    }
+void add_around_bad_values(const Scalar* dropped, const Scalar* v, const Mask& mask, std::int64_t b, std::int64_t h,
+                           const AttentionSizes& sizes, Scalar* context) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const std::int64_t t_size = sizes.queries, s_size = sizes.keys, d_size = sizes.value_size;
+    std::vector<Scalar> clean(v, v + s_size * d_size);
+    std::vector<std::int64_t> bad;
+    for (std::int64_t s = 0; s < s_size; ++s)
+        if (!kernel.all_finite(v + s * d_size, d_size)) {
+            bad.push_back(s);
+            std::fill(clean.begin() + s * d_size, clean.begin() + (s + 1) * d_size, Scalar{0});
+        }
+    gemm<Scalar>({.m = t_size,
+                  .n = d_size,
+                  .k = s_size,
+                  .a = dropped,
+                  .lda = s_size,
+                  .b = clean.data(),
+                  .ldb = d_size,
+                  .c = context,
+                  .ldc = d_size});
+    for (std::int64_t t = 0; t < t_size; ++t)
+        for (const std::int64_t s : bad)
+            if (mask.may_attend(b, h, t, s))
+                for (std::int64_t d = 0; d < d_size; ++d) context[t * d_size + d] += dropped[t * s_size + s] * v[s * d_size + d];
 }
 
 }  // namespace
@@ -136,8 +152,7 @@ void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, c
         Scalar* out = context.data() + bh * t * d;
         if (kernel.all_finite(values, s * d))
             gemm<Scalar>({.m = t, .n = d, .k = s, .a = p, .lda = s, .b = values, .ldb = d, .c = out, .ldc = d});
-        else
-            add_allowed_values(p, values, mask, bh / sizes.heads, bh % sizes.heads, sizes, out);
+        else add_around_bad_values(p, values, mask, bh / sizes.heads, bh % sizes.heads, sizes, out);
     });
 }
 

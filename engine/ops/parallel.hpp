@@ -10,7 +10,7 @@
 namespace attn {
 
 /// Below this many elementary operations a team of threads costs more than it saves.
-inline constexpr std::int64_t kParallelCost = 100'000;
+inline constexpr std::int64_t kParallelCost = 250'000;
 
 /// Threads that parallel work started from this thread may use.
 inline int thread_budget() {

@@ -179,10 +179,8 @@ TYPED_TEST(KernelsOf, SoftmaxRowEqualsPlainLoops) {
             std::vector<TypeParam> p(static_cast<std::size_t>(n), 9);
             kernel.softmax_row(x.data(), masked ? keep.data() : nullptr, n, static_cast<TypeParam>(temperature), p.data());
             for (std::size_t i = 0; i < keep.size(); ++i) {
-                if (masked && !keep[i])
-                    EXPECT_EQ(p[i], 0);
-                else
-                    expect_near<TypeParam>(p[i], std::exp(x[i] / temperature - largest) / sum, 100 * this->kEps, "softmax");
+                if (masked && !keep[i]) EXPECT_EQ(p[i], 0);
+                else expect_near<TypeParam>(p[i], std::exp(x[i] / temperature - largest) / sum, 100 * this->kEps, "softmax");
             }
         });
     }
