@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <string_view>
 
 #include "app/platform/imgui_compat.hpp"
 #include "app/platform/platform_error.hpp"
@@ -48,6 +49,12 @@ const EmbeddedFile& font_file(const char* name) {
     return *file;
 }
 
+/// Ascent and descent together, in ems: the fonts' own measure.
+float line_height(std::string_view name) {
+    if (name == "mono.ttf") return 1.32F;
+    return name == "math.ttf" ? 1.164F : 1.21F;
+}
+
 ImFont* add(const char* name, float size, const ImWchar* glyphs, ImFont* into) {
     const EmbeddedFile& file = font_file(name);
     ImFontConfig config;
@@ -70,10 +77,12 @@ Fonts load_fonts(float scale) {
     atlas.Clear();
     atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
     const auto make = [scale](const char* name, float size, const ImWchar* glyphs) {
-        const float pixels = std::round(size * scale * 2) / 2;
-        ImFont* font = add(name, pixels, glyphs, nullptr);
-        add("math.ttf", pixels, glyphs, font);
-        add("math.ttf", pixels, kFormulaGlyphs.data(), font);
+        // Sizes are those of the em, as in print; ImGui asks for the height of a line. Whole lines keep text on whole pixels.
+        const float line = std::round(size * scale * line_height(name));
+        const float math = line / line_height(name) * line_height("math.ttf");
+        ImFont* font = add(name, line, glyphs, nullptr);
+        add("math.ttf", math, glyphs, font);
+        add("math.ttf", math, kFormulaGlyphs.data(), font);
         return font;
     };
     Fonts fonts;
