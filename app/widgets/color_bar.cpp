@@ -112,7 +112,7 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
         std::string detail;
         if (mode == RangeMode::Auto) detail = probability ? "0 to 1 for probabilities" : "symmetric about 0 for signed numbers";
         if (mode == RangeMode::Row) detail = "equal colours in two rows can be different numbers";
-        if (menu_item(ui, range_mode_name(mode), options.range == mode, detail)) {
+        if (menu_item(ui, range_mode_words(mode), options.range == mode, detail)) {
             if (mode == RangeMode::Manual && options.range != mode) {
                 // Starts from what is shown, so that nothing jumps.
                 options.lo = shown.lo;
@@ -128,7 +128,7 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
     for (int i = 0; i < kColorMapCount; ++i) {
         const auto map = static_cast<ColorMap>(i);
         ImGui::PushID("map");
-        if (menu_item(ui, color_map_name(map), options.map == map)) options.map = map;
+        if (menu_item(ui, color_map_words(map), options.map == map)) options.map = map;
         ImGui::PopID();
     }
     end_menu_button();

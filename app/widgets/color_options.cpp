@@ -66,7 +66,7 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
     return style;
 }
 
-std::string_view color_map_name(ColorMap map) {
+std::string_view color_map_words(ColorMap map) {
     switch (map) {
     case ColorMap::Auto:
         return "automatic";
@@ -84,7 +84,7 @@ std::string_view color_map_name(ColorMap map) {
     return "";
 }
 
-std::string_view range_mode_name(RangeMode mode) {
+std::string_view range_mode_words(RangeMode mode) {
     switch (mode) {
     case RangeMode::Auto:
         return "automatic";

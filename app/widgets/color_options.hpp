@@ -29,8 +29,8 @@ struct ColorOptions {
 /// The style of a tensor whose finite numbers lie in [lo, hi] (any order or NaN where there are none). Its own lo < hi always, finite.
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi);
 
-std::string_view color_map_name(ColorMap map);
-std::string_view range_mode_name(RangeMode mode);
+std::string_view color_map_words(ColorMap map);
+std::string_view range_mode_words(RangeMode mode);
 /// What the range is in a word or two: "symmetric", "0 to 1", "each row by itself"; with "log" where it is.
 std::string range_words(const ColorOptions& options, bool probability);
 

@@ -10,6 +10,8 @@ namespace attn::app {
 namespace {
 
 constexpr float kInvisible = 22, kOpaque = 28;  ///< logical cell widths between which numbers fade in
+constexpr float kLowest = 18;                   ///< logical cell height from which there is air above and below
+constexpr float kInfinityFrom = 34;             ///< logical cell width from which a masked cell says minus infinity
 constexpr int kWanted = 5;                      ///< characters of "−9.63"
 
 struct NumberLook {
@@ -27,20 +29,21 @@ NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const Heat
         look.font = font;
         if (kWanted * text_width(font, "0") <= room && font_size(font) + ui.px(4) <= h) break;
     }
-    if (font_size(look.font) > h) look.opacity = 0;
+    if (h < ui.px(kLowest)) look.opacity = 0;
     look.characters = static_cast<int>(room / std::max(1.0f, text_width(look.font, "0")));
     const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
     look.decimals = std::max(0, decimals_that_fit(largest, look.characters, style.lo < 0));
     return look;
 }
 
-/// The number with as many decimals as fit, "" when none does.
+/// The number with as many decimals as fit, at last in powers of ten; "" when nothing does.
 std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
         std::string text = format_number(value, {.decimals = decimals});
         if (number_length(text) <= look.characters) return text;
     }
-    return {};
+    std::string text = format_scientific(value, 0);
+    return number_length(text) <= look.characters ? text : std::string();
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             const float value = data.values[row * data.row_stride + col];
             const bool masked = data.keep != nullptr && data.keep[row * data.cols + col] == 0;
             // A masked cell is hatched; only the score that the softmax really reads, minus infinity, is worth writing.
-            if (masked && !(std::isinf(value) && value < 0)) continue;
+            if (masked && !(std::isinf(value) && value < 0 && geometry.cell_w() >= ui.px(kInfinityFrom))) continue;
             const std::string text = fitting_text(value, look);
             const auto x = static_cast<double>(col), y = static_cast<double>(row);
             const ImVec2 min(geometry.x_of(x), geometry.y_of(y)), max(geometry.x_of(x + 1), geometry.y_of(y + 1));

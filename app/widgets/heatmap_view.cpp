@@ -129,9 +129,11 @@ void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, co
         return text;
     };
     begin_tooltip(ui);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, ui.px(2)));
     text_line(ui, ui.fonts().mono_body, ui.colors().text, cell_text(data, cell));
     text_line(ui, ui.fonts().mono_small, ui.colors().axis(rows.axis), line(rows, cell.row));
     text_line(ui, ui.fonts().mono_small, ui.colors().axis(cols.axis), line(cols, cell.col));
+    ImGui::PopStyleVar();
     end_tooltip();
 }
 

@@ -59,13 +59,15 @@ void draw_turn_icon(const Pen& pen, Icon icon) {
         pen.arc(0, 0.05f, 0.75f, -0.25f * kPi, 1.4f * kPi);
         return pen.triangle(-0.75f, -0.65f, 0.05f, -1.05f, 0.05f, -0.25f);
     case Icon::Undo:
-        pen.arc(0.1f, 0.25f, 0.6f, -0.5f * kPi, 0.6f * kPi);
-        pen.stroke(0.1f, -0.35f, -0.4f, -0.35f);
-        return pen.triangle(-0.95f, -0.35f, -0.3f, -0.85f, -0.3f, 0.15f);
-    case Icon::Redo:
-        pen.arc(-0.1f, 0.25f, 0.6f, 0.4f * kPi, 1.5f * kPi);
-        pen.stroke(-0.1f, -0.35f, 0.4f, -0.35f);
-        return pen.triangle(0.95f, -0.35f, 0.3f, -0.85f, 0.3f, 0.15f);
+    case Icon::Redo: {
+        // A level arrow that turns down and back; redo is undo in a mirror.
+        const float side = icon == Icon::Undo ? 1.0f : -1.0f;
+        pen.stroke(-0.5f * side, -0.35f, 0.25f * side, -0.35f);
+        pen.list.PathArcTo(pen.at(0.25f * side, 0.2f), 0.55f * pen.half, -0.5f * kPi, side > 0 ? 0.5f * kPi : -1.5f * kPi, 16);
+        pen.list.PathLineTo(pen.at(-0.25f * side, 0.75f));
+        pen.list.PathStroke(pen.color, 0, pen.line);
+        return pen.triangle(-0.95f * side, -0.35f, -0.35f * side, -0.8f, -0.35f * side, 0.1f);
+    }
     default:
         return;
     }
@@ -102,8 +104,9 @@ void draw_sign_icon(const Pen& pen, Icon icon) {
         }
         return;
     case Icon::Moon:
-        pen.list.PathArcTo(pen.at(0, 0), 0.8f * pen.half, -0.28f * kPi, 1.28f * kPi - 0.5f * kPi, 20);
-        pen.list.PathArcTo(pen.at(0.38f, -0.38f), 0.72f * pen.half, 0.86f * kPi, -0.36f * kPi + 0.0f, 20);
+        // A disc with a second one bitten out: between the two points where they meet, the outer arc runs one way, the inner one back.
+        pen.list.PathArcTo(pen.at(0, 0), 0.85f * pen.half, 0.133f, 4.579f, 24);
+        pen.list.PathArcTo(pen.at(0.42f, -0.42f), 0.68f * pen.half, 3.812f, 0.901f, 20);
         return pen.list.PathStroke(pen.color, ImDrawFlags_Closed, pen.line);
     default:
         return;

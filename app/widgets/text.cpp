@@ -125,7 +125,7 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces) {
             std::snprintf(escape.data(), escape.size(), "\\x%02X", code);
             shown += escape.data();
         } else if (code == ' ') {
-            shown += inner ? " " : "\u2420";
+            shown += inner ? " " : "\u2423";
         } else if (code == '\n') {
             shown += "\u21B5";
         } else if (code == '\t') {

@@ -29,7 +29,7 @@ float wrapped_height(const ImFont* font, float width, std::string_view text);
 
 /// The text, or as much of it as fits before an ellipsis; "" when not even one letter does.
 std::string elide(const ImFont* font, std::string_view text, float width);
-/// A token as it can be shown: spaces, line ends and tabs by their signs (␠ ↵ ⇥), other control characters and bytes that are not UTF-8
+/// A token as it can be shown: spaces, line ends and tabs by their signs (␣ ↵ ⇥), other control characters and bytes that are not UTF-8
 /// as "\x07". A single space inside words stays as it is when `keep_inner_spaces`.
 std::string visible_text(std::string_view text, bool keep_inner_spaces = false);
 

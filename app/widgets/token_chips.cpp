@@ -147,7 +147,9 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     const float offset = options.wrap ? 0 : scroll_offset(ui, layout, width, options);
     result.width = std::min(layout.width, width);
     const ImVec2 end(at.x + width, at.y + layout.height);
-    ImGui::PushClipRect(at, end, true);
+    // Outlines of chosen chips reach a little beyond the row.
+    const float rim = ui.px(2);
+    ImGui::PushClipRect(ImVec2(at.x - rim, at.y - rim), ImVec2(end.x + rim, end.y + rim), true);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
         const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y);
         const float height = ui.px(options.ids ? kHeight : kHeightWithoutId);

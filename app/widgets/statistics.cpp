@@ -1,0 +1,56 @@
+#include "app/widgets/statistics.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace attn::app {
+namespace {
+
+/// Calls `use` for every number that is not masked.
+template <class Use>
+void for_each_kept(const HeatmapData& data, Use use) {
+    for (std::int64_t row = 0; row < data.rows; ++row) {
+        const float* values = data.values + row * data.row_stride;
+        const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
+        for (std::int64_t col = 0; col < data.cols; ++col) {
+            if (keep == nullptr || keep[col] != 0) use(values[col]);
+        }
+    }
+}
+
+}  // namespace
+
+TensorStatistics compute_statistics(const HeatmapData& data) {
+    TensorStatistics s;
+    if (data.values == nullptr) return s;
+    std::int64_t kept = 0;
+    double sum = 0;
+    for_each_kept(data, [&](float value) {
+        ++kept;
+        if (std::isnan(value)) {
+            ++s.nan;
+        } else if (std::isinf(value)) {
+            ++s.infinite;
+        } else {
+            s.min = s.count == 0 ? value : std::min(s.min, value);
+            s.max = s.count == 0 ? value : std::max(s.max, value);
+            sum += value;
+            ++s.count;
+        }
+    });
+    s.masked = data.rows * data.cols - kept;
+    if (s.empty()) return s;
+    s.mean = sum / static_cast<double>(s.count);
+    const double range = static_cast<double>(s.max) - s.min;
+    double squares = 0;
+    for_each_kept(data, [&](float value) {
+        if (!std::isfinite(value)) return;
+        squares += (value - s.mean) * (value - s.mean);
+        const double place = range > 0 ? (value - static_cast<double>(s.min)) / range * kHistogramBins : 0;
+        ++s.histogram[static_cast<std::size_t>(std::clamp(static_cast<int>(place), 0, kHistogramBins - 1))];
+    });
+    s.deviation = std::sqrt(squares / static_cast<double>(s.count));
+    return s;
+}
+
+}  // namespace attn::app
