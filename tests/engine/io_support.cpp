@@ -13,11 +13,15 @@ thread_local std::size_t allocated_total = 0;
 thread_local std::size_t allocated_largest = 0;
 }  // namespace
 
-// Replaces the program's plain `new`, so that a reader's appetite is counted and not guessed from the resident size.
-void* operator new(std::size_t size) {
+// Replaces the program's plain `new`, so that a reader's appetite is counted and not guessed from the resident size. Both forms,
+// because the same `delete` frees what either gave.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     allocated_total += size;
     if (size > allocated_largest) allocated_largest = size;
-    void* memory = std::malloc(size != 0 ? size : 1);
+    return std::malloc(size != 0 ? size : 1);
+}
+void* operator new(std::size_t size) {
+    void* memory = operator new(size, std::nothrow);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
