@@ -3,6 +3,7 @@
 
 #include <stop_token>
 
+#include "engine/reference/forward.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -13,8 +14,14 @@ inline constexpr double kFloatAtol = 2e-5;
 inline constexpr double kFloatRtol = 1e-4;
 
 /// Recomputes everything with plain double loops and compares. A NaN where the other has none fails; NaN against NaN agrees.
-/// A stage that the trace lacks or has too many fails. Throws Cancelled once `stop` is requested.
+/// A stage that the trace lacks, has too many of or has in another order fails, and so does another shape, or a recorded mask that
+/// allows other cells than the settings say. Throws Cancelled once `stop` is requested.
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
+
+/// The comparison alone, against stages that are known to be right.
+template <class Scalar>
+Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const std::vector<ReferenceStage>& expected, double atol,
+                     double rtol);
 
 }  // namespace attn::reference

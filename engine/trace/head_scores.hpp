@@ -10,7 +10,7 @@ namespace attn {
 
 /// Averages over the query rows of all sequences that are not padding and not fully masked. All but entropy and distance lie in 0..1.
 struct HeadScore {
-    StageId id;                 ///< the weights or cross_weights stage
+    StageId id;  ///< the weights or cross_weights stage
     std::int64_t head = 0;
     double previous_token = 0;  ///< mean weight on key t - 1, over rows t >= 1
     double first_token = 0;     ///< mean weight on key 0, over rows t >= 1
@@ -18,8 +18,8 @@ struct HeadScore {
     /// Mean weight on positions that follow an earlier occurrence of the query's token, over rows that have one:
     /// the induction pattern of Olsson et al., "In-context Learning and Induction Heads" (2022).
     double induction = 0;
-    double entropy = 0;   ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
-    double distance = 0;  ///< mean of sum w |t - s|, in positions
+    double entropy = 0;               ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
+    double distance = 0;              ///< mean of sum w |t - s|, in positions
     std::int64_t rows = 0;            ///< rows averaged; 0 means that nothing could be said
     std::int64_t induction_rows = 0;  ///< rows that have an earlier occurrence to follow
 };

@@ -112,10 +112,8 @@ std::string tensor_name(const StageId& id) {
 std::optional<StageId> stage_from_tensor_name(std::string_view name) {
     StageId id;
     std::string_view rest = name;
-    if (consume(rest, "encoder."))
-        id.stack = Stack::Encoder;
-    else if (consume(rest, "decoder."))
-        id.stack = Stack::Decoder;
+    if (consume(rest, "encoder.")) id.stack = Stack::Encoder;
+    else if (consume(rest, "decoder.")) id.stack = Stack::Decoder;
     if (consume(rest, "layers.")) {
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), id.layer);
         if (error != std::errc() || end == rest.data() + rest.size() || *end != '.') return std::nullopt;

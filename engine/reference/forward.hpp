@@ -1,0 +1,27 @@
+#pragma once
+/// A whole model's forward pass in plain double loops: what every other computation of the engine is held against.
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "engine/model/batch.hpp"
+#include "engine/model/parameters.hpp"
+#include "engine/reference/permissions.hpp"
+#include "engine/trace/trace.hpp"
+
+namespace attn::reference {
+
+struct ReferenceStage {
+    StageId id;
+    Tensor<double> value;
+    /// For masked, weights and dropped: who may attend to whom. Null for every other stage.
+    std::shared_ptr<const Permissions> permissions;
+};
+
+/// Every stage in the order of computation, as trace_forward() records them. `source` is read by encoder-decoders only.
+/// Throws ShapeError for a batch whose sizes disagree, Error for a token id outside the vocabulary, Cancelled once `stop` is requested.
+std::vector<ReferenceStage> forward(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source,
+                                    const ForwardSettings& settings, std::stop_token stop = {});
+
+}  // namespace attn::reference

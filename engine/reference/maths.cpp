@@ -1,0 +1,177 @@
+#include "engine/reference/maths.hpp"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace attn::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// x [B,T,in]: its last axis, and the product of the others.
+std::int64_t width_of(const Tensor<double>& x) { return x.shape()[x.shape().rank() - 1].size; }
+std::int64_t rows_of(const Tensor<double>& x) { return width_of(x) == 0 ? 0 : x.size() / width_of(x); }
+
+/// y[o] = Σ_i x[i] W[i,o] + b[o]
+void linear_row(const double* x, std::int64_t in, const LinearMap& map, double* y, std::int64_t out) {
+    for (std::int64_t o = 0; o < out; ++o) y[o] = 0;
+    for (std::int64_t i = 0; i < in; ++i)
+        for (std::int64_t o = 0; o < out; ++o) y[o] += x[i] * map.weight[i * map.stride + o];
+    if (map.bias == nullptr) return;
+    for (std::int64_t o = 0; o < out; ++o) y[o] += map.bias[o];
+}
+
+/// p[s] = exp(z[s] - max z) / Σ exp(z - max z) over the cells with keep(s); the others are 0, and all are 0 where max z is -inf.
+/// A NaN among them makes every kept cell NaN.
+template <class Keep>
+void softmax_row(const double* z, double* p, std::int64_t n, Keep keep) {
+    double largest = -kInfinity;
+    bool has_nan = false;
+    for (std::int64_t s = 0; s < n; ++s) {
+        p[s] = 0;
+        if (!keep(s)) continue;
+        has_nan = has_nan || std::isnan(z[s]);
+        if (z[s] > largest) largest = z[s];
+    }
+    if (largest == -kInfinity && !has_nan) return;
+    double sum = 0;
+    for (std::int64_t s = 0; s < n; ++s)
+        if (keep(s)) sum += p[s] = std::exp(z[s] - largest);
+    for (std::int64_t s = 0; s < n; ++s)
+        if (keep(s)) p[s] /= sum;
+}
+
+}  // namespace
+
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out) {
+    Tensor<double> y({x.shape()[0], x.shape()[1], out});
+    const std::int64_t in = width_of(x);
+    for (std::int64_t row = 0; row < rows_of(x); ++row) linear_row(x.data() + row * in, in, map, y.data() + row * out.size, out.size);
+    return y;
+}
+
+Tensor<double> project_heads(const Tensor<double>& x, const LinearMap& map, std::int64_t heads, std::int64_t head_size, Axis position) {
+    const std::int64_t batch = x.shape()[0].size, positions = x.shape()[1].size;
+    const Tensor<double> packed = linear(x, map, {Axis::N, heads * head_size});
+    Tensor<double> y({{Axis::B, batch}, {Axis::H, heads}, {position, positions}, {Axis::D, head_size}});
+    for (std::int64_t b = 0; b < batch; ++b)
+        for (std::int64_t h = 0; h < heads; ++h)
+            for (std::int64_t t = 0; t < positions; ++t)
+                for (std::int64_t d = 0; d < head_size; ++d) y(b, h, t, d) = packed(b, t, h * head_size + d);
+    return y;
+}
+
+Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, Dim out) {
+    Tensor<double> y({x.shape()[0], x.shape()[1], out});
+    const std::int64_t in = width_of(x);
+    for (std::int64_t row = 0; row < rows_of(x); ++row)
+        for (std::int64_t o = 0; o < out.size; ++o) {
+            double sum = 0;
+            for (std::int64_t i = 0; i < in; ++i) sum += x.data()[row * in + i] * table[o * in + i];
+            y.data()[row * out.size + o] = sum;
+        }
+    return y;
+}
+
+Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const double* beta, double eps) {
+    Tensor<double> y(x.shape());
+    const std::int64_t n = width_of(x);
+    for (std::int64_t row = 0; row < rows_of(x); ++row) {
+        const double* in = x.data() + row * n;
+        double* out = y.data() + row * n;
+        double mean = 0, variance = 0;
+        for (std::int64_t c = 0; c < n; ++c) mean += in[c] / static_cast<double>(n);
+        for (std::int64_t c = 0; c < n; ++c) variance += (in[c] - mean) * (in[c] - mean) / static_cast<double>(n);
+        for (std::int64_t c = 0; c < n; ++c) out[c] = gamma[c] * (in[c] - mean) / std::sqrt(variance + eps) + beta[c];
+    }
+    return y;
+}
+
+double activate(Activation activation, double x) {
+    switch (activation) {
+    case Activation::Relu:
+        return x < 0 ? 0 : x;  // keeps a NaN
+    case Activation::GeluErf:
+        return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
+    case Activation::GeluTanh:
+        return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    }
+    return x;
+}
+
+Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k) {
+    const std::int64_t batch = q.shape()[0].size, heads = q.shape()[1].size, queries = q.shape()[2].size, keys = k.shape()[2].size;
+    const std::int64_t head_size = q.shape()[3].size;
+    Tensor<double> scores({{Axis::B, batch}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}});
+    for (std::int64_t b = 0; b < batch; ++b)
+        for (std::int64_t h = 0; h < heads; ++h)
+            for (std::int64_t t = 0; t < queries; ++t)
+                for (std::int64_t s = 0; s < keys; ++s) {
+                    double sum = 0;
+                    for (std::int64_t d = 0; d < head_size; ++d) sum += q(b, h, t, d) * k(b, h, s, d);
+                    scores(b, h, t, s) = sum;
+                }
+    return scores;
+}
+
+Tensor<double> apply_mask(const Tensor<double>& scaled, const Permissions& permissions) {
+    Tensor<double> masked(scaled.shape());
+    const Shape& shape = scaled.shape();
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t s = 0; s < shape[3].size; ++s)
+                    masked(b, h, t, s) =
+                        permissions.may_attend(b, h, t, s) ? scaled(b, h, t, s) + permissions.added(b, h, t, s) : -kInfinity;
+    return masked;
+}
+
+Tensor<double> attention_weights(const Tensor<double>& masked, const Permissions& permissions, double temperature) {
+    const Shape& shape = masked.shape();
+    Tensor<double> weights(shape);
+    std::vector<double> z(static_cast<std::size_t>(shape[3].size));
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t) {
+                for (std::int64_t s = 0; s < shape[3].size; ++s) z[static_cast<std::size_t>(s)] = masked(b, h, t, s) / temperature;
+                softmax_row(z.data(), &weights(b, h, t), shape[3].size, [&](std::int64_t s) { return permissions.may_attend(b, h, t, s); });
+            }
+    return weights;
+}
+
+Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions) {
+    const Shape& shape = weights.shape();
+    const std::int64_t head_size = v.shape()[3].size;
+    Tensor<double> context({shape[0], shape[1], shape[2], {Axis::D, head_size}});
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t s = 0; s < shape[3].size; ++s) {
+                    // A masked key takes no part at all: 0 times its infinity would be NaN.
+                    if (!permissions.may_attend(b, h, t, s)) continue;
+                    for (std::int64_t d = 0; d < head_size; ++d) context(b, h, t, d) += weights(b, h, t, s) * v(b, h, s, d);
+                }
+    return context;
+}
+
+Tensor<double> concat_heads(const Tensor<double>& context) {
+    const Shape& shape = context.shape();
+    const std::int64_t head_size = shape[3].size;
+    Tensor<double> concat({shape[0], {Axis::T, shape[2].size}, {Axis::C, shape[1].size * head_size}});
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t d = 0; d < head_size; ++d) concat(b, t, h * head_size + d) = context(b, h, t, d);
+    return concat;
+}
+
+Tensor<double> softmax(const Tensor<double>& x) {
+    Tensor<double> p(x.shape());
+    const std::int64_t n = width_of(x);
+    for (std::int64_t row = 0; row < rows_of(x); ++row)
+        softmax_row(x.data() + row * n, p.data() + row * n, n, [](std::int64_t) { return true; });
+    return p;
+}
+
+}  // namespace attn::reference

@@ -1,0 +1,44 @@
+#pragma once
+/// The building blocks of a transformer as plain double loops: the formula stands next to the loop that computes it.
+///
+/// Written to be read and believed, not to be fast; nothing here calls the engine's fast path.
+
+#include "engine/model/config.hpp"
+#include "engine/reference/permissions.hpp"
+#include "engine/tensor/tensor.hpp"
+
+namespace attn::reference {
+
+/// A linear map y = x W + b inside a larger row-major matrix: W[i,o] = weight[i * stride + o]. A null bias is no bias.
+struct LinearMap {
+    const double* weight = nullptr;
+    const double* bias = nullptr;
+    std::int64_t stride = 0;
+};
+
+/// x [B,T,in] -> [B,T,out]
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out);
+/// x [B,T,in] -> [B,H,T,D], output o = h D + d. `position` names the third axis: T for queries, S for keys and values.
+Tensor<double> project_heads(const Tensor<double>& x, const LinearMap& map, std::int64_t heads, std::int64_t head_size, Axis position);
+/// x [B,T,C], table [V,C] -> x tableᵀ [B,T,V]
+Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, Dim out);
+
+/// Over the last axis: γ (x - mean) / √(variance + eps) + β, with the biased variance (Ba et al. 2016).
+Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const double* beta, double eps);
+/// ReLU max(0,x); GELU x Φ(x), exactly or by tanh (Hendrycks & Gimpel 2016).
+double activate(Activation activation, double x);
+
+/// q [B,H,T,D], k [B,H,S,D] -> Σ_d q k [B,H,T,S]
+Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);
+/// scaled + bias; -inf where attention is not allowed
+Tensor<double> apply_mask(const Tensor<double>& scaled, const Permissions& permissions);
+/// Softmax over the keys that may be attended, of masked / temperature. Masked cells and rows without any finite score are 0.
+Tensor<double> attention_weights(const Tensor<double>& masked, const Permissions& permissions, double temperature);
+/// weights [B,H,T,S], v [B,H,S,D] -> Σ_s weights v [B,H,T,D] over the keys that may be attended
+Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions);
+/// [B,H,T,D] -> [B,T,C=HD], head after head
+Tensor<double> concat_heads(const Tensor<double>& context);
+/// Softmax over the last axis.
+Tensor<double> softmax(const Tensor<double>& x);
+
+}  // namespace attn::reference

@@ -1,0 +1,54 @@
+#include "engine/reference/permissions.hpp"
+
+#include <cstdlib>
+
+namespace attn::reference {
+namespace {
+
+bool painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
+    for (const PaintedCell& cell : settings.painted)
+        if (cell.query == t && cell.key == s) return true;
+    return false;
+}
+
+/// What every rule but padding says about query t and key s.
+bool pattern_allows(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
+    if (settings.causal && s > t && s >= settings.prefix) return false;
+    if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
+    if (settings.block > 0 && t / settings.block != s / settings.block) return false;
+    return !painted(settings, t, s);
+}
+
+Permissions empty_permissions(std::size_t batches, std::int64_t queries, std::int64_t keys) {
+    Permissions out;
+    out.batches = static_cast<std::int64_t>(batches);
+    out.queries = queries;
+    out.keys = keys;
+    out.keep.resize(batches * static_cast<std::size_t>(queries * keys));
+    return out;
+}
+
+}  // namespace
+
+Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
+    Permissions out = empty_permissions(lengths.size(), positions, positions);
+    for (std::int64_t b = 0; b < out.batches; ++b)
+        for (std::int64_t t = 0; t < positions; ++t)
+            for (std::int64_t s = 0; s < positions; ++s) {
+                const bool is_padding = settings.padding && s >= lengths[static_cast<std::size_t>(b)];
+                out.keep[out.at(b, 0, t, s)] = !is_padding && pattern_allows(settings, t, s);
+            }
+    return out;
+}
+
+Permissions padding_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& key_lengths, std::int64_t queries,
+                                std::int64_t keys) {
+    Permissions out = empty_permissions(key_lengths.size(), queries, keys);
+    for (std::int64_t b = 0; b < out.batches; ++b)
+        for (std::int64_t t = 0; t < queries; ++t)
+            for (std::int64_t s = 0; s < keys; ++s)
+                out.keep[out.at(b, 0, t, s)] = !settings.padding || s < key_lengths[static_cast<std::size_t>(b)];
+    return out;
+}
+
+}  // namespace attn::reference

@@ -1,0 +1,106 @@
+#include "engine/reference/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <limits>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn::reference {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// |a - b|; equal infinities and two NaNs agree, anything else that is not finite is infinitely far away.
+double distance(double a, double b) {
+    if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+    const double difference = std::abs(a - b);
+    return std::isnan(difference) ? kInfinity : difference;
+}
+
+/// The tolerance at an expected value; an infinite one must be met exactly.
+double allowance(double expected, double atol, double rtol) { return std::isfinite(expected) ? atol + rtol * std::abs(expected) : 0; }
+
+template <class Scalar>
+void compare_values(const Tensor<Scalar>& fast, const Tensor<double>& expected, double atol, double rtol, StageError& error) {
+    for (std::int64_t i = 0; i < expected.size(); ++i) {
+        const double gap = distance(static_cast<double>(fast.data()[i]), expected.data()[i]);
+        const double allowed = allowance(expected.data()[i], atol, rtol);
+        const double excess = gap == 0 ? 0 : allowed > 0 ? gap / allowed : kInfinity;
+        error.max_abs = std::max(error.max_abs, gap);
+        if (excess > error.max_excess) {
+            error.max_excess = excess;
+            error.worst_index = i;
+        }
+    }
+    if (!(error.max_excess <= 1)) error.problem = "other numbers";
+}
+
+bool same_mask(const Mask& mask, const Permissions& permissions, const Shape& shape) {
+    const std::int64_t batch = shape[0].size, heads = shape[1].size;
+    if (mask.queries() != permissions.queries || mask.keys() != permissions.keys) return false;
+    if ((mask.batches() != 1 && mask.batches() != batch) || (mask.heads() != 1 && mask.heads() != heads)) return false;
+    for (std::int64_t b = 0; b < batch; ++b)
+        for (std::int64_t h = 0; h < heads; ++h)
+            for (std::int64_t t = 0; t < permissions.queries; ++t)
+                for (std::int64_t s = 0; s < permissions.keys; ++s)
+                    if (mask.may_attend(b, h, t, s) != permissions.may_attend(b, h, t, s)) return false;
+    return true;
+}
+
+template <class Scalar>
+StageError compare_stage(const RecordedStage<Scalar>& fast, const ReferenceStage& expected, double atol, double rtol) {
+    StageError error;
+    error.id = fast.id;
+    if (fast.id != expected.id) error.problem = tensor_name(expected.id) + " should be here";
+    else if (fast.value.shape() != expected.value.shape())
+        error.problem = "shape " + fast.value.shape().text() + " instead of " + expected.value.shape().text();
+    else if (expected.permissions != nullptr && fast.mask == nullptr) error.problem = "no mask was recorded";
+    else if (expected.permissions != nullptr && !same_mask(*fast.mask, *expected.permissions, expected.value.shape()))
+        error.problem = "the recorded mask allows other cells than the settings";
+    else compare_values(fast.value, expected.value, atol, rtol, error);
+    return error;
+}
+
+StageError structural_failure(const StageId& id, std::string problem) {
+    StageError error;
+    error.id = id;
+    error.problem = std::move(problem);
+    return error;
+}
+
+}  // namespace
+
+template <class Scalar>
+Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const std::vector<ReferenceStage>& expected, double atol,
+                     double rtol) {
+    Verification result;
+    for (std::size_t i = 0; i < recorded.size(); ++i)
+        result.stages.push_back(i < expected.size() ? compare_stage(recorded[i], expected[i], atol, rtol)
+                                                    : structural_failure(recorded[i].id, "the model has no such stage"));
+    for (std::size_t i = recorded.size(); i < expected.size(); ++i)
+        result.stages.push_back(structural_failure(expected[i].id, "missing from the trace"));
+    for (StageError& stage : result.stages) {
+        stage.ok = stage.problem.empty();
+        if (!stage.ok && stage.max_excess == 0) stage.max_abs = stage.max_excess = kInfinity;  // nothing could be compared
+        result.max_abs = std::max(result.max_abs, stage.max_abs);
+        result.ok = result.ok && stage.ok;
+    }
+    return result;
+}
+
+template <class Scalar>
+Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::stop_token stop) {
+    if (trace.parameters == nullptr) throw Error("the trace to verify has no parameters");
+    Parameters<double> parameters(trace.parameters->config());
+    std::copy_n(trace.parameters->data(), parameters.count(), parameters.data());
+    return compare(trace.stages, forward(parameters, trace.tokens, trace.source_tokens, trace.settings, std::move(stop)), atol, rtol);
+}
+
+template Verification verify(const Trace<float>&, double, double, std::stop_token);
+template Verification verify(const Trace<double>&, double, double, std::stop_token);
+template Verification compare(const std::vector<RecordedStage<float>>&, const std::vector<ReferenceStage>&, double, double);
+template Verification compare(const std::vector<RecordedStage<double>>&, const std::vector<ReferenceStage>&, double, double);
+
+}  // namespace attn::reference

@@ -1,0 +1,110 @@
+#include <cmath>
+#include <numbers>
+
+#include "engine/trace/explain_stage.hpp"
+
+namespace attn::provenance {
+namespace {
+
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
+    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
+}
+
+std::string norm_parameter(const StageId& id) {
+    switch (id.stage) {
+    case Stage::Norm1:
+        return parameter_prefix(id) + "norm_1";
+    case Stage::CrossNorm:
+        return parameter_prefix(id) + "cross_norm";
+    case Stage::Norm2:
+        return parameter_prefix(id) + "norm_2";
+    default:
+        return parameter_prefix(id) + "final_norm";
+    }
+}
+
+}  // namespace
+
+Provenance norm(const TraceCells& cells, const StageId& id, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const StageId input = input_of(cells, id);
+    const std::string name = std::string(stage_name(input.stage));
+    const std::int64_t width = cells.shape(input)[2].size;
+    const auto n = static_cast<double>(width);
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = γ[" + number(column) + "] · (" + name + "[" + number(t) + "," + number(column) +
+                  "] - mean) ÷ √(variance + ε) + β[" + number(column) + "]";
+    out.sentence = "Row " + number(t) + " of " + name +
+                   " is brought to mean 0 and variance 1, then scaled and shifted per column. "
+                   "Each term is a squared distance from the mean.";
+    double mean = 0;
+    for (std::int64_t c = 0; c < width; ++c) {
+        out.terms.push_back(single(number(c), cells.operand(input, {b, t, c, 0})));
+        out.terms.back().own = c == column;
+        mean += out.terms.back().value / n;
+    }
+    const Operand x = out.terms[static_cast<std::size_t>(column)].operands.front();
+    for (Term& term : out.terms) term.value = (term.value - mean) * (term.value - mean);
+    const double variance = sum_of(out.terms) / n, eps = cells.config().layer_norm_eps, deviation = std::sqrt(variance + eps);
+    const Operand gamma = cells.parameter(norm_parameter(id) + ".weight", {column, 0, 0, 0});
+    const Operand beta = cells.parameter(norm_parameter(id) + ".bias", {column, 0, 0, 0});
+    const double normalised = (x.value - mean) / deviation;
+    out.result = gamma.value * normalised + beta.value;
+    out.steps = {{"mean", mean, {}},
+                 {"variance", variance, {}},
+                 {"ε", eps, {}},
+                 {"√(variance + ε)", deviation, {}},
+                 {"(x - mean) ÷ √(variance + ε)", normalised, {x}},
+                 {"× γ", gamma.value * normalised, {gamma}},
+                 {"+ β", out.result, {beta}}};
+    return out;
+}
+
+Provenance ffn_linear(const TraceCells& cells, const StageId& id, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const StageId input = input_of(cells, id);
+    const bool first = id.stage == Stage::FfnHidden;
+    const std::string which = first ? "1" : "2", name = std::string(stage_name(input.stage));
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = Σ over i of " + name + "[" + number(t) + ",i] · W_" + which + "[i," + number(column) +
+                  "] + b_" + which;
+    out.sentence = "Row " + number(t) + " of " + name + " times column " + number(column) + " of W_" + which + ".";
+    add_linear(out, cells, input, {b, t, 0, 0}, 2, parameter_prefix(id) + (first ? "ffn.in" : "ffn.out"), column);
+    return out;
+}
+
+Provenance ffn_activation(const TraceCells& cells, const StageId& id, const Index& index) {
+    const StageId input = input_of(cells, id);
+    const Operand operand = cells.operand(input, index);
+    const double x = operand.value;
+    Provenance out;
+    out.terms.push_back(single("x", operand));
+    const std::string left = cell(cells, id, index) + " = ", from = " with x = " + operand.label;
+    switch (cells.config().activation) {
+    case Activation::Relu:
+        out.formula = left + "max(0, x)" + from;
+        out.sentence = "ReLU passes what is positive and stops the rest.";
+        out.result = x < 0 ? 0 : x;
+        break;
+    case Activation::GeluErf: {
+        const double phi = 0.5 * (1 + std::erf(x / std::numbers::sqrt2));
+        out.formula = left + "x · Φ(x)" + from;
+        out.sentence = "GELU: x times the share of a normal distribution that lies below x.";
+        out.result = x * phi;
+        out.steps = {{"x ÷ √2", x / std::numbers::sqrt2, {}}, {"Φ(x) = ½ (1 + erf(x ÷ √2))", phi, {}}};
+        break;
+    }
+    case Activation::GeluTanh: {
+        const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x), bent = std::tanh(inner);
+        out.formula = left + "½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))" + from;
+        out.sentence = "GELU by its tanh formula: a smooth switch between 0 and x.";
+        out.result = 0.5 * x * (1 + bent);
+        out.steps = {{"√(2/π) (x + 0.044715 x³)", inner, {}}, {"tanh", bent, {}}};
+        break;
+    }
+    }
+    out.steps.push_back({"result", out.result, {}});
+    return out;
+}
+
+}  // namespace attn::provenance

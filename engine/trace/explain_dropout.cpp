@@ -1,0 +1,78 @@
+#include "engine/trace/explain_stage.hpp"
+#include "engine/trace/wiring.hpp"
+
+namespace attn::provenance {
+namespace {
+
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
+    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
+}
+
+/// What dropout multiplies a cell with.
+Operand factor_operand(double factor) { return constant(factor == 0 ? "dropped" : "1/(1-p)", factor); }
+
+std::string fate(double factor) {
+    return factor == 0 ? "Dropout hit it: it becomes 0." : "Dropout spared it and makes up for what it takes elsewhere.";
+}
+
+/// A term of a sum whose value goes through dropout first.
+Term through_dropout(std::string label, Operand value, double rate, double factor) {
+    if (rate == 0) return single(std::move(label), std::move(value));
+    return product(std::move(label), std::move(value), factor_operand(factor));
+}
+
+}  // namespace
+
+Provenance embedding(const TraceCells& cells, const StageId& id, const Index& index) {
+    const double rate = cells.settings().dropout.embedding;
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = ";
+    for (const StageId& input : stage_inputs(cells.config(), id)) {
+        out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
+        out.terms.push_back(single(input.stage == Stage::TokenEmbedding ? "what" : "where", cells.operand(input, index)));
+    }
+    out.result = sum_of(out.terms);
+    out.sentence = out.terms.size() == 1 ? "No positions: the token's row alone." : "What the token is plus where it stands.";
+    if (rate == 0) return out;
+    const double factor = cells.dropout_factor(id, cells.shape(id), index, rate);
+    out.steps.push_back({"sum", out.result, {}});
+    out.result = factor == 0 ? 0 : out.result * factor;
+    out.steps.push_back({"dropout", out.result, {factor_operand(factor)}});
+    out.sentence += " " + fate(factor);
+    return out;
+}
+
+Provenance dropped(const TraceCells& cells, const StageId& id, const Index& index) {
+    const StageId input = input_of(cells, id);
+    const double rate = cells.settings().dropout.attention;
+    Provenance out;
+    out.masked = cells.masked(id, index);
+    const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);
+    out.terms.push_back(through_dropout("", cells.operand(input, index), rate, factor));
+    out.terms.front().masked = out.masked;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + (rate == 0 ? "" : factor == 0 ? " · 0" : " ÷ (1 - p)");
+    out.sentence = rate == 0 ? "Dropout is off: the weight passes unchanged." : fate(factor);
+    out.result = factor == 0 ? 0 : out.terms.front().value;
+    return out;
+}
+
+Provenance residual(const TraceCells& cells, const StageId& id, const Index& index) {
+    const StageId stream = input_of(cells, id, 0), result = input_of(cells, id, 1);
+    const double rate = cells.settings().dropout.residual;
+    // The pattern belongs to the sublayer, not to the tensor: without W_O it still is that of attention_out.
+    const Stage sublayer = id.stage == Stage::Residual1   ? Stage::AttentionOut
+                           : id.stage == Stage::Residual2 ? Stage::FfnOut
+                                                          : Stage::CrossAttentionOut;
+    const double factor = rate == 0 ? 1 : cells.dropout_factor({sublayer, id.layer, id.stack}, cells.shape(id), index, rate);
+    const std::string added = cell(cells, result, index);
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, stream, index) + " + " + (rate == 0 ? added : "dropout(" + added + ")");
+    out.sentence = "The stream keeps what it had and adds what the sublayer found." + (rate == 0 ? "" : " " + fate(factor));
+    out.terms.push_back(single("stream", cells.operand(stream, index)));
+    out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
+    return out;
+}
+
+}  // namespace attn::provenance

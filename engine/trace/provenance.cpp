@@ -1,0 +1,215 @@
+#include "engine/trace/provenance.hpp"
+
+#include <algorithm>
+
+#include "engine/tensor/error.hpp"
+#include "engine/trace/explain_stage.hpp"
+#include "engine/trace/wiring.hpp"
+
+namespace attn {
+namespace provenance {
+
+std::string number(std::int64_t i) { return std::to_string(i); }
+
+std::string parameter_prefix(const StageId& id) {
+    const std::string stack = id.stack == Stack::Encoder ? "encoder." : id.stack == Stack::Decoder ? "decoder." : "";
+    return id.layer < 0 ? stack : stack + "layers." + number(id.layer) + ".";
+}
+
+StageId input_of(const TraceCells& cells, const StageId& id, std::size_t which) {
+    const std::vector<StageId> inputs = stage_inputs(cells.config(), id);
+    if (which >= inputs.size()) throw Error("a model of this configuration has no stage before " + tensor_name(id));
+    return inputs[which];
+}
+
+Operand constant(std::string label, double value) { return {{}, std::move(label), value, true}; }
+
+Term product(std::string label, Operand a, Operand b) {
+    const double value = a.value * b.value;
+    return {std::move(label), {std::move(a), std::move(b)}, value};
+}
+
+Term single(std::string label, Operand a) {
+    const double value = a.value;
+    return {std::move(label), {std::move(a)}, value};
+}
+
+double sum_of(const std::vector<Term>& terms) {
+    double sum = 0;
+    for (const Term& term : terms) sum += term.value;
+    return sum;
+}
+
+void add_linear(Provenance& out, const TraceCells& cells, const StageId& input, const Index& row, int running_axis,
+                const std::string& parameter, std::int64_t column) {
+    Index index = row;
+    for (std::int64_t i = 0; i < cells.shape(input)[running_axis].size; ++i) {
+        index[static_cast<std::size_t>(running_axis)] = i;
+        out.terms.push_back(product(number(i), cells.operand(input, index), cells.parameter(parameter + ".weight", {i, column, 0, 0})));
+    }
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
+    if (!cells.has_parameter(parameter + ".bias")) return;
+    const Operand bias = cells.parameter(parameter + ".bias", {column, 0, 0, 0});
+    out.result += bias.value;
+    out.steps.push_back({"+ bias", out.result, {bias}});
+}
+
+namespace {
+
+Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index& index) {
+    switch (to_self(id.stage)) {
+    case Stage::Tokens:
+        return tokens(cells, id, index);
+    case Stage::TokenEmbedding:
+        return token_embedding(cells, id, index);
+    case Stage::PositionEmbedding:
+        return position_embedding(cells, id, index);
+    case Stage::Embedding:
+        return embedding(cells, id, index);
+    case Stage::Q:
+    case Stage::K:
+    case Stage::V:
+        return projection(cells, id, index);
+    case Stage::Scores:
+        return scores(cells, id, index);
+    case Stage::Scaled:
+        return scaled(cells, id, index);
+    case Stage::Masked:
+        return masked(cells, id, index);
+    case Stage::Weights:
+        return weights(cells, id, index);
+    case Stage::Dropped:
+        return dropped(cells, id, index);
+    case Stage::Context:
+        return context(cells, id, index);
+    case Stage::Concat:
+        return concat(cells, id, index);
+    case Stage::AttentionOut:
+        return attention_out(cells, id, index);
+    case Stage::FfnHidden:
+    case Stage::FfnOut:
+        return ffn_linear(cells, id, index);
+    case Stage::FfnActivation:
+        return ffn_activation(cells, id, index);
+    case Stage::Residual1:
+    case Stage::Residual2:
+        return residual(cells, id, index);
+    case Stage::Logits:
+        return logits(cells, id, index);
+    case Stage::Probabilities:
+        return probabilities(cells, id, index);
+    default:
+        return norm(cells, id, index);  // norm_1, cross_norm, norm_2, final_norm
+    }
+}
+
+Provenance explain_parameter(const TraceCells& cells, const CellRef& cell) {
+    Provenance out;
+    const Operand parameter = cells.operand(cell);
+    out.formula = parameter.label + " of " + cell.parameter;
+    out.sentence = "A parameter of the model: drawn at the start, changed only by training.";
+    out.result = parameter.value;
+    return out;
+}
+
+/// The place in `shape` that lies nearest to a cell of another stage: same sequence, same position, same head and column where
+/// both have them; a key's place for k and v is its position.
+Index nearest_index(const TraceCells& cells, const StageId& from, const Index& index, const StageId& to) {
+    const Shape& source = cells.shape(from);
+    const Shape& target = cells.shape(to);
+    const std::int64_t head_size = cells.config().head_size();
+    const auto of = [&](Axis axis) {
+        for (int i = 0; i < source.rank(); ++i)
+            if (source[i].axis == axis) return index[static_cast<std::size_t>(i)];
+        return std::int64_t{0};
+    };
+    const std::int64_t position = source.has(Axis::T) ? of(Axis::T) : of(Axis::S);
+    const std::int64_t column = index[static_cast<std::size_t>(source.rank() - 1)];
+    const bool splits = !source.has(Axis::H) && target.has(Axis::H), joins = source.has(Axis::H) && !target.has(Axis::H);
+    const std::int64_t head = splits ? column / head_size : of(Axis::H);
+    Index out{};
+    for (int i = 0; i < target.rank(); ++i) {
+        std::int64_t& at = out[static_cast<std::size_t>(i)];
+        switch (target[i].axis) {
+        case Axis::B:
+            at = of(Axis::B);
+            break;
+        case Axis::H:
+            at = head;
+            break;
+        case Axis::T:
+            at = position;
+            break;
+        case Axis::S:
+            at = source.has(Axis::S) ? of(Axis::S) : position;
+            break;
+        case Axis::D:
+            at = splits ? column % head_size : source.has(Axis::D) ? of(Axis::D) : 0;
+            break;
+        default:
+            at = joins ? head * head_size + of(Axis::D) : source.rank() == 3 ? column : 0;
+            break;
+        }
+        at = std::min(at, target[i].size - 1);
+    }
+    return out;
+}
+
+template <class Scalar>
+class CellsOf final : public TraceCells {
+public:
+    explicit CellsOf(const Trace<Scalar>& trace)
+        : TraceCells(trace.config, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
+
+private:
+    static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
+        if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be explained");
+        return *trace.parameters;
+    }
+    const Shape* find(const StageId& id) const override {
+        const RecordedStage<Scalar>* stage = trace_.find(id);
+        return stage == nullptr ? nullptr : &stage->value.shape();
+    }
+    double stage_value(const StageId& id, std::int64_t flat) const override {
+        return static_cast<double>(trace_.find(id)->value.data()[flat]);
+    }
+    double parameter_value(std::int64_t flat) const override { return static_cast<double>(trace_.parameters->data()[flat]); }
+    const Mask* mask(const StageId& id) const override { return trace_.find(id)->mask.get(); }
+
+    const Trace<Scalar>& trace_;
+};
+
+}  // namespace
+}  // namespace provenance
+
+template <class Scalar>
+Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
+    const provenance::CellsOf<Scalar> cells(trace);
+    const double recorded = cells.value(cell);
+    Provenance out =
+        cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
+    out.recorded = recorded;
+    return out;
+}
+
+template <class Scalar>
+std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell) {
+    const provenance::CellsOf<Scalar> cells(trace);
+    (void)cells.value(cell);  // refuses a cell that is not there
+    std::vector<Operand> out;
+    if (!cell.parameter.empty()) return out;
+    for (const auto& stage : trace.stages) {
+        const std::vector<StageId> inputs = stage_inputs(trace.config, stage.id);
+        if (stage.value.empty() || std::find(inputs.begin(), inputs.end(), cell.stage) == inputs.end()) continue;
+        out.push_back(cells.operand(stage.id, provenance::nearest_index(cells, cell.stage, cell.index, stage.id)));
+    }
+    return out;
+}
+
+template Provenance explain(const Trace<float>&, const CellRef&);
+template Provenance explain(const Trace<double>&, const CellRef&);
+template std::vector<Operand> where_it_goes(const Trace<float>&, const CellRef&);
+template std::vector<Operand> where_it_goes(const Trace<double>&, const CellRef&);
+
+}  // namespace attn

@@ -1,0 +1,118 @@
+#include "engine/trace/trace_cells.hpp"
+
+#include "engine/ops/dropout.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+bool ends_with(const std::string& text, std::string_view end) { return std::string_view(text).ends_with(end); }
+
+struct Symbol {
+    std::string text;
+    std::int64_t first_column = 0;  ///< where the named matrix starts inside a packed one
+};
+
+/// W_Q, W_K or W_V by the column, which lies in a packed matrix of `parts` equal pieces, the first being `first`.
+Symbol packed_symbol(const std::string& letter, const char* first, std::int64_t column, std::int64_t columns, std::int64_t parts) {
+    const std::int64_t width = columns / parts, part = column / width;
+    return {letter + "_" + first[part], part * width};
+}
+
+Symbol parameter_symbol(const std::string& name, const Shape& shape, std::int64_t column) {
+    const std::int64_t columns = shape[shape.rank() - 1].size;
+    const bool bias = ends_with(name, ".bias");
+    const std::string letter = bias ? "b" : "W";
+    const std::string owner = name.substr(0, name.rfind('.'));
+    if (name == "token_embedding.weight") return {"E"};
+    if (name == "position_embedding.weight") return {"P"};
+    if (name == "lm_head.weight") return {"W_head"};
+    if (ends_with(owner, ".qkv")) return packed_symbol(letter, "QKV", column, columns, 3);
+    if (ends_with(owner, ".kv")) return packed_symbol(letter, "KV", column, columns, 2);
+    if (ends_with(owner, ".q")) return {letter + "_Q"};
+    if (ends_with(owner, "attention.out")) return {letter + "_O"};
+    if (ends_with(owner, "ffn.in")) return {letter + "_1"};
+    if (ends_with(owner, "ffn.out")) return {letter + "_2"};
+    return {bias ? "β" : "γ"};
+}
+
+}  // namespace
+
+std::int64_t flat_index(const Shape& shape, const TraceCells::Index& index, const std::string& what) {
+    std::int64_t at = 0;
+    for (int axis = 0; axis < static_cast<int>(index.size()); ++axis) {
+        const std::int64_t i = index[static_cast<std::size_t>(axis)];
+        const std::int64_t size = axis < shape.rank() ? shape[axis].size : 1;
+        if (i < 0 || i >= size)
+            throw Error(what + " " + shape.text() + " has no index " + std::to_string(i) + " on its axis " + std::to_string(axis));
+        at = at * size + i;
+    }
+    return at;
+}
+
+std::string cell_label(const std::string& symbol, const Shape& shape, const TraceCells::Index& index) {
+    std::string out = symbol + "[";
+    const int rank = shape.rank();
+    // A [B,T] stage has no matrix but one row per sequence: its position is enough.
+    const int first = rank == 2 && shape[0].axis == Axis::B ? 1 : rank > 2 ? rank - 2 : 0;
+    for (int axis = first; axis < rank; ++axis) {
+        if (axis > first) out += ",";
+        out += std::to_string(index[static_cast<std::size_t>(axis)]);
+    }
+    return out + "]";
+}
+
+const Shape& TraceCells::shape(const StageId& id) const {
+    const Shape* shape = find(id);
+    if (shape == nullptr) throw Error("the trace has no stage " + tensor_name(id));
+    return *shape;
+}
+
+const Shape& TraceCells::parameter_shape(const std::string& name) const {
+    const ParameterInfo* info = layout_.find(name);
+    if (info == nullptr) throw Error("the model has no parameter " + name);
+    return info->shape;
+}
+
+double TraceCells::value(const CellRef& cell) const {
+    if (cell.parameter.empty()) return stage_value(cell.stage, flat_index(shape(cell.stage), cell.index, tensor_name(cell.stage)));
+    const Shape& shape = parameter_shape(cell.parameter);
+    return parameter_value(layout_.find(cell.parameter)->offset + flat_index(shape, cell.index, cell.parameter));
+}
+
+bool TraceCells::masked(const StageId& id, const Index& index) const {
+    const Mask* found = mask(id);
+    return found != nullptr && !found->may_attend(index[0], index[1], index[2], index[3]);
+}
+
+double TraceCells::bias(const StageId& id, const Index& index) const {
+    const Mask* found = mask(id);
+    return found == nullptr || !found->has_bias() ? 0 : found->bias_row(index[0], index[1], index[2])[index[3]];
+}
+
+double TraceCells::dropout_factor(const StageId& site, const Shape& shape, const Index& index, double rate) const {
+    const DropoutPattern pattern(rate, settings_.dropout.seed, site);
+    return pattern.keeps(flat_index(shape, index, tensor_name(site))) ? 1 / (1 - rate) : 0;
+}
+
+Operand TraceCells::operand(const StageId& id, const Index& index) const {
+    const CellRef cell{id, "", index};
+    return {cell, cell_label(std::string(stage_name(id.stage)), shape(id), index), value(cell)};
+}
+
+Operand TraceCells::operand(const CellRef& cell) const {
+    return cell.parameter.empty() ? operand(cell.stage, cell.index) : parameter(cell.parameter, cell.index);
+}
+
+Operand TraceCells::parameter(const std::string& name, const Index& index) const {
+    const CellRef cell{{}, name, index};
+    const double number = value(cell);  // checks the index before it is used below
+    const Shape& shape = parameter_shape(name);
+    const auto column = static_cast<std::size_t>(shape.rank() - 1);
+    const Symbol symbol = parameter_symbol(name, shape, index[column]);
+    Index shown = index;
+    shown[column] -= symbol.first_column;
+    return {cell, cell_label(symbol.text, shape, shown), number};
+}
+
+}  // namespace attn
