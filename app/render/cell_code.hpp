@@ -6,16 +6,19 @@
 /// for a block of cells is simply the largest one, on the CPU and in the shader.
 
 #include <bit>
-#include <cmath>
 #include <cstdint>
 
 namespace attn::app {
 
 inline constexpr std::uint32_t kMaskedCell = 0;
 
+/// One code for every NaN.
+inline constexpr std::uint32_t kNanCell = 0xFF800001;
+
+/// Without branches, so that a loop over it is vectorised.
 inline std::uint32_t cell_code(float v) {
-    const std::uint32_t bits = std::isnan(v) ? 0x7FC00000U : std::bit_cast<std::uint32_t>(v);
-    return std::rotl(bits, 1) + 1U;
+    const auto bits = std::bit_cast<std::uint32_t>(v);
+    return (bits & 0x7FFFFFFFU) > 0x7F800000U ? kNanCell : std::rotl(bits, 1) + 1U;
 }
 
 /// `code` is not kMaskedCell.

@@ -28,6 +28,31 @@ void replace_by_place(std::vector<float>& row, const HeatmapStyle& own) {
     }
 }
 
+/// Every code becomes the larger of itself and the cell's.
+void take_larger(std::vector<std::uint32_t>& codes, const float* values, const std::uint8_t* keep) {
+    std::uint32_t* const out = codes.data();
+    const std::size_t count = codes.size();
+    if (keep == nullptr) {
+        for (std::size_t i = 0; i < count; ++i) out[i] = std::max(out[i], cell_code(values[i]));
+        return;
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t all_or_nothing = keep[i] != 0 ? 0xFFFFFFFFU : 0U;
+        out[i] = std::max(out[i], cell_code(values[i]) & all_or_nothing);
+    }
+}
+
+/// Each code becomes the largest of 2^level neighbours; the codes move to the front.
+void shrink(std::vector<std::uint32_t>& codes, int level) {
+    std::size_t count = codes.size();
+    for (; level > 0; --level) {
+        const std::size_t pairs = count / 2;
+        for (std::size_t i = 0; i < pairs; ++i) codes[i] = std::max(codes[2 * i], codes[2 * i + 1]);
+        if (count % 2 != 0) codes[pairs] = codes[count - 1];
+        count = (count + 1) / 2;
+    }
+}
+
 }  // namespace
 
 AxisLevel axis_level(double cells_per_pixel) {
@@ -40,24 +65,25 @@ AxisLevel axis_level(double cells_per_pixel) {
 CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const TilePlace& place) {
     const Span x = tile_span(place.x, data.cols, place.level_x), y = tile_span(place.y, data.rows, place.level_y);
     CellTile tile{x.first, y.first, static_cast<int>(x.last - x.first), static_cast<int>(y.last - y.first), {}};
-    tile.codes.assign(static_cast<std::size_t>(tile.width) * static_cast<std::size_t>(tile.height), kMaskedCell);
+    tile.codes.resize(static_cast<std::size_t>(tile.width) * static_cast<std::size_t>(tile.height));
     const std::int64_t first_col = x.first << place.level_x, last_col = std::min(x.last << place.level_x, data.cols);
-    const std::int64_t first_row = y.first << place.level_y, last_row = std::min(y.last << place.level_y, data.rows);
+    const std::int64_t first_row = y.first << place.level_y;
     std::vector<float> placed;
-    for (std::int64_t row = first_row; row < last_row; ++row) {
-        const float* values = data.values + row * data.row_stride + first_col;
-        if (style.per_row) {
-            placed.assign(values, values + (last_col - first_col));
-            replace_by_place(placed, row_style(data, style, row));
-            values = placed.data();
+    std::vector<std::uint32_t> codes(static_cast<std::size_t>(last_col - first_col));
+    for (std::int64_t texel_row = 0; texel_row < tile.height; ++texel_row) {
+        const std::int64_t from = first_row + (texel_row << place.level_y);
+        std::fill(codes.begin(), codes.end(), kMaskedCell);
+        for (std::int64_t row = from; row < std::min(from + (std::int64_t{1} << place.level_y), data.rows); ++row) {
+            const float* values = data.values + row * data.row_stride + first_col;
+            if (style.per_row) {
+                placed.assign(values, values + (last_col - first_col));
+                replace_by_place(placed, row_style(data, style, row));
+                values = placed.data();
+            }
+            take_larger(codes, values, data.keep == nullptr ? nullptr : data.keep + row * data.cols + first_col);
         }
-        const std::uint8_t* keep = data.keep == nullptr ? nullptr : data.keep + row * data.cols + first_col;
-        std::uint32_t* out = tile.codes.data() + ((row >> place.level_y) - y.first) * tile.width;
-        for (std::int64_t col = 0; col < last_col - first_col; ++col) {
-            const std::uint32_t code = keep != nullptr && keep[col] == 0 ? kMaskedCell : cell_code(values[col]);
-            std::uint32_t& texel = out[col >> place.level_x];
-            texel = std::max(texel, code);
-        }
+        shrink(codes, place.level_x);
+        std::copy_n(codes.begin(), tile.width, tile.codes.begin() + texel_row * tile.width);
     }
     return tile;
 }

@@ -48,10 +48,17 @@ void check(const HeatmapRequest& request) {
 }  // namespace
 
 HeatmapRenderer::HeatmapRenderer(ShaderSource shaders, std::size_t cache_bytes)
-    : shaders_(std::move(shaders)), cache_bytes_(cache_bytes), program_(load_program()), vertex_array_(make_vertex_array()) {}
+    : shaders_(std::move(shaders)), cache_bytes_(cache_bytes), vertex_array_(make_vertex_array()) {
+    programs_[0] = load_program(0);
+}
 
-std::unique_ptr<ShaderProgram> HeatmapRenderer::load_program() const {
-    return std::make_unique<ShaderProgram>(kVertexShader, shaders_.read(kVertexShader), kFragmentShader, shaders_.read(kFragmentShader));
+std::unique_ptr<ShaderProgram> HeatmapRenderer::load_program(unsigned variant) const {
+    std::string definitions;
+    if ((variant & kMany) != 0) definitions += "#define MANY\n";
+    if ((variant & kLogarithmic) != 0) definitions += "#define LOGARITHMIC\n";
+    if ((variant & kGrid) != 0) definitions += "#define GRID\n";
+    return std::make_unique<ShaderProgram>(kVertexShader, shaders_.read(kVertexShader), kFragmentShader, shaders_.read(kFragmentShader),
+                                           definitions);
 }
 
 void HeatmapRenderer::reload_changed_shaders() {
@@ -64,7 +71,9 @@ void HeatmapRenderer::reload_changed_shaders() {
                            std::filesystem::last_write_time(shaders_.folder / kFragmentShader, missing)};
     if (missing || times == std::exchange(shader_times_, times) || first_look) return;
     try {
-        program_ = load_program();
+        Programs programs;  // all of them, so that an error shows now and not when a logarithm is first wanted
+        for (unsigned variant = 0; variant < kVariants; ++variant) programs[variant] = load_program(variant);
+        programs_ = std::move(programs);
         shader_problem_.clear();
     } catch (const GlError& error) {
         shader_problem_ = error.what();
@@ -144,8 +153,8 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
     heatmap.origin_y = rect.y0;
     heatmap.step_x = static_cast<float>(std::ldexp(x.cells_per_pixel, -level_x.level));
     heatmap.step_y = static_cast<float>(std::ldexp(y.cells_per_pixel, -level_y.level));
-    heatmap.samples_x = level_x.samples;
-    heatmap.samples_y = level_y.samples;
+    heatmap.apart_x = level_x.samples == 2 ? 0.25F * heatmap.step_x : 0.0F;
+    heatmap.apart_y = level_y.samples == 2 ? 0.25F * heatmap.step_y : 0.0F;
     heatmap.scale = value_scale(tile_style(request.style));
     heatmap.map = request.style.map;
     const double ui_scale = theme_ ? theme_->scale : 1;
@@ -174,23 +183,26 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
 
 void HeatmapRenderer::draw(const PreparedHeatmap& heatmap, int target_width, int target_height) {
     if (heatmap.tiles.empty() || !theme_) return;
-    const auto set_color = [this](const char* uniform, std::uint32_t color) {
-        program_->set(uniform, static_cast<float>(color & 0xFFU) / 255, static_cast<float>((color >> 8) & 0xFFU) / 255,
-                      static_cast<float>((color >> 16) & 0xFFU) / 255, 1.0F);
+    const bool many = heatmap.apart_x > 0 || heatmap.apart_y > 0, grid = heatmap.grid > 0;
+    const unsigned variant = (many ? kMany : 0U) | (heatmap.scale.logarithmic ? kLogarithmic : 0U) | (grid ? kGrid : 0U);
+    if (programs_[variant] == nullptr) programs_[variant] = load_program(variant);
+    const ShaderProgram& program = *programs_[variant];
+    const auto set_color = [&program](const char* uniform, std::uint32_t color) {
+        program.set(uniform, static_cast<float>(color & 0xFFU) / 255, static_cast<float>((color >> 8) & 0xFFU) / 255,
+                    static_cast<float>((color >> 16) & 0xFFU) / 255, 1.0F);
     };
     glDisable(GL_BLEND);
     glBindVertexArray(vertex_array_.get());
-    program_->use();
-    program_->set("u_target", static_cast<float>(target_width), static_cast<float>(target_height));
-    program_->set("u_cells", 0);
-    program_->set("u_colors", 1);
-    program_->set("u_origin", heatmap.origin_x, heatmap.origin_y);
-    program_->set("u_step", heatmap.step_x, heatmap.step_y);
-    program_->set("u_samples", heatmap.samples_x, heatmap.samples_y);
-    program_->set("u_scale_kind", static_cast<int>(heatmap.scale.kind));
-    program_->set("u_scale", heatmap.scale.origin, heatmap.scale.bend, heatmap.scale.factor, 0.0F);
-    program_->set("u_grid", heatmap.grid);
-    program_->set("u_pixel", theme_->scale);
+    program.use();
+    program.set("u_target", static_cast<float>(target_width), static_cast<float>(target_height));
+    program.set("u_cells", 0);
+    program.set("u_colors", 1);
+    program.set("u_origin", heatmap.origin_x, heatmap.origin_y);
+    program.set("u_step", heatmap.step_x, heatmap.step_y);
+    program.set("u_scale", heatmap.scale.origin, heatmap.scale.bend, heatmap.scale.factor, heatmap.scale.base);
+    if (many) program.set("u_apart", heatmap.apart_x, heatmap.apart_y);
+    if (grid) program.set("u_grid", heatmap.grid);
+    program.set("u_pixel", theme_->scale);
     set_color("u_pane", theme_->pane);
     set_color("u_line", theme_->line);
     glActiveTexture(GL_TEXTURE1);
@@ -199,9 +211,9 @@ void HeatmapRenderer::draw(const PreparedHeatmap& heatmap, int target_width, int
     glActiveTexture(GL_TEXTURE0);
     glBindSampler(0, 0);
     for (const PreparedHeatmap::Tile& tile : heatmap.tiles) {
-        program_->set("u_rect", tile.rect.x0, tile.rect.y0, tile.rect.x1, tile.rect.y1);
-        program_->set("u_first", tile.first_x, tile.first_y);
-        program_->set("u_size", tile.width, tile.height);
+        program.set("u_rect", tile.rect.x0, tile.rect.y0, tile.rect.x1, tile.rect.y1);
+        program.set("u_first", tile.first_x, tile.first_y);
+        program.set("u_size", tile.width, tile.height);
         glBindTexture(GL_TEXTURE_2D, tile.texture);
         glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
     }

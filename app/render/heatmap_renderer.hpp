@@ -35,7 +35,7 @@ struct PreparedHeatmap {
     };
     float origin_x = 0, origin_y = 0;  ///< pixels
     float step_x = 0, step_y = 0;      ///< texels per pixel
-    int samples_x = 1, samples_y = 1;
+    float apart_x = 0, apart_y = 0;    ///< texels from a pixel's centre to its samples
     ValueScale scale;
     ColorMap map = ColorMap::Sequential;
     float grid = 0;  ///< width of the lines in pixels, 0 = none
@@ -87,7 +87,11 @@ private:
     };
     using Tiles = std::list<CachedTile>;
 
-    std::unique_ptr<ShaderProgram> load_program() const;
+    /// What a program leaves out, as software renderers carry out both sides of every branch.
+    enum Variant : unsigned { kMany = 1, kLogarithmic = 2, kGrid = 4, kVariants = 8 };
+    using Programs = std::array<std::unique_ptr<ShaderProgram>, kVariants>;
+
+    std::unique_ptr<ShaderProgram> load_program(unsigned variant) const;
     void reload_changed_shaders();
     void forget_old_tiles();
     const CachedTile& tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key);
@@ -95,7 +99,7 @@ private:
     ShaderSource shaders_;
     std::size_t cache_bytes_, cached_bytes_ = 0;
     std::uint64_t frame_ = 0, uploads_ = 0, anonymous_ = 0;
-    std::unique_ptr<ShaderProgram> program_;
+    Programs programs_;  ///< made when they are first needed
     VertexArrayHandle vertex_array_;
     std::optional<HeatmapTheme> theme_;
     std::array<ColorTable, kColorMapCount> tables_{};

@@ -22,10 +22,18 @@ std::string numbered(std::string_view source) {
     return text;
 }
 
-ShaderHandle compile(GLenum stage, std::string_view name, std::string_view source) {
+/// The source with the lines put after its first one. Line numbers go on from there as if nothing had happened.
+std::string with_definitions(std::string_view source, std::string_view definitions) {
+    if (definitions.empty()) return std::string(source);
+    const std::size_t after = std::min(source.find('\n'), source.size() - 1) + 1;
+    return std::string(source.substr(0, after)) + std::string(definitions) + "#line 2\n" + std::string(source.substr(after));
+}
+
+ShaderHandle compile(GLenum stage, std::string_view name, std::string_view source, std::string_view definitions = {}) {
     ShaderHandle shader(glCreateShader(stage));
-    const char* text = source.data();
-    const auto length = static_cast<GLint>(source.size());
+    const std::string whole = with_definitions(source, definitions);
+    const char* text = whole.data();
+    const auto length = static_cast<GLint>(whole.size());
     glShaderSource(shader.get(), 1, &text, &length);
     glCompileShader(shader.get());
     GLint ok = 0, log_size = 0;
@@ -53,10 +61,10 @@ std::string ShaderSource::read(std::string_view name) const {
 }
 
 ShaderProgram::ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name,
-                             std::string_view fragment)
+                             std::string_view fragment, std::string_view definitions)
     : program_(glCreateProgram()), name_(fragment_name) {
     const ShaderHandle vertex_shader = compile(GL_VERTEX_SHADER, vertex_name, vertex);
-    const ShaderHandle fragment_shader = compile(GL_FRAGMENT_SHADER, fragment_name, fragment);
+    const ShaderHandle fragment_shader = compile(GL_FRAGMENT_SHADER, fragment_name, fragment, definitions);
     const GLuint id = program_.get();
     glAttachShader(id, vertex_shader.get());
     glAttachShader(id, fragment_shader.get());

@@ -21,8 +21,10 @@ struct ShaderSource {
 
 class ShaderProgram {
 public:
+    /// `definitions` ("#define ..." lines) are put after the fragment shader's first line, its #version.
     /// Throws GlError with the driver's message and the numbered source if a stage does not compile or the two do not link.
-    ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name, std::string_view fragment);
+    ShaderProgram(std::string_view vertex_name, std::string_view vertex, std::string_view fragment_name, std::string_view fragment,
+                  std::string_view definitions = {});
     void use() const { glUseProgram(program_.get()); }
     /// For the program in use. Throws GlError if the program has no such uniform, or the compiler has removed it as unused.
     void set(std::string_view uniform, int value) const { glUniform1i(location(uniform), value); }

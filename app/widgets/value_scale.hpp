@@ -9,59 +9,36 @@
 
 namespace attn::app {
 
-/// Values are those of u_scale_kind in heatmap.frag.
-enum class ScaleKind : int { Linear = 0, Log = 1, LogPlusOne = 2, Symmetric = 3, SymmetricLog = 4 };
-
 /// How far below the largest number a logarithmic scale without a positive lower end still tells numbers apart.
 inline constexpr double kLogReach = 1e4;
 
-/// Linear: (v - origin) * factor. Log: log(v / origin) * factor. LogPlusOne: log(1 + (v - origin) * bend) * factor.
-/// Symmetric: 1/2 + v * factor. SymmetricLog: 1/2 + sign(v) * log(1 + |v| * bend) * factor.
+/// With s = v - origin, a number's place is base + s * factor, or base + sign(s) * log(1 + |s| * bend) * factor.
 struct ValueScale {
-    ScaleKind kind = ScaleKind::Linear;
-    float origin = 0, bend = 0, factor = 0;
+    bool logarithmic = false;
+    float origin = 0, bend = 0, factor = 0, base = 0;
 };
 
-namespace detail {
-/// 1 / x that stays finite, so that a scale without extent puts everything at its start instead of making NaN.
-inline float inverse(double x) {
-    return x > 0 ? static_cast<float>(std::min(1 / x, static_cast<double>(std::numeric_limits<float>::max()))) : 0.0F;
-}
-}  // namespace detail
-
 inline ValueScale value_scale(const HeatmapStyle& style) {
+    // A scale without extent puts everything at its base; 1 / x stays finite so that nothing becomes NaN.
+    const auto inverse = [](double x) {
+        return x > 0 ? static_cast<float>(std::min(1 / x, static_cast<double>(std::numeric_limits<float>::max()))) : 0.0F;
+    };
     const double lo = style.lo, hi = style.hi;
     if (style.map == ColorMap::Diverging) {
         const double reach = std::max(std::abs(lo), std::abs(hi));
-        if (!style.log) return {ScaleKind::Symmetric, 0, 0, detail::inverse(2 * reach)};
-        return {ScaleKind::SymmetricLog, 0, detail::inverse(reach / kLogReach), static_cast<float>(0.5 / std::log1p(kLogReach))};
+        if (!style.log) return {false, 0, 0, inverse(2 * reach), 0.5F};
+        return {true, 0, inverse(reach / kLogReach), static_cast<float>(0.5 / std::log1p(kLogReach)), 0.5F};
     }
-    if (!style.log) return {ScaleKind::Linear, style.lo, 0, detail::inverse(hi - lo)};
-    if (lo > 0) return {ScaleKind::Log, style.lo, 0, detail::inverse(std::log(hi / lo))};
-    return {ScaleKind::LogPlusOne, style.lo, detail::inverse((hi - lo) / kLogReach), static_cast<float>(1 / std::log1p(kLogReach))};
+    if (!style.log) return {false, style.lo, 0, inverse(hi - lo), 0};
+    if (lo > 0) return {true, style.lo, inverse(lo), inverse(std::log(hi / lo)), 0};  // 1 + (v - lo) / lo = v / lo
+    return {true, style.lo, inverse((hi - lo) / kLogReach), static_cast<float>(1 / std::log1p(kLogReach)), 0};
 }
 
-/// Place on the colour bar, 0 to 1. `v` is not NaN; infinities are at the ends.
+/// Place on the colour bar, 0 to 1, of a number that is not NaN.
 inline float place_of(const ValueScale& scale, float v) {
-    float t = 0;
-    switch (scale.kind) {
-    case ScaleKind::Linear:
-        t = (v - scale.origin) * scale.factor;
-        break;
-    case ScaleKind::Log:
-        t = v > scale.origin ? std::log(v / scale.origin) * scale.factor : 0.0F;
-        break;
-    case ScaleKind::LogPlusOne:
-        t = std::log(1 + std::max(v - scale.origin, 0.0F) * scale.bend) * scale.factor;
-        break;
-    case ScaleKind::Symmetric:
-        t = 0.5F + v * scale.factor;
-        break;
-    case ScaleKind::SymmetricLog:
-        t = 0.5F + std::copysign(std::log(1 + std::abs(v) * scale.bend) * scale.factor, v);
-        break;
-    }
-    return std::clamp(t, 0.0F, 1.0F);
+    const float s = v - scale.origin;
+    const float t = scale.base + (scale.logarithmic ? std::copysign(std::log(1 + std::abs(s) * scale.bend), s) : s) * scale.factor;
+    return t >= 1 ? 1.0F : t > 0 ? t : 0.0F;
 }
 
 /// The number at a place of the colour bar: the inverse of place_of, for ticks and the bar itself.

@@ -1,0 +1,55 @@
+#pragma once
+/// A context without a visible window, and heatmaps drawn with it into pictures.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+
+#include "app/platform/gl_window.hpp"
+#include "app/platform/png_file.hpp"
+#include "app/render/heatmap_renderer.hpp"
+
+namespace attn::app {
+
+struct Rgb {
+    int r = 0, g = 0, b = 0;
+    bool operator==(const Rgb&) const = default;
+};
+
+Rgb rgb_of(std::uint32_t color);
+Rgb pixel(const Image& image, int x, int y);
+/// Largest difference of a channel.
+int distance(const Rgb& a, const Rgb& b);
+std::ostream& operator<<(std::ostream& out, const Rgb& color);
+
+HeatmapTheme test_theme(bool dark);
+
+/// A matrix that keeps its numbers.
+struct Matrix {
+    std::int64_t rows = 0, cols = 0;
+    std::vector<float> values;
+    std::vector<std::uint8_t> keep;
+
+    Matrix(std::int64_t rows, std::int64_t cols, float value = 0);
+    /// Uniform numbers in [lo, hi), the same for the same seed.
+    static Matrix random(std::int64_t rows, std::int64_t cols, float lo, float hi, unsigned seed);
+    float& at(std::int64_t row, std::int64_t col) { return values[static_cast<std::size_t>(row * cols + col)]; }
+    void mask(std::int64_t row, std::int64_t col) { keep[static_cast<std::size_t>(row * cols + col)] = 0; }
+    /// Without identity: uploaded every time.
+    HeatmapRequest request(const HeatmapStyle& style) const { return {{0, values.data(), rows, cols, cols, keep.data()}, style}; }
+};
+
+class GlTest : public testing::Test {
+protected:
+    void SetUp() override;
+    void TearDown() override;
+    /// The heatmap over the whole of a picture.
+    Image draw(const HeatmapRequest& request, int width, int height);
+
+    std::optional<GlWindow> window_;
+    std::unique_ptr<HeatmapRenderer> renderer_;
+    HeatmapTheme theme_ = test_theme(true);
+};
+
+}  // namespace attn::app
