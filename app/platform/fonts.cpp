@@ -2,7 +2,6 @@
 
 #include <imgui.h>
 
-#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -16,27 +15,27 @@ namespace attn::app {
 namespace {
 
 /// Text that people type or that files contain.
-constexpr std::array<ImWchar, 27> kTextGlyphs{0x0020, 0x017F,  // Latin, Latin-1, Latin Extended-A
-                                              0x0370, 0x03FF,  // Greek
-                                              0x0400, 0x045F,  // Cyrillic
-                                              0x2010, 0x2027,  // dashes, quotation marks, dots
-                                              0x2030, 0x205F,  // primes, brackets, fractions
-                                              0x2070, 0x209F,  // superscripts and subscripts
-                                              0x20A0, 0x20BF,  // currencies
-                                              0x2190, 0x21FF,  // arrows
-                                              0x2200, 0x22FF,  // mathematical operators
-                                              0x2420, 0x2426,  // pictures of spaces and controls
-                                              0x25A0, 0x25CF,  // geometric shapes
-                                              0xFFFD, 0xFFFD,  // what stands for unreadable bytes
-                                              0};
+constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Extended-A
+                                   0x0370, 0x03FF,  // Greek
+                                   0x0400, 0x045F,  // Cyrillic
+                                   0x2010, 0x2027,  // dashes, quotation marks, dots
+                                   0x2030, 0x205F,  // primes, brackets, fractions
+                                   0x2070, 0x209F,  // superscripts and subscripts
+                                   0x20A0, 0x20BF,  // currencies
+                                   0x2190, 0x21FF,  // arrows
+                                   0x2200, 0x22FF,  // mathematical operators
+                                   0x23CE, 0x23CE,  // return
+                                   0x2400, 0x2426,  // pictures of spaces and controls
+                                   0x25A0, 0x25CF,  // geometric shapes
+                                   0xFFFD, 0xFFFD,  // what stands for unreadable bytes
+                                   0};
 
 /// Letters with modifiers and blackboard letters of formulas.
-constexpr std::array<ImWchar, 13> kFormulaGlyphs{0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102,
-                                                 0x2124, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
+constexpr ImWchar kFormulaGlyphs[] = {0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x1D6A, 0x2102, 0x2124, 0x27E8, 0x27E9, 0x2C7C, 0x2C7C, 0};
 
 /// Headings are ours: no Greek or Cyrillic prose, but the symbols of formulas.
-constexpr std::array<ImWchar, 15> kHeadingGlyphs{0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,
-                                                 0x2070, 0x209F, 0x2190, 0x2193, 0x2200, 0x22A5, 0};
+constexpr ImWchar kHeadingGlyphs[] = {0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,
+                                      0x2070, 0x209F, 0x2190, 0x2193, 0x2200, 0x22A5, 0};
 
 struct FontFile {
     const char* name;
@@ -76,17 +75,19 @@ Fonts load_fonts(float scale) {
     ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
     atlas.Clear();
     atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+    static constexpr ImWchar kControlPictures[] = {0x2400, 0x2426, 0};
     const auto make = [scale](const char* name, float size, const ImWchar* glyphs) {
         // Sizes are those of the em, as in print; ImGui asks for the height of a line. Whole lines keep text on whole pixels.
         const float line = std::round(size * scale * line_height(name));
         const float math = line / line_height(name) * line_height("math.ttf");
         ImFont* font = add(name, line, glyphs, nullptr);
         add("math.ttf", math, glyphs, font);
-        add("math.ttf", math, kFormulaGlyphs.data(), font);
+        add("math.ttf", math, kFormulaGlyphs, font);
+        add("mono.ttf", line / line_height(name) * line_height("mono.ttf"), kControlPictures, font);
         return font;
     };
     Fonts fonts;
-    const ImWchar *text = kTextGlyphs.data(), *heading = kHeadingGlyphs.data();
+    const ImWchar *text = kTextGlyphs, *heading = kHeadingGlyphs;
     fonts.body = make("inter.otf", 14, text);  // first: what ImGui's own widgets use
     fonts.small = make("inter-semibold.otf", 11, heading);
     fonts.caption = make("inter.otf", 11, text);

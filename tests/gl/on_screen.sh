@@ -11,4 +11,5 @@ if ! command -v xvfb-run >/dev/null 2>&1; then
     echo "SKIPPED: there is no display and no xvfb-run (package xvfb)"
     exit 77
 fi
-exec xvfb-run -a -s "-screen 0 1920x1200x24" "$@"
+# Without -noreset the screen would start anew, and be away for a moment, whenever the last window is closed.
+exec xvfb-run -a -s "-screen 0 1920x1200x24 -noreset" "$@"

@@ -1,0 +1,121 @@
+/// The event loop in a real window, on whatever screen there is.
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "app/platform/app_loop.hpp"
+#include "app/platform/platform_error.hpp"
+#include "tests/gl/demo_ui.hpp"
+
+namespace attn::app {
+namespace {
+
+struct TemporaryFolder {
+    std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "attnscope_window";
+    TemporaryFolder() { std::filesystem::remove_all(path); }
+    ~TemporaryFolder() { std::filesystem::remove_all(path); }
+};
+
+TEST(Window, DrawsClosesAndRemembersItsPlace) {
+    const TemporaryFolder folder;
+    LoopOptions options;
+    options.settings_file = folder.path / "settings.json";
+    Settings settings;
+    settings.window_width = 900;
+    settings.window_height = 700;
+    Waker waker;
+    int frames = 0;
+    float width = 0, scale = 0;
+    run_window(options, settings, waker, [&](Frame& frame) {
+        draw_demo(frame);
+        width = frame.width;
+        scale = frame.theme.scale;
+        frame.settings.dark = false;  // from the next frame on
+        frame.settings.zoom = 1.5;
+        if (++frames == 3) {
+            EXPECT_FALSE(frame.theme.colors.dark);
+            frame.quit = true;
+        }
+    });
+    EXPECT_EQ(frames, 3);
+    EXPECT_GT(width, 0);
+    EXPECT_GE(scale, 1.5F);
+    const LoadedSettings saved = load_settings(options.settings_file);
+    EXPECT_EQ(saved.note, "");
+    EXPECT_EQ(saved.settings, settings);
+    EXPECT_TRUE(saved.settings.window_placed);
+    EXPECT_FALSE(saved.settings.dark);
+}
+
+TEST(Window, SleepsUntilItIsWoken) {
+    Settings settings;
+    Waker waker;
+    std::jthread worker;
+    int frames = 0, frames_before_sleep = 0;
+    bool woken = false;
+    run_window({}, settings, waker, [&](Frame& frame) {
+        ++frames;
+        if (frames == 1)
+            worker = std::jthread([&waker](const std::stop_token& stop) {
+                // Long enough for the window's own first events; then one wake, and more only if the first were lost.
+                for (int i = 0; i < 200 && !stop.stop_requested(); ++i) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+                    waker.wake();
+                }
+            });
+        woken = woken || frame.time > 0.25;
+        if (!woken) frames_before_sleep = frames;
+        if (woken) frame.quit = true;
+    });
+    EXPECT_TRUE(woken);
+    // Without sleep this would be every vertical blank, or hundreds where there is none.
+    EXPECT_LE(frames_before_sleep, 40);
+}
+
+TEST(Window, AnExceptionOfTheDrawingComesOut) {
+    Settings settings;
+    Waker waker;
+    EXPECT_THROW(run_window({}, settings, waker, [](Frame&) { throw std::runtime_error("no"); }), std::runtime_error);
+    waker.wake();  // harmless without a window
+}
+
+TEST(Window, APlaceOffTheScreenIsNotKept) {
+    Settings settings;
+    settings.window_placed = true;
+    settings.window_x = 90000;
+    settings.window_y = -90000;
+    settings.window_width = 60000;
+    settings.window_height = 500;
+    Waker waker;
+    LoopOptions options;
+    options.frames = 3;
+    float width = 0;
+    run_window(options, settings, waker, [&width](Frame& frame) { width = frame.width; });
+    EXPECT_LT(settings.window_x, 20000);
+    EXPECT_GT(settings.window_y, -20000);
+    EXPECT_LT(width, 20000);
+}
+
+TEST(Window, NoDisplayIsSaidPlainly) {
+    const char* display = std::getenv("DISPLAY");
+    if (display == nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr) GTEST_SKIP() << "needs X11 to take away";
+    const std::string kept = display;
+    setenv("DISPLAY", ":76543", 1);
+    std::string message;
+    try {
+        Settings settings;
+        Waker waker;
+        run_window({}, settings, waker, [](Frame&) {});
+    } catch (const PlatformError& error) {
+        message = error.what();
+    }
+    setenv("DISPLAY", kept.c_str(), 1);
+    EXPECT_THAT(message, testing::HasSubstr("no window can be opened here"));
+    EXPECT_THAT(message, testing::HasSubstr(":76543"));
+}
+
+}  // namespace
+}  // namespace attn::app
