@@ -37,11 +37,6 @@ constexpr ImWchar kFormulaGlyphs[] = {0x02B0, 0x02FF, 0x0302, 0x0302, 0x1D40, 0x
 constexpr ImWchar kHeadingGlyphs[] = {0x0020, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2027, 0x2032, 0x2033,
                                       0x2070, 0x209F, 0x2190, 0x2193, 0x2200, 0x22A5, 0};
 
-struct FontFile {
-    const char* name;
-    const EmbeddedFile* file;
-};
-
 const EmbeddedFile& font_file(const char* name) {
     const EmbeddedFile* file = find_embedded(embedded_fonts(), name);
     if (file == nullptr) throw PlatformError(std::string("the font ") + name + " is missing from the program");

@@ -37,7 +37,7 @@ TEST(Offscreen, ThemeAndScaleAreThoseAskedFor) {
             const OffscreenOptions options{64, 48, scale, dark, 2, {}};
             const Image image = render_offscreen(options, [&](Frame& frame) {
                 EXPECT_EQ(frame.theme.scale, scale);
-                EXPECT_NEAR(frame.theme.fonts.body->FontSize, 14 * scale, 0.01);
+                EXPECT_NEAR(frame.theme.fonts.body->FontSize, 14 * 1.21 * scale, 0.51);  // the height of a line, in whole pixels
                 EXPECT_EQ(frame.width, 64);
                 EXPECT_EQ(frame.height, 48);
             });
