@@ -19,8 +19,8 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
 }
 
 HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
-    const auto [lo, hi] = context.matrices.range(matrix);
-    return resolve_style(options_of(context, matrix), matrix.content == Content::Probability, lo, hi);
+    const TensorStatistics& statistics = context.matrices.statistics(matrix);
+    return resolve_style(options_of(context, matrix), matrix.content == Content::Probability, statistics.min, statistics.max);
 }
 
 }  // namespace attn::app

@@ -39,11 +39,11 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     const float labels = layout.row_labels, gap = px(kGap, scale);
     const float bar = bar_width(area, scale) + px(kBarGap, scale);
     const float usable = std::max(area.width() - labels - gap - bar, px(160, scale));
-    const float share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.cols)), 0.2F, 0.42F);
+    const float share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.cols)), 0.18F, 0.3F);
     const float strip = has_bias ? px(kStrip + kStripGap, scale) : 0;
     const float below_top = strip + layout.column_labels + px(6, scale);
     const float usable_height = area.height() - px(kAxisTitle, scale) - below_top;
-    const float top_share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.rows)), 0.2F, 0.4F);
+    const float top_share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.rows)), 0.16F, 0.27F);
     const Room size = fit_result(equation.result, {usable * (1 - share), usable_height * (1 - top_share)}, scale);
     const float left_width = std::min(usable * share, count(left.data.cols) * px(kMostCell, scale) * 0.6F);
     const float top_height = std::clamp(std::min(usable_height * top_share, count(left.data.cols) * px(30, scale)), px(28, scale), std::max(usable_height - size.height, px(28, scale)));

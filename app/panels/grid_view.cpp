@@ -124,7 +124,7 @@ void draw_grid_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
-    room.y -= header;
+    room.y -= header + context.px(6);  // nothing may scroll that fits
     const GridLayout grid = lay_out(context, room, context.trace().config.num_heads, static_cast<std::int64_t>(tiles.size()));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool ordered = context.view.sort_heads_by.empty();

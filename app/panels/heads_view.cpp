@@ -13,7 +13,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLabels = 62, kColumnLabels = 20, kTitle = 26, kTileGap = 22, kBar = 132;
+constexpr float kLabels = 62, kColumnLabels = 20, kTitle = 26, kTileGap = 14, kBar = 132;
 
 /// The attention whose heads are shown: the layer of the current stage, its cross-attention when the stage belongs to one.
 StageId shown_stage(const PanelContext& context) {
@@ -68,7 +68,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0}, caption.color, caption.text);
     tooltip_for_last(context.ui(), "Open this head step by step.");
 
-    const MatrixViewResult result = draw_matrix(context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id});
+    const MatrixViewResult result = draw_matrix(context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false});
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);

@@ -44,18 +44,34 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     if (clicked && stage) go_to_cell(context.view, context.trace(), operand.cell);
 }
 
-/// Bar to the left or right of a centre line, as long as the number is large.
-void signed_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, double largest) {
+/// The sizes that the bars of one list are drawn to.
+struct BarScale {
+    double largest = 0;
+    bool any_negative = false;
+};
+
+BarScale bar_scale(const std::vector<Term>& terms) {
+    BarScale scale;
+    for (const Term& term : terms) {
+        if (term.masked || !std::isfinite(term.value)) continue;
+        scale.largest = std::max(scale.largest, std::abs(term.value));
+        scale.any_negative |= term.value < 0;
+    }
+    return scale;
+}
+
+/// Bar as long as the number is large: to the left or right of a centre line, or from the left where nothing is negative.
+void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value, const BarScale& bars) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float middle = (min.x + max.x) / 2;
-    const float length = largest > 0 && std::isfinite(value) ? static_cast<float>(value / largest) * (max.x - min.x) / 2 : 0;
+    const float middle = bars.any_negative ? (min.x + max.x) / 2 : min.x;
+    const float length = bars.largest > 0 && std::isfinite(value) ? static_cast<float>(value / bars.largest) * (max.x - middle) : 0;
     const Color color = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
     list.AddRectFilled({std::min(middle, middle + length), min.y}, {std::max(middle, middle + length), max.y}, color, context.px(2));
     list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
 }
 
-void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, double largest, int id) {
+void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.mono_small, at, colors.faint, elide(fonts.mono_small, term.label, context.px(30)));
@@ -73,7 +89,7 @@ void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, 
     } else if (term.operands.size() == 1) {
         operand_number(context, term.operands[0], {at.x + context.px(96), y}, inks[0], id * 4);
     }
-    signed_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, largest);
+    term_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, bars);
     draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text, term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
@@ -92,14 +108,12 @@ std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
 void draw_terms(PanelContext& context, const std::vector<Term>& terms) {
     if (terms.empty()) return;
     const float width = ImGui::GetContentRegionAvail().x;
-    double largest = 0;
-    for (const Term& term : terms)
-        if (!term.masked && std::isfinite(term.value)) largest = std::max(largest, std::abs(term.value));
+    const BarScale bars = bar_scale(terms);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const std::vector<std::size_t> shown = shown_terms(terms);
     float y = origin.y;
     for (const std::size_t i : shown) {
-        draw_term(context, terms[i], {origin.x, y}, width, largest, static_cast<int>(i));
+        draw_term(context, terms[i], {origin.x, y}, width, bars, static_cast<int>(i));
         y += context.px(kLine);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
@@ -113,7 +127,9 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, context.theme.fonts.mono_small, at, context.theme.colors.muted, elide(context.theme.fonts.mono_small, label, width - text_width(font, value) - context.px(8)));
     draw_text_in(list, font, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
-    ImGui::Dummy({width, context.px(kLine)});
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
+    ImGui::Dummy({width, 0});
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
 void draw_steps(PanelContext& context, const Provenance& provenance) {

@@ -34,14 +34,14 @@ std::vector<std::string> axis_labels(const PanelContext& context, const StageId&
     return labels;
 }
 
-std::string axis_title(Axis axis) {
+std::string_view axis_title(Axis axis) {
     switch (axis) {
-    case Axis::T: return "query T";
-    case Axis::S: return "key S";
-    case Axis::C: return "d_model C";
-    case Axis::D: return "d_head D";
-    case Axis::F: return "d_ff F";
-    case Axis::V: return "vocabulary V";
+    case Axis::T: return "query";
+    case Axis::S: return "key";
+    case Axis::C: return "d_model";
+    case Axis::D: return "d_head";
+    case Axis::F: return "d_ff";
+    case Axis::V: return "vocabulary";
     default: return "";
     }
 }

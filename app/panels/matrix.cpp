@@ -1,7 +1,6 @@
 #include "app/panels/matrix.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace attn::app {
 namespace {
@@ -35,7 +34,7 @@ void MatrixStore::use(const Snapshot& snapshot) {
     if (snapshot.serial == serial_) return;
     serial_ = snapshot.serial;
     computed_.clear();
-    ranges_.clear();
+    statistics_.clear();
 }
 
 MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
@@ -182,19 +181,9 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
     return out;
 }
 
-std::pair<float, float> MatrixStore::range(const Matrix& matrix) {
-    const auto [it, fresh] = ranges_.try_emplace(matrix.data.key, 0.F, 0.F);
-    if (!fresh) return it->second;
-    bool any = false;
-    for (std::int64_t r = 0; r < matrix.data.rows; ++r)
-        for (std::int64_t c = 0; c < matrix.data.cols; ++c) {
-            const float value = matrix.at(r, c);
-            if (matrix.masked(r, c) || !std::isfinite(value)) continue;
-            auto& [lo, hi] = it->second;
-            lo = any ? std::min(lo, value) : value;
-            hi = any ? std::max(hi, value) : value;
-            any = true;
-        }
+const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
+    const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
+    if (fresh) it->second = compute_statistics(matrix.data);
     return it->second;
 }
 

@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "app/session/snapshot.hpp"
 #include "app/widgets/canvas.hpp"
+#include "app/widgets/statistics.hpp"
 #include "engine/trace/provenance.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -52,8 +52,8 @@ public:
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.
     /// Empty when the shapes differ.
     Matrix difference(const Matrix& now, const Matrix& before);
-    /// Smallest and largest finite, unmasked number of the matrix; {0, 0} when there is none.
-    std::pair<float, float> range(const Matrix& matrix);
+    /// Smallest, largest, mean, deviation, histogram and what is not finite.
+    const TensorStatistics& statistics(const Matrix& matrix);
     /// Sum of every row over its unmasked cells, [rows,1].
     Matrix row_sums(const Matrix& matrix);
 
@@ -65,7 +65,7 @@ private:
     Computed& computed(std::uint64_t key, bool& fresh);
     std::uint64_t serial_ = 0;
     std::map<std::uint64_t, Computed> computed_;
-    std::map<std::uint64_t, std::pair<float, float>> ranges_;
+    std::map<std::uint64_t, TensorStatistics> statistics_;
 
 };
 

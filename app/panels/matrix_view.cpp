@@ -9,6 +9,7 @@
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/shape_text.hpp"
+#include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -85,13 +86,19 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     return clicked;
 }
 
+/// "query T" above the row labels.
+void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box& box) {
+    const std::string_view words = axis_title(matrix.row_axis);
+    if (words.empty()) return;
+    const std::string text = fmt::format("{} {}", words, axis_letter(matrix.row_axis));
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_small, {box.min.x - context.px(120), box.min.y - context.px(kColumnLabels)}, {box.min.x - context.px(8), box.min.y}, {1, 0.5F}, context.theme.colors.axis(matrix.row_axis), text);
+}
+
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference")) return style_of(context, matrix, matrix.origin->stage);
     return style_of(context, matrix);
 }
-
-std::string note_of(PanelContext&, const Matrix&) { return ""; }
 
 }  // namespace
 
@@ -101,7 +108,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     SharedZoom zoom(context.view, options, matrix);
     const std::vector<std::string> rows = options.row_labels ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows) : std::vector<std::string>();
     const std::vector<std::string> cols = options.col_labels ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols) : std::vector<std::string>();
-    const std::string note = options.role == MatrixRole::Result ? note_of(context, matrix) : std::string();
+    const std::string note = options.role == MatrixRole::Result ? non_finite_note(context.matrices.statistics(matrix)) : std::string();
     HeatmapOptions view;
     view.rows.labels = rows;
     view.rows.axis = matrix.row_axis;
@@ -109,12 +116,12 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.cols.labels = cols;
     view.cols.axis = matrix.col_axis;
     view.cols.room = options.col_labels ? context.px(kColumnLabels) : 0;
-    if (options.role == MatrixRole::Result) {
-        view.rows.title = axis_title(matrix.row_axis);
-        view.cols.title = axis_title(matrix.col_axis);
-    }
+    if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
+    if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
     view.marks = marks_of(context, matrix);
-    view.numbers = options.role != MatrixRole::Strip;
+    // In an operand's narrow cells a number would lose the digits that make it worth reading.
+    const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
+    view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
     view.pan = !context.view.painting;
     view.note = note;
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data, style_for(context, matrix, options), zoom.state(), view);
@@ -139,7 +146,9 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     }
     const float numbers = color_bar(context.ui(), box.min, std::min(box.max.y, box.min.y + context.px(400)), style, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
-    (void)stats_x;
+    if (stats_x + context.px(80) >= box.max.x) return;
+    ImGui::SetCursorScreenPos({stats_x, box.min.y});
+    tensor_stats(context.ui(), context.matrices.statistics(result), style, (box.max.x - stats_x) / context.theme.scale);
 }
 
 }  // namespace attn::app

@@ -21,6 +21,7 @@ struct MatrixViewOptions {
     MatrixRole role = MatrixRole::Result;
     bool row_labels = false, col_labels = false;
     StageId stage;           ///< the stage whose equation it is part of
+    bool axis_titles = true;
     bool comparing = false;  ///< part of now − before: both summands share one range
 };
 

@@ -130,7 +130,7 @@ bool index_row(const PanelContext& context, const char* label, std::int64_t coun
     for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(i));
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int index = static_cast<int>(chosen);
-    if (!segmented_row(context.ui(), label, names, index, 76, {.tooltip = tooltip})) return false;
+    if (!segmented_row(context.ui(), label, names, index, 64, {.tooltip = tooltip})) return false;
     chosen = index;
     return true;
 }
@@ -246,11 +246,11 @@ void draw_settings(PanelContext& context) {
         section(draw_softmax, true);
         return;
     }
-    section(draw_model);
+    section(draw_shown);
     section(draw_masks);
     section(draw_softmax);
-    section(draw_shown);
     section(draw_compare);
+    section(draw_model);
     section(draw_tokenizer);
     section(draw_parts, true);
 }

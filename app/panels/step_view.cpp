@@ -84,7 +84,8 @@ void draw_header(PanelContext& context, const StageText& text) {
 void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.formula, box.min, colors.text, elide(fonts.formula, text.formula, box.width()));
+    ImFont* font = text_width(fonts.formula, text.formula) <= box.width() ? fonts.formula : fonts.mono_body;
+    draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
     draw_text_wrapped(list, fonts.label, {box.min.x, box.min.y + context.px(32)}, box.width(), colors.muted, text.sentence);
 }
 
@@ -147,7 +148,9 @@ void draw_product(PanelContext& context, const Equation& equation, const Equatio
     draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false);
     draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false);
     if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
-    draw_part(context, equation.result, layout.result, MatrixRole::Result, false, true, false);
+    Matrix result = equation.result;
+    result.symbol.clear();  // the heading names it already
+    draw_part(context, result, layout.result, MatrixRole::Result, false, true, false);
 }
 
 void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool comparing) {
@@ -216,6 +219,19 @@ void draw_tokens(PanelContext& context, const Box& area) {
     if (shown < tokens.size()) draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint, fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
+/// What the preset wants to be looked at for, at the foot of the pane; returns the height it took.
+float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
+    const std::string& sentence = context.document.look_at;
+    if (sentence.empty()) return 0;
+    const auto& [colors, fonts, scale] = context.theme;
+    const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
+    const ImVec2 at{bottom_left.x, bottom_left.y - height};
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
+    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, colors.muted, sentence);
+    return height + context.px(10);
+}
+
 /// Says why there is nothing to compare with; false when there is.
 bool cannot_compare(const PanelContext& context, const Equation& compared) {
     if (!compared.result.empty()) return false;
@@ -237,7 +253,8 @@ void draw_step_view(PanelContext& context) {
     draw_header(context, text);
 
     Equation equation = equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head);
-    const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y}};
+    const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
+    const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     const float text_height = text_block_height(context, area.width(), text);
     if (id.stage == Stage::Tokens) {
         draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, text);
