@@ -29,7 +29,7 @@ Room fit_result(const Matrix& result, Room room, float scale) {
     float height = std::min(room.height, rows * most);
     const float width = std::min(room.width, cols * std::min(most, std::max(height / rows * 1.8F, px(26, scale))));
     // A single row or a few rows should not become a wall either.
-    height = std::min(height, rows * std::max(width / cols * 3.F, px(18, scale)));
+    height = std::min(height, rows * std::max(width / cols * 3.F, px(32, scale)));
     return {width, height};
 }
 
@@ -70,8 +70,10 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const float bar = bar_width(area, scale) + px(kBarGap, scale);
     const float usable = area.width() - layout.row_labels - gap * static_cast<float>(in_row) - sums - bar;
 
+    // What goes into a row-wise step was a result itself one step before: it may be narrower.
+    const float operand_share = rowwise ? 0.62F : 1.F;
     float columns = count(equation.result.data.cols);
-    for (std::size_t i = 0; i < in_row; ++i) columns += count(equation.operands[i].data.cols);
+    for (std::size_t i = 0; i < in_row; ++i) columns += operand_share * count(equation.operands[i].data.cols);
     const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + strips_height + layout.column_labels;
     const Room room{usable * count(equation.result.data.cols) / columns, area.max.y - top - px(kAxisTitle, scale)};
     const Room size = fit_result(equation.result, room, scale);
@@ -79,7 +81,7 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
 
     float x = area.min.x + layout.row_labels;
     for (std::size_t i = 0; i < in_row; ++i) {
-        const float width = std::max(per_column * count(equation.operands[i].data.cols), px(8, scale));
+        const float width = std::max(operand_share * per_column * count(equation.operands[i].data.cols), px(8, scale));
         layout.operands.push_back(box(x, top, width, size.height));
         x += width + gap;
     }

@@ -18,7 +18,7 @@ constexpr std::size_t kMostTerms = 16;
 constexpr float kLine = 23;
 
 /// Numbers of the arithmetic: the decimals that the largest of them can carry.
-std::string number(double value) { return format_number(value, {.decimals = 3}); }
+std::string number(double value, int decimals = 3) { return format_number(value, {.decimals = value == std::floor(value) ? 0 : decimals}); }
 std::string signed_number(double value) { return format_number(value, {.decimals = 3, .plus = true}); }
 
 /// A number that can be pressed to walk to its cell.
@@ -74,7 +74,7 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.mono_small, at, colors.faint, elide(fonts.mono_small, term.label, context.px(30)));
+    draw_text(list, fonts.mono_small, at, colors.faint, elide(fonts.mono_small, term.label, context.px(term.operands.size() > 1 ? 30 : 92)));
     const float y = at.y;
     if (term.masked) {
         draw_text(list, fonts.mono_small, {at.x + context.px(34), y}, colors.faint, kMasked);
@@ -87,7 +87,7 @@ void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, 
         draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, "×");
         operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
     } else if (term.operands.size() == 1) {
-        operand_number(context, term.operands[0], {at.x + context.px(96), y}, inks[0], id * 4);
+        operand_number(context, term.operands[0], {at.x + context.px(152), y}, inks[0], id * 4);
     }
     term_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, bars);
     draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text, term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
@@ -136,7 +136,7 @@ void draw_steps(PanelContext& context, const Provenance& provenance) {
     const Palette& colors = context.theme.colors;
     for (const ArithmeticStep& step : provenance.steps) draw_value_line(context, step.label, number(step.value), colors.text, context.theme.fonts.mono_small);
     separator(context.ui());
-    draw_value_line(context, "result", provenance.masked ? kMasked : format_number(provenance.recorded, {.decimals = 4}), colors.text, context.theme.fonts.mono);
+    draw_value_line(context, "result", provenance.masked ? kMasked : number(provenance.recorded, 4), colors.text, context.theme.fonts.mono);
 }
 
 /// "because → sat" in the colours of the axes, the number at the right.
@@ -146,7 +146,7 @@ void draw_title(const PanelContext& context, const CellRef& cell, const Provenan
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    const std::string value = provenance.masked ? kMasked : format_number(provenance.recorded, {.decimals = 4});
+    const std::string value = provenance.masked ? kMasked : number(provenance.recorded, 4);
     const float room = width - text_width(fonts.mono_body, value) - context.px(10);
     float x = at.x;
     for (int a = std::max(shape.rank() - 2, 1); a < shape.rank(); ++a) {
@@ -177,7 +177,7 @@ void draw_where_it_goes(PanelContext& context, const CellRef& cell) {
         const auto& index = operand.cell.index;
         const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) && !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
         const std::string name(stage_name(operand.cell.stage.stage));
-        if (value_row(context.ui(), name, masked ? kMasked : format_number(operand.value, {.decimals = 4}), "Click to go there: " + operand.label)) go_to_cell(context.view, context.trace(), operand.cell);
+        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there: " + operand.label)) go_to_cell(context.view, context.trace(), operand.cell);
         ImGui::PopID();
     }
 }

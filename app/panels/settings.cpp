@@ -130,7 +130,7 @@ bool index_row(const PanelContext& context, const char* label, std::int64_t coun
     for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(i));
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int index = static_cast<int>(chosen);
-    if (!segmented_row(context.ui(), label, names, index, 64, {.tooltip = tooltip})) return false;
+    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return false;
     chosen = index;
     return true;
 }
@@ -143,14 +143,14 @@ void draw_shown(PanelContext& context) {
     std::int64_t layer = std::max(view.stage.layer, 0);
     if (index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
     index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
-    if (batch_size(trace) > 1) index_row(context, "sequence", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
+    if (batch_size(trace) > 1) index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
 }
 
 void draw_compare(PanelContext& context) {
     const Ui ui = context.ui();
     ViewState& view = context.view;
     section_heading(ui, "Compare with");
-    static constexpr Names<3> kNames = {"nothing", "unmasked", "pinned"};
+    static constexpr Names<3> kNames = {"off", "unmasked", "pinned"};
     int chosen = static_cast<int>(view.compare);
     if (segmented(ui, "##compare", kNames, chosen, 0, {.tooltip = "Shows every stage beside the same one without masks and dropout, or beside a pinned state."})) {
         view.compare = static_cast<Compare>(chosen);
@@ -224,7 +224,7 @@ void draw_shown_maps(PanelContext& context) {
     section_heading(context.ui(), "Shown");
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map of every head is shown."})) context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
-    if (context.ready() && batch_size(context.trace()) > 1) index_row(context, "sequence", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");
+    if (context.ready() && batch_size(context.trace()) > 1) index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
         if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer.")) go_to_layer(context.view, context.trace(), static_cast<int>(layer));

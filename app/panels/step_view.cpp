@@ -144,27 +144,29 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
     if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
 }
 
-void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout) {
+void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
     draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false);
     draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false);
     if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
     Matrix result = equation.result;
     result.symbol.clear();  // the heading names it already
-    draw_part(context, result, layout.result, MatrixRole::Result, false, true, false);
+    draw_part(context, result, layout.result, MatrixRole::Result, false, labels, false);
 }
 
-void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool comparing) {
+void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels, bool comparing) {
     const bool rowwise = equation.layout == Layout::Rowwise;
     const std::size_t in_row = rowwise ? 1 : equation.operands.size();
     for (std::size_t i = 0; i < equation.operands.size(); ++i) {
         const bool strip = i >= in_row;
-        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0, !strip && !rowwise, comparing);
+        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0, !strip && !rowwise && labels, comparing);
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
         if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
         else draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
     }
-    draw_part(context, equation.result, layout.result, MatrixRole::Result, equation.operands.empty(), true, comparing);
+    Matrix result = equation.result;
+    if (equation.operands.size() > in_row) result.symbol.clear();  // its place is taken by the strips
+    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty(), labels, comparing);
 }
 
 /// The sum of every row beside the result: 1 for a softmax, anything after dropout.
@@ -273,8 +275,8 @@ void draw_step_view(PanelContext& context) {
     const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
     const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
     draw_text_block(context, layout.text, text);
-    if (equation.layout == Layout::Product) draw_product(context, equation, layout);
-    else draw_row(context, equation, layout, comparing);
+    if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
+    else draw_row(context, equation, layout, labels, comparing);
     if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
     draw_color_scale(context, equation.result, layout.bar, comparing);
 }
