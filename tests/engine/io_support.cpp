@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <new>
-#include <random>
 #include <sstream>
 
 namespace {
@@ -24,14 +23,6 @@ void* operator new(std::size_t size) {
     void* memory = operator new(size, std::nothrow);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
-}
-// The sanitizers bring their own `new` for what is not replaced here, and would object to its memory being freed by ours.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    try {
-        return ::operator new(size);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
