@@ -1,0 +1,68 @@
+#include "app/application.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/navigation.hpp"
+
+namespace attn::app {
+namespace {
+
+void remember(const ViewState& view, Settings& settings) {
+    settings.dark = view.dark;
+    settings.zoom = view.ui_zoom;
+    settings.left_pane = view.panes.left;
+    settings.right_pane = view.panes.right;
+    settings.strip = view.panes.strip;
+    settings.left_width = static_cast<double>(view.panes.left_width);
+    settings.right_width = static_cast<double>(view.panes.right_width);
+    settings.strip_height = static_cast<double>(view.panes.strip_height);
+}
+
+void recall(const Settings& settings, ViewState& view) {
+    view.dark = settings.dark;
+    view.ui_zoom = settings.zoom;
+    view.panes.left = settings.left_pane;
+    view.panes.right = settings.right_pane;
+    view.panes.strip = settings.strip;
+    view.panes.left_width = static_cast<float>(settings.left_width);
+    view.panes.right_width = static_cast<float>(settings.right_width);
+    view.panes.strip_height = static_cast<float>(settings.strip_height);
+}
+
+}  // namespace
+
+Application::Application(Document document, std::function<void()> wake) : session_(std::move(document), std::move(wake)) {}
+
+void Application::draw(Frame& frame) {
+    const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
+    if (first_frame_) recall(frame.settings, view_);
+    first_frame_ = false;
+    if (first_look_ && snapshot->trace != nullptr) {
+        first_look_ = false;
+        if (view_.locked.empty()) select_first_cell(view_, *snapshot->trace);
+    }
+
+    CommandSink commands;
+    PanelContext context{.theme = frame.theme,
+                         .canvas = frame.canvas,
+                         .document = session_.document(),
+                         .shared_snapshot = snapshot,
+                         .snapshot = *snapshot,
+                         .view = view_,
+                         .matrices = matrices_,
+                         .commands = commands,
+                         .now = frame.time,
+                         .can_undo = session_.can_undo(),
+                         .can_redo = session_.can_redo()};
+    draw_frame(context);
+    for (const Command& command : commands) session_.apply(command);
+
+    remember(view_, frame.settings);
+    frame.settings.preset = session_.document().preset;
+    if (!commands.empty()) frame.redraw_after = 0;
+    if (view_.playing) frame.redraw_after = std::clamp(view_.next_step_at - frame.time, 0.0, frame.redraw_after);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,19 @@
+#pragma once
+/// The subcommands, one file each. Each adds itself to the program; its work runs while the command line is parsed and throws
+/// on bad input, which main turns into one line on stderr and kExitBadInput.
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitMismatch = 1;  ///< a check was made and failed
+inline constexpr int kExitBadInput = 2;
+
+/// `exit_code` is what the program returns; a command that has something else than kExitOk to say sets it.
+void add_trace_command(CLI::App& program, int& exit_code);
+void add_render_command(CLI::App& program, int& exit_code);
+
+}  // namespace attn::app

@@ -1,0 +1,38 @@
+#pragma once
+/// --preset, --text and --text-file: which document a command works on.
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/session/document.hpp"
+#include "app/session/snapshot.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+struct DocumentOptions {
+    std::string preset;              ///< "" for the default one
+    std::vector<std::string> texts;  ///< replace the preset's own
+    std::filesystem::path text_file;
+    bool given() const { return !preset.empty() || !texts.empty() || !text_file.empty(); }
+};
+
+void add_document_options(CLI::App& command, DocumentOptions& options);
+
+/// "self-attention, causal-attention, ..."
+std::string preset_names();
+
+/// The preset with the texts given. Every line of a text file that is not blank is a sequence.
+/// Throws Error for a preset that does not exist and for both kinds of text at once, FileError for a file that cannot be read or holds no
+/// text.
+Document make_document(const DocumentOptions& options);
+
+/// Its trace, computed. Throws Error with the reason when the document cannot be computed.
+std::shared_ptr<const Snapshot> compute(const Document& document);
+
+}  // namespace attn::app

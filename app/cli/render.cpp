@@ -1,0 +1,106 @@
+/// attnscope render: the interface drawn into a picture.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include "app/application.hpp"
+#include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
+#include "app/cli/output_file.hpp"
+#include "app/cli/view_options.hpp"
+#include "app/platform/offscreen.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr int kSmallestSide = 200;
+constexpr double kSmallestScale = 0.5, kLargestScale = 4;
+
+struct RenderOptions {
+    DocumentOptions document;
+    ViewOptions view;
+    std::filesystem::path out;
+    std::string size = "1600x1000";
+    double scale = 1;
+};
+
+/// "1600x1000" -> {1600, 1000}; nothing for anything else.
+std::optional<std::array<int, 2>> parse_size(const std::string& text) {
+    std::array<int, 2> size{};
+    const char* const end = text.data() + text.size();
+    const auto width = std::from_chars(text.data(), end, size[0]);
+    if (width.ec != std::errc() || width.ptr == end || *width.ptr != 'x') return std::nullopt;
+    const auto height = std::from_chars(width.ptr + 1, end, size[1]);
+    if (height.ec != std::errc() || height.ptr != end) return std::nullopt;
+    for (const int side : size)
+        if (side < kSmallestSide || side > kMaxImageSide) return std::nullopt;
+    return size;
+}
+
+std::string check_size(const std::string& text) {
+    if (parse_size(text)) return "";
+    return fmt::format("'{}' is not WIDTHxHEIGHT with sides of {} to {} pixels", text, kSmallestSide, kMaxImageSide);
+}
+
+/// CLI::Range lets NaN through.
+std::string check_scale(const std::string& text) {
+    double scale = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
+    if (error == std::errc() && rest == text.data() + text.size() && scale >= kSmallestScale && scale <= kLargestScale) return "";
+    return fmt::format("'{}' is not a number from {} to {}", text, kSmallestScale, kLargestScale);
+}
+
+/// One line: the file, its size and what is seen on it.
+std::string summary(const RenderOptions& options, const Image& image, const ViewState& view, const Snapshot& snapshot) {
+    std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), image.width, image.height);
+    what += snapshot.document->preset.empty() ? "own model" : "example " + snapshot.document->preset;
+    what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
+    switch (view.view) {
+    case View::Step:
+        return what + fmt::format("stage {}, head {}\n", tensor_name(view.stage), view.head);
+    case View::Heads:
+        return what + fmt::format("{} of all heads of layer {}\n", stage_name(view.heads_stage), view.stage.layer);
+    case View::Grid:
+        return what + fmt::format("{} of all heads of all layers\n", stage_name(view.heads_stage));
+    }
+    return what;
+}
+
+void render(const RenderOptions& options) {
+    const std::array<int, 2> size = parse_size(options.size).value();
+    Application application(make_document(options.document), [] {});
+    const std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
+    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    application.view() = make_view(options.view, *snapshot->trace);
+
+    OffscreenOptions picture;
+    picture.width = size[0];
+    picture.height = size[1];
+    picture.scale = static_cast<float>(options.scale);
+    picture.dark = application.view().dark;
+    const Image image = render_offscreen(picture, [&](Frame& frame) { application.draw(frame); });
+    write_png(options.out, image);
+    fmt::print("{}", summary(options, image, application.view(), *snapshot));
+}
+
+}  // namespace
+
+void add_render_command(CLI::App& program, int&) {
+    auto options = std::make_shared<RenderOptions>();
+    CLI::App* command = program.add_subcommand("render", "Draw the interface into a picture");
+    add_document_options(*command, options->document);
+    add_view_options(*command, options->view);
+    add_output_option(*command, options->out, ".png");
+    command->add_option("--size", options->size, "Pixels of the picture, 1600x1000 by default")->type_name("WxH")->check(check_size);
+    command->add_option("--scale", options->scale, "Size of everything in it, as on a display of that scale")
+        ->type_name("FACTOR")
+        ->check(check_scale);
+    command->callback([options] { render(*options); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,50 @@
+/// attnscope trace: every stage of a forward pass into one .safetensors file.
+
+#include "engine/io/trace_file.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
+#include "app/cli/output_file.hpp"
+
+namespace attn::app {
+namespace {
+
+struct TraceOptions {
+    DocumentOptions document;
+    std::filesystem::path out;
+};
+
+TokenTexts texts_without_padding(const Snapshot& snapshot) {
+    TokenTexts texts;
+    for (const std::vector<Token>& sequence : snapshot.tokens) {
+        texts.emplace_back();
+        for (const Token& token : sequence)
+            if (!token.padding) texts.back().push_back(token.text);
+    }
+    return texts;
+}
+
+void write(const TraceOptions& options) {
+    const std::shared_ptr<const Snapshot> snapshot = compute(make_document(options.document));
+    const Trace<float>& trace = *snapshot->trace;
+    write_trace(options.out, trace, texts_without_padding(*snapshot));
+    fmt::print("{}: {} stages of {} sequence{} of up to {} tokens\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
+               trace.tokens.size() == 1 ? "" : "s", trace.tokens.length);
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& program, int&) {
+    auto options = std::make_shared<TraceOptions>();
+    CLI::App* command = program.add_subcommand("trace", "Write every stage of a forward pass to a file");
+    add_document_options(*command, options->document);
+    add_output_option(*command, options->out, ".safetensors");
+    command->callback([options] { write(*options); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,62 @@
+#include "app/cli/view_options.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+void expect_below(const char* what, std::int64_t index, std::int64_t count) {
+    if (index < 0 || index >= count)
+        throw Error(fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
+}
+
+/// The recorded stage of that name and layer; in an encoder-decoder the decoder's comes first.
+StageId find_stage(const ViewOptions& options, const Trace<float>& trace) {
+    const std::optional<Stage> stage = stage_from_name(options.stage);
+    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; attnscope trace lists them all", options.stage));
+    const int layer = is_layer_stage(*stage) ? static_cast<int>(options.layer) : -1;
+    for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
+        if (const StageId id{*stage, layer, stack}; trace.find(id) != nullptr) return id;
+    std::string names;
+    for (const auto& recorded : trace.stages) {
+        const std::string name(stage_name(recorded.id.stage));
+        if (recorded.id.layer <= 0) names += (names.empty() ? "" : ", ") + name;
+    }
+    throw Error(fmt::format("this model has no stage {}; it has {}", options.stage, names));
+}
+
+}  // namespace
+
+void add_view_options(CLI::App& command, ViewOptions& options) {
+    command.add_option("--view", options.view, "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers")
+        ->type_name("VIEW")
+        ->check(CLI::IsMember({"step", "heads", "grid"}));
+    command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
+    command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
+    command.add_option("--head", options.head, "Head, from 0")->type_name("N");
+    command.add_option("--theme", options.theme, "dark (default) or light")->type_name("THEME")->check(CLI::IsMember({"dark", "light"}));
+}
+
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
+    ViewState view;
+    view.view = options.view == "grid" ? View::Grid : options.view == "heads" ? View::Heads : View::Step;
+    view.dark = options.theme == "dark";
+    expect_below("layer", options.layer, trace.config.num_layers);
+    expect_below("head", options.head, trace.config.num_heads);
+    view.stage = find_stage(options, trace);
+    view.head = options.head;
+    if (view.view != View::Step) {
+        if (!is_attention_map(view.stage.stage))
+            throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,
+                                    options.stage));
+        view.heads_stage = view.stage.stage;
+    }
+    return view;
+}
+
+}  // namespace attn::app

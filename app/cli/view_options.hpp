@@ -1,0 +1,28 @@
+#pragma once
+/// --view, --stage, --layer, --head, --theme: what of the interface is looked at.
+
+#include <cstdint>
+#include <string>
+
+#include "app/panels/view_state.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+struct ViewOptions {
+    std::string view = "step";
+    std::string stage = "weights";
+    std::int64_t layer = 0;
+    std::int64_t head = 0;
+    std::string theme = "dark";
+};
+
+void add_view_options(CLI::App& command, ViewOptions& options);
+
+/// Throws Error for a stage, layer or head that the trace does not have, naming those that it has.
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace);
+
+}  // namespace attn::app

@@ -1,0 +1,43 @@
+#include "app/cli/window.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "app/application.hpp"
+#include "app/platform/app_loop.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/settings.hpp"
+
+namespace attn::app {
+namespace {
+
+bool is_preset(const std::string& name) {
+    return std::any_of(presets().begin(), presets().end(), [&name](const Preset& preset) { return preset.name == name; });
+}
+
+}  // namespace
+
+void add_window_options(CLI::App& program, WindowStart& start) {
+    add_document_options(program, start.document);
+    program.add_option("--shader-dir", start.shader_folder, "Read the shaders from this folder and reload them when they change")
+        ->type_name("FOLDER")
+        ->check(CLI::ExistingDirectory);
+}
+
+void open_window(const WindowStart& start) {
+    const std::filesystem::path settings_file = settings_path();
+    LoadedSettings loaded = load_settings(settings_file);
+    if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
+
+    DocumentOptions wanted = start.document;
+    if (wanted.preset.empty() && is_preset(loaded.settings.preset)) wanted.preset = loaded.settings.preset;
+    Waker waker;
+    Application application(make_document(wanted), [&waker] { waker.wake(); });
+    LoopOptions options;
+    options.settings_file = settings_file;
+    options.shader_folder = start.shader_folder;
+    run_window(options, loaded.settings, waker, [&](Frame& frame) { application.draw(frame); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,107 @@
+#include "tests/cli/process.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+namespace attn::test {
+namespace {
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+/// Replaces the forked child by the program; never returns. Only async-signal-safe calls.
+[[noreturn]] void become(const std::vector<char*>& arguments, int out, int err) {
+    const int nothing = ::open("/dev/null", O_RDONLY);
+    ::dup2(nothing, STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit) {
+    std::vector<std::string> words{ATTNSCOPE_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+
+    std::array<int, 2> out{}, err{};
+    if (::pipe2(out.data(), O_CLOEXEC) != 0 || ::pipe2(err.data(), O_CLOEXEC) != 0) fail("pipe");
+    const pid_t child = ::fork();
+    if (child < 0) fail("fork");
+    if (child == 0) become(pointers, out[1], err[1]);
+    ::close(out[1]);
+    ::close(err[1]);
+
+    Outcome outcome;
+    bool timed_out = false;
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    std::array<pollfd, 2> waiting{{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};
+    while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+        if (left <= 0 || ::poll(waiting.data(), waiting.size(), static_cast<int>(left)) == 0) {
+            timed_out = true;
+            ::kill(child, SIGKILL);
+            break;
+        }
+        for (std::size_t i = 0; i < waiting.size(); ++i) {
+            if (waiting[i].fd < 0 || waiting[i].revents == 0) continue;
+            std::array<char, 4096> buffer{};
+            const ssize_t count = ::read(waiting[i].fd, buffer.data(), buffer.size());
+            if (count > 0) {
+                (i == 0 ? outcome.out : outcome.err).append(buffer.data(), static_cast<std::size_t>(count));
+            } else {
+                waiting[i].fd = -1;
+            }
+        }
+    }
+    ::close(out[0]);
+    ::close(err[0]);
+
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child) fail("waitpid");
+    outcome.exit_code = WIFEXITED(status) && !timed_out ? WEXITSTATUS(status) : -1;
+    return outcome;
+}
+
+ScratchFolder::ScratchFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "attnscope-test-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) fail("mkdtemp");
+    folder_ = pattern;
+}
+
+ScratchFolder::~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+std::string ScratchFolder::file(const std::string& name, const std::string& contents) const {
+    std::ofstream(folder_ / name, std::ios::binary) << contents;
+    return path(name);
+}
+
+std::vector<std::string> ScratchFolder::names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    return names;
+}
+
+std::string read_bytes(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    EXPECT_TRUE(stream.good()) << path;
+    return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace attn::test

@@ -1,0 +1,39 @@
+#pragma once
+/// Runs attnscope as a process, as a user's shell would, and a scratch folder for what it writes.
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+struct Outcome {
+    int exit_code = 0;  ///< -1 when it was ended by a signal or ran out of time
+    std::string out, err;
+};
+
+/// Runs attnscope with these arguments, stdin empty. One that takes longer than `limit` is killed.
+Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120));
+
+/// A folder of its own for one test, removed at its end.
+class ScratchFolder {
+public:
+    ScratchFolder();
+    ~ScratchFolder();
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    std::string path(const std::string& name) const { return (folder_ / name).string(); }
+    /// Path of a new file with these contents.
+    std::string file(const std::string& name, const std::string& contents) const;
+    std::vector<std::string> names() const;
+
+private:
+    std::filesystem::path folder_;
+};
+
+/// All bytes; fails the test when the file cannot be read.
+std::string read_bytes(const std::string& path);
+
+}  // namespace attn::test

@@ -1,0 +1,83 @@
+/// What `attnscope render` draws. Needs OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+struct Picture {
+    unsigned width = 0, height = 0;
+    std::set<std::uint32_t> colors;
+};
+
+Picture decode(const std::string& path) {
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    if (png_image_begin_read_from_file(&image, path.c_str()) == 0) throw std::runtime_error(path + ": " + image.message);
+    image.format = PNG_FORMAT_RGBA;
+    std::vector<std::uint32_t> pixels(std::size_t{image.width} * image.height);
+    if (png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr) == 0) throw std::runtime_error(path + ": " + image.message);
+    return {image.width, image.height, {pixels.begin(), pixels.end()}};
+}
+
+class Render : public testing::Test {
+protected:
+    void SetUp() override {
+        if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    }
+
+    /// Draws into a file of this name and returns its path.
+    std::string draw(const std::string& name, std::vector<std::string> arguments) {
+        const std::string path = folder_.path(name);
+        arguments.insert(arguments.begin(), {"render", "--out", path});
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+        EXPECT_NE(outcome.out.find(path), std::string::npos) << outcome.out;
+        return path;
+    }
+
+    ScratchFolder folder_;
+};
+
+TEST_F(Render, IsAPictureOfTheSizeAskedForWithSomethingOnIt) {
+    const Picture picture = decode(draw("step.png", {"--size", "1200x800"}));
+    EXPECT_EQ(picture.width, 1200U);
+    EXPECT_EQ(picture.height, 800U);
+    EXPECT_GT(picture.colors.size(), 200U) << "a heatmap and text have many colours";
+}
+
+TEST_F(Render, GivesTheSameBytesTwice) {
+    const std::vector<std::string> arguments{"--preset", "gpt-tiny", "--text", "the same words", "--view", "grid"};
+    const std::string first = read_bytes(draw("first.png", arguments));
+    EXPECT_TRUE(first == read_bytes(draw("second.png", arguments)));
+    // The negative control: another text is another picture.
+    EXPECT_FALSE(first == read_bytes(draw("other.png", {"--preset", "gpt-tiny", "--text", "some other words", "--view", "grid"})));
+}
+
+TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
+    std::set<std::string> pictures;
+    const std::vector<std::vector<std::string>> variants{{},
+                                                         {"--view", "heads"},
+                                                         {"--view", "grid"},
+                                                         {"--stage", "q"},
+                                                         {"--layer", "1"},
+                                                         {"--head", "1"},
+                                                         {"--theme", "light"},
+                                                         {"--scale", "1.5"}};
+    for (const auto& variant : variants) {
+        std::vector<std::string> arguments{"--preset", "gpt-tiny", "--size", "1000x700"};
+        arguments.insert(arguments.end(), variant.begin(), variant.end());
+        pictures.insert(read_bytes(draw("variant.png", arguments)));
+    }
+    EXPECT_EQ(pictures.size(), variants.size());
+}
+
+}  // namespace
+}  // namespace attn::test
