@@ -15,8 +15,12 @@ namespace attn::app {
 
 namespace {
 
-/// Small models gain nothing from more, and cores are left to the window and to training.
+/// Up to this size one thread is done before a team has gathered, above all while the window or a training run keep the cores busy.
+constexpr double kOneThreadMiB = 16;
+/// More would take the cores from the window and from training.
 constexpr int kMostThreads = 4;
+
+int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
 
 ForwardSettings without_masks() {
     ForwardSettings settings;
@@ -39,7 +43,7 @@ Computation Computation::engine() {
 }
 
 Analyst::Analyst(Computation computation, std::function<void()> wake)
-    : computation_(std::move(computation)), wake_(std::move(wake)), latest_(std::make_shared<const Snapshot>()),
+    : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), latest_(std::make_shared<const Snapshot>()),
       worker_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Analyst::~Analyst() {
@@ -70,7 +74,6 @@ std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
 }
 
 void Analyst::run(const std::stop_token& stop) {
-    set_thread_budget(std::min(thread_budget(), kMostThreads));
     while (true) {
         std::shared_ptr<const Document> document;
         std::stop_token job;
@@ -123,6 +126,7 @@ void Analyst::work(Step step, const std::shared_ptr<const Document>& document, c
 
 void Analyst::compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job) {
     Prepared prepared = prepare(*document);
+    set_thread_budget(threads_for(prepared.trace_mib, threads_));
     if (parameters_ == nullptr || parameters_->config() != prepared.config) {
         parameters_ = std::make_shared<const Parameters<float>>(computation_.parameters(prepared.config, parameters_.get()));
     }

@@ -57,6 +57,7 @@ private:
 
     const Computation computation_;
     const std::function<void()> wake_;
+    const int threads_;  // that the machine has for us
 
     mutable std::mutex mutex_;  // guards the five below; held for pointer swaps only
     std::condition_variable_any requested_;

@@ -174,7 +174,11 @@ TEST(Session, BearsThousandsOfRandomCommands) {
             break;
         }
         default:
-            if (pick(50) == 0) session.wait(pick(2) == 0);
+            if (pick(6) == 0) {
+                const auto settled = session.wait(pick(2) == 0);
+                if (settled->problem.empty()) ASSERT_EQ(*settled->document, session.document());
+                else ASSERT_NE(settled->problem.find(' '), std::string::npos);
+            }
         }
         const auto snapshot = session.snapshot();
         ASSERT_NE(snapshot, nullptr);
