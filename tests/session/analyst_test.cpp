@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <stdexcept>
 
 #include "engine/trace/tap.hpp"
@@ -117,6 +118,80 @@ TEST(Analyst, ANewRequestAbandonsTheVerification) {
     EXPECT_EQ(traced->verification, nullptr);
     gate.open();
     EXPECT_NE(analyst.wait(true)->verification, nullptr);
+}
+
+TEST(Analyst, ANewRequestIsNotForgottenWhenTheOldOneComesToItsEnd) {
+    Gate gate;
+    gate.close();
+    Computation computation = empty_computation();
+    computation.forward = [&](auto parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
+                              const std::stop_token&) {
+        gate.pass({});  // deaf to stop requests
+        return Trace<float>{parameters->config(), settings, tokens, source, parameters, {}};
+    };
+    Analyst analyst(std::move(computation), no_wake);
+    analyst.request(with_text("a"));
+    gate.await_arrival();
+    const auto newest = with_text("a b");
+    analyst.request(newest);
+    gate.open();
+    EXPECT_EQ(analyst.wait(true)->document, newest);
+}
+
+TEST(Analyst, AFailureThatNobodyWaitsForIsNotShown) {
+    Gate gate;
+    gate.close();
+    Computation computation = empty_computation();
+    const auto forward = computation.forward;
+    computation.forward = [&](auto parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
+                              const std::stop_token& stop) {
+        gate.pass({});
+        if (tokens.length == 1) throw std::runtime_error("too late to matter");
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    std::atomic<const Analyst*> shown = nullptr;
+    std::atomic<int> problems = 0;
+    Analyst analyst(std::move(computation), [&] {
+        if (!shown.load()->snapshot()->problem.empty()) ++problems;
+    });
+    shown = &analyst;
+    analyst.request(with_text("a"));
+    gate.await_arrival();
+    analyst.request(with_text("a b"));
+    gate.open();
+    EXPECT_EQ(analyst.wait(true)->problem, "");
+    EXPECT_EQ(problems.load(), 0);
+}
+
+TEST(Analyst, AVerificationBelongsToItsTrace) {
+    Gate gate;
+    Computation computation = empty_computation();
+    computation.verify = [&](const Trace<float>&, const std::stop_token& stop) {
+        gate.pass(stop);
+        return reference::Verification{};
+    };
+    Analyst analyst(std::move(computation), no_wake);
+    analyst.request(with_text("a"));
+    const auto first = analyst.wait(true)->verification;
+    ASSERT_NE(first, nullptr);
+    gate.close();
+    analyst.request(with_text("b"));
+    EXPECT_EQ(analyst.wait(false)->verification, nullptr);
+    gate.open();
+    EXPECT_NE(analyst.wait(true)->verification, first);
+}
+
+TEST(Analyst, ABaselineBelongsToItsModel) {
+    Analyst analyst(empty_computation(), no_wake);
+    Document document = *with_causal("a b");
+    analyst.request(std::make_shared<const Document>(document));
+    const auto first = analyst.wait(true);
+    document.config.seed += 1;
+    analyst.request(std::make_shared<const Document>(document));
+    const auto second = analyst.wait(true);
+    EXPECT_NE(second->unmasked, first->unmasked);
+    EXPECT_EQ(second->unmasked->parameters, second->trace->parameters);
+    EXPECT_EQ(second->unmasked->config.seed, document.config.seed);
 }
 
 TEST(Analyst, LeavesWhileAComputationIsUnderWay) {
