@@ -72,7 +72,6 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
-        context.view.stage = id;
         context.view.head = head;
     }
     if (result.clicked) {
@@ -98,6 +97,7 @@ void draw_heads_view(PanelContext& context) {
         paragraph(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
+    context.view.stage = id;  // the cell at the right belongs to the maps that are shown
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "app/platform/gl_window.hpp"
+#include "app/platform/imgui_compat.hpp"
 #include "app/platform/screen.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -40,6 +42,8 @@ void remember_placement(GLFWwindow* window, Settings& settings) {
 /// What GLFW's callbacks leave for the loop.
 struct Events {
     bool any = true;
+    std::set<int> pressed;        ///< keys that went down since the last frame
+    std::set<int> short_presses;  ///< and came up again before it
     std::vector<std::string> dropped_files;
 };
 
@@ -52,7 +56,12 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { events_of(w).any = true; });
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
-    glfwSetKeyCallback(window, [](GLFWwindow* w, int, int, int, int) { events_of(w).any = true; });
+    glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int) {
+        Events& found = events_of(w);
+        found.any = true;
+        if (action == GLFW_PRESS) found.pressed.insert(key);
+        if (action == GLFW_RELEASE && found.pressed.count(key) > 0) found.short_presses.insert(key);
+    });
     glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).any = true; });
     glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
@@ -131,7 +140,13 @@ private:
 
     void draw(const DrawUi& ui, int width, int height) {
         const Screen::Target target{width, height, display_scale(window_.get()), glfwGetTime(), 0};
+        // A key that went down and up between two frames would be lost: it counts as down for this one.
+        events_.pressed.clear();
+        const std::set<int> short_presses = std::exchange(events_.short_presses, {});
+        for (const int key : short_presses) imgui_compat::hold_key(key, true);
         const Screen::Wishes wishes = screen_->draw(ui, settings_, target, std::exchange(events_.dropped_files, {}));
+        for (const int key : short_presses) imgui_compat::hold_key(key, false);
+        if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
         glfwSwapBuffers(window_.get());
         double next = wishes.redraw_after;
         if (wishes.typing) next = std::min(next, kCaretPeriod);

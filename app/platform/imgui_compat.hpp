@@ -41,4 +41,14 @@ void renew_font_texture(Destroy destroy, Create create) {
 #endif
 }
 
+/// Makes a key (GLFW's number) count as down or up in the next frame; later versions queue events and lose none.
+inline void hold_key(int key, bool down) {
+#if IMGUI_VERSION_NUM < 18700
+    if (key >= 0 && key < IM_ARRAYSIZE(ImGui::GetIO().KeysDown)) ImGui::GetIO().KeysDown[key] = down;
+#else
+    (void)key;
+    (void)down;
+#endif
+}
+
 }  // namespace attn::app::imgui_compat

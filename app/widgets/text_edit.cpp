@@ -7,12 +7,17 @@
 namespace attn::app {
 namespace {
 
-/// Lets ImGui write into a std::string that grows with the text.
-int grow(ImGuiInputTextCallbackData* data) {
+/// Lets ImGui write into a std::string that grows with the text, and puts the caret behind the text once: ImGui would select all of
+/// it, and the first letter typed would take the whole text's place.
+int on_input(ImGuiInputTextCallbackData* data) {
+    auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
-        auto& text = *static_cast<std::string*>(data->UserData);
-        text.resize(static_cast<std::size_t>(data->BufTextLen));
-        data->Buf = text.data();
+        edit.text.resize(static_cast<std::size_t>(data->BufTextLen));
+        data->Buf = edit.text.data();
+    } else if (edit.caret_to_end) {
+        data->ClearSelection();
+        data->CursorPos = data->BufTextLen;
+        edit.caret_to_end = false;
     }
     return 0;
 }
@@ -22,6 +27,7 @@ int grow(ImGuiInputTextCallbackData* data) {
 void begin_text_edit(TextEdit& edit, std::string text) {
     edit.editing = true;
     edit.focus = true;
+    edit.caret_to_end = true;
     edit.original = text;
     edit.text = std::move(text);
 }
@@ -39,8 +45,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     ImGui::SetNextItemWidth(width);
     const bool first = edit.focus;
     if (edit.focus) ImGui::SetKeyboardFocusHere();
-    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
-    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.text.data(), edit.text.capacity() + 1, flags, grow, &edit.text);
+    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
+    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.text.data(), edit.text.capacity() + 1, flags, on_input, &edit);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));
     ImGui::PopStyleColor(2);
