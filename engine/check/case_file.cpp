@@ -113,10 +113,11 @@ void CaseFile::compare(const std::string& name, const Shape& shape, std::span<co
 }
 
 Report CaseFile::finish(std::string module) {
-    Report report{name(), std::move(module), {}};
+    Report report{name(), std::move(module), {}, 0};
     for (const NamedArray& array : file_.arrays) {
         const auto found = results_.find(array.name);
         if (found != results_.end()) report.tensors.push_back(std::move(found->second));
+        else if (array.name.starts_with("grad.")) ++report.not_recomputed;
         else if (array.name.starts_with("out."))
             fail(array.name, "is expected by the file, but a " + report.module + " has no such result");
     }

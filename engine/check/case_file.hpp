@@ -14,6 +14,9 @@
 
 namespace attn::check {
 
+/// The sizes of a shape, without names.
+std::vector<std::int64_t> sizes_of(const Shape& shape);
+
 /// Reads tensors by name. Every fault of the file (a tensor missing, of another type or shape) is a FileError that names file and
 /// tensor. Remembers which expected tensors were compared, so that none is passed over in silence.
 class CaseFile {
@@ -28,6 +31,8 @@ public:
     const std::vector<std::int64_t>& sizes(const std::string& tensor, std::size_t rank) const;
     /// Sizes of a tensor of any rank that must be there.
     const std::vector<std::int64_t>& sizes(const std::string& tensor) const { return file_.at(tensor).shape; }
+    /// Throws FileError unless the tensor is there, in this shape.
+    void require(const std::string& name, const Shape& shape) const { array(name, sizes_of(shape)); }
     DType dtype(const std::string& tensor) const { return file_.at(tensor).dtype; }
 
     /// A tensor of floats (F16 to F64) of exactly this shape.
@@ -56,7 +61,7 @@ public:
     }
     void set_tolerance(Tolerance tolerance) { tolerance_ = tolerance; }
 
-    /// The lines so far, in the file's order. Throws FileError for an expected tensor ("out.", "grad.") that nothing was compared with.
+    /// The lines so far, in the file's order. Throws FileError for an expected output that nothing was compared with.
     Report finish(std::string module);
 
 private:
@@ -70,8 +75,5 @@ private:
 /// Compares two lists of equal length; equal infinities and two NaNs agree.
 template <class Scalar>
 TensorResult compare_numbers(std::string name, std::span<const double> expected, std::span<const Scalar> computed, Tolerance tolerance);
-
-/// The sizes of a shape, without names.
-std::vector<std::int64_t> sizes_of(const Shape& shape);
 
 }  // namespace attn::check

@@ -144,13 +144,16 @@ std::vector<ParameterLink> attention_links(const Config& config, const std::stri
 }
 
 template <class Scalar>
-void load_parameters(const CaseFile& file, const std::vector<ParameterLink>& links, Parameters<Scalar>& parameters) {
+Parameters<Scalar> load_parameters(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links) {
+    for (const ParameterLink& link : links) file.require("param." + link.tensor, link.tensor_shape);
+    Parameters<Scalar> parameters(config);
     for (const ParameterLink& link : links) {
         const std::vector<Scalar> source = file.numbers<Scalar>("param." + link.tensor, link.tensor_shape);
         Scalar* target = parameters.find(link.parameter);
         for_each_number(link, info_of(parameters.layout(), link),
                         [&](std::int64_t ours, std::int64_t theirs) { target[ours] = source[static_cast<std::size_t>(theirs)]; });
     }
+    return parameters;
 }
 
 template <class Scalar>
@@ -165,8 +168,8 @@ void compare_parameters(CaseFile& file, const std::vector<ParameterLink>& links,
     for (const auto& [name, tensor] : tensors) file.compare(prefix + name, tensor);
 }
 
-template void load_parameters(const CaseFile&, const std::vector<ParameterLink>&, Parameters<float>&);
-template void load_parameters(const CaseFile&, const std::vector<ParameterLink>&, Parameters<double>&);
+template Parameters<float> load_parameters(const CaseFile&, const Config&, const std::vector<ParameterLink>&);
+template Parameters<double> load_parameters(const CaseFile&, const Config&, const std::vector<ParameterLink>&);
 template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const float*);
 template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const double*);
 

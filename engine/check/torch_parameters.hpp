@@ -30,9 +30,10 @@ std::vector<ParameterLink> gpt2_links(const Config& config);
 /// nn.MultiheadAttention: in_proj into `to`.qkv (or, when `cross`, into .q and .kv), out_proj into `to`.out. `to` has no dot at its end.
 std::vector<ParameterLink> attention_links(const Config& config, const std::string& from, const std::string& to, bool cross);
 
-/// Fills the linked parameters from "param.*". Throws FileError for a tensor that is missing or of another shape.
+/// Parameters with the linked ones filled from "param.*", the others 0. Nothing is allocated for them before every tensor has been
+/// found in its shape: throws FileError for one that is missing or of another shape.
 template <class Scalar>
-void load_parameters(const CaseFile& file, const std::vector<ParameterLink>& links, Parameters<Scalar>& parameters);
+Parameters<Scalar> load_parameters(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links);
 
 /// Compares parameters (or a buffer of gradients of the same layout) with the file's tensors `prefix` + name, laid out as the file has
 /// them.

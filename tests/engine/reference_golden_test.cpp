@@ -134,8 +134,7 @@ TEST_P(ReferenceEncoder, AgreesWithPyTorch) {
     Config config = layer_config(12, 1);
     config.norm = pre ? NormPlacement::Pre : NormPlacement::Post;
     config.activation = activation;
-    Parameters<double> parameters(config);
-    load_parameters(file, check::encoder_layer_links(config, "", "layers.0."), parameters);
+    Parameters<double> parameters = check::load_parameters<double>(file, config, check::encoder_layer_links(config, "", "layers.0."));
     fill_table(file, {"in.src"}, parameters);
     const auto stages = forward(parameters, rows_as_tokens(2, 6, 0, 1), {}, {});
     file.compare("out.output", stages.back().value);
@@ -156,8 +155,8 @@ TEST_P(ReferenceDecoder, AgreesWithPyTorch) {
     config.norm = NormPlacement::Pre;
     config.activation = activation;
     // All parameters of the encoder stay 0: attention and feed-forward add nothing, and the memory is the encoder's input.
-    Parameters<double> parameters(config);
-    load_parameters(file, check::decoder_layer_links(config, "", "decoder.layers.0."), parameters);
+    Parameters<double> parameters =
+        check::load_parameters<double>(file, config, check::decoder_layer_links(config, "", "decoder.layers.0."));
     fill_table(file, {"in.memory", "in.tgt"}, parameters);
     ForwardSettings settings;
     settings.masks.causal = true;
@@ -176,8 +175,7 @@ TEST(ReferenceModel, TransformersAgreeWithPyTorch) {
         config.norm = pre ? NormPlacement::Pre : NormPlacement::Post;
         config.activation = Activation::GeluErf;
         config.final_norm = true;
-        Parameters<double> parameters(config);
-        load_parameters(file, check::transformer_links(config), parameters);
+        Parameters<double> parameters = check::load_parameters<double>(file, config, check::transformer_links(config));
         fill_table(file, {"in.src", "in.tgt"}, parameters);
         ForwardSettings settings;
         settings.masks.causal = true;
@@ -196,8 +194,7 @@ TEST(ReferenceModel, Gpt2AgreesWithPyTorch) {
     config.num_heads = 4;
     config.num_layers = 2;
     config.d_ff = 128;
-    Parameters<double> parameters(config);
-    load_parameters(file, check::gpt2_links(config), parameters);
+    Parameters<double> parameters = check::load_parameters<double>(file, config, check::gpt2_links(config));
     ForwardSettings settings;
     settings.masks.causal = true;
     const TokenBatch tokens{6, file.ids("in.tokens", {2, 6}, 23), {6, 6}};

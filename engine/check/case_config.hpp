@@ -1,0 +1,33 @@
+#pragma once
+/// The configuration inside a reference file's metadata.
+
+#include <string>
+#include <string_view>
+
+#include "engine/io/json_object.hpp"
+
+namespace attn::check {
+
+/// Required fields by name. Throws FileError naming the file and the field when one is missing or out of range.
+class CaseConfig {
+public:
+    CaseConfig(std::string_view text, std::string_view file) : json_(text, std::string(file) + ", config") {}
+
+    std::int64_t size(std::string_view key) { return required<std::int64_t>(key, std::int64_t{1}, std::int64_t{1} << 24); }
+    double number(std::string_view key, double min, double max) { return required<double>(key, min, max); }
+    bool flag(std::string_view key) { return required<bool>(key); }
+    std::string text(std::string_view key) { return required<std::string>(key); }
+    bool has(std::string_view key) const { return json_.has(key); }
+    [[noreturn]] void fail(std::string_view key, std::string_view problem) const { json_.fail(key, problem); }
+
+private:
+    template <class Value, class... Range>
+    Value required(std::string_view key, Range... range) {
+        Value value{};
+        if (!json_.read(key, value, range...)) json_.fail_missing(key);
+        return value;
+    }
+    JsonObject json_;
+};
+
+}  // namespace attn::check

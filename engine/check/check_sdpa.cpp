@@ -1,0 +1,60 @@
+#include "engine/attention/scaled_dot_product.hpp"
+#include "engine/check/modules.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::check {
+namespace {
+
+Shape heads_shape(const std::vector<std::int64_t>& sizes, Axis position) {
+    return {{Axis::B, sizes[0]}, {Axis::H, sizes[1]}, {position, sizes[2]}, {Axis::D, sizes[3]}};
+}
+
+/// in.mask as `convention` says: bool_keep or additive.
+Mask read_mask(const CaseFile& file, CaseConfig& config, const AttentionSizes& sizes) {
+    const std::string convention = config.text("mask");
+    if (convention == "none") return Mask(sizes.queries, sizes.keys);
+    if (convention != "bool_keep" && convention != "additive")
+        config.fail("mask", "is \"" + convention + "\"; none, bool_keep and additive are known");
+    const Mask::Target target{sizes.batches, sizes.heads, sizes.queries, sizes.keys};
+    const std::vector<std::int64_t>& shape = file.sizes("in.mask");
+    try {
+        if (convention == "bool_keep") return Mask::from_sdpa_bool(shape, file.flags("in.mask"), target);
+        return Mask::from_additive(shape, file.numbers<double>("in.mask"), target);
+    } catch (const ShapeError& error) {
+        file.fail("in.mask", error.what());
+    }
+}
+
+}  // namespace
+
+template <class Scalar>
+void check_sdpa(CaseFile& file, CaseConfig& config) {
+    const std::vector<std::int64_t>&q_sizes = file.sizes("in.q", 4), &k_sizes = file.sizes("in.k", 4), &v_sizes = file.sizes("in.v", 4);
+    const auto agree = [&](const char* tensor, const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b, std::size_t axis) {
+        if (a[axis] != b[axis]) file.fail(tensor, "has shape " + shape_text(a) + ", which does not fit " + shape_text(b));
+    };
+    for (const std::size_t axis : {std::size_t{0}, std::size_t{1}, std::size_t{3}}) agree("in.k", k_sizes, q_sizes, axis);
+    for (const std::size_t axis : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) agree("in.v", v_sizes, k_sizes, axis);
+    const AttentionSizes sizes{q_sizes[0], q_sizes[1], q_sizes[2], k_sizes[2], q_sizes[3], v_sizes[3]};
+    require_map_fits(file, "in.q", sizes.map_shape());
+
+    const Tensor<Scalar> q = file.tensor<Scalar>("in.q", heads_shape(q_sizes, Axis::T));
+    const Tensor<Scalar> k = file.tensor<Scalar>("in.k", heads_shape(k_sizes, Axis::S));
+    const Tensor<Scalar> v = file.tensor<Scalar>("in.v", heads_shape(v_sizes, Axis::S));
+    const Mask mask = read_mask(file, config, sizes);
+    Tensor<Scalar> scores, scaled, masked, weights, context;
+    attention_scores(q, k, sizes, scores);
+    scale_scores(scores, config.number("scale", -1e30, 1e30), scaled);
+    mask_scores(scaled, mask, sizes, masked);
+    attention_weights(masked, mask, 1.0, sizes, weights);
+    attention_context(weights, v, mask, sizes, context);
+    file.compare("out.scores", scores);
+    file.compare("out.scaled", scaled);
+    file.compare("out.weights", weights);
+    file.compare("out.context", context);
+}
+
+template void check_sdpa<float>(CaseFile&, CaseConfig&);
+template void check_sdpa<double>(CaseFile&, CaseConfig&);
+
+}  // namespace attn::check
