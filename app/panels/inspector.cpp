@@ -29,7 +29,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     const ImVec2 at{right_top.x - width, right_top.y};
     ImGui::SetCursorScreenPos({at.x - context.px(2), at.y - context.px(3)});
     ImGui::PushID(id);
-    const bool stage = operand.cell.parameter.empty();
+    const bool stage = operand.cell.parameter.empty() && !operand.constant;
     const bool clicked = ImGui::InvisibleButton("##operand", {width + context.px(4), context.px(kLine - 3)});
     const bool hovered = ImGui::IsItemHovered();
     ImGui::PopID();
@@ -39,7 +39,7 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
     begin_tooltip(context.ui());
     text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text, operand.label + " = " + format_exact(static_cast<float>(operand.value)));
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, stage ? "click: where this comes from" : "a parameter of the model");
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, stage ? "click: where this comes from" : operand.constant ? "from the settings" : "a parameter of the model");
     end_tooltip();
     if (clicked && stage) go_to_cell(context.view, context.trace(), operand.cell);
 }
