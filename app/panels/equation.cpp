@@ -29,9 +29,11 @@ StageId layer_input(const Trace<float>& trace, const StageId& id) {
     const StageId before{id.stage, id.layer - 1, id.stack};
     const bool post = trace.config.norm == NormPlacement::Post;
     if (post && has(trace, in_layer(before, Stage::Norm2))) return in_layer(before, Stage::Norm2);
-    return first_recorded(trace, {in_layer(before, Stage::Residual2), in_layer(before, Stage::FfnOut), in_layer(before, post ? Stage::CrossNorm : Stage::CrossResidual),
-                                  in_layer(before, Stage::CrossAttentionOut), in_layer(before, post ? Stage::Norm1 : Stage::Residual1),
-                                  in_layer(before, Stage::Residual1), in_layer(before, Stage::AttentionOut), in_layer(before, Stage::Concat)});
+    return first_recorded(trace,
+                          {in_layer(before, Stage::Residual2), in_layer(before, Stage::FfnOut),
+                           in_layer(before, post ? Stage::CrossNorm : Stage::CrossResidual), in_layer(before, Stage::CrossAttentionOut),
+                           in_layer(before, post ? Stage::Norm1 : Stage::Residual1), in_layer(before, Stage::Residual1),
+                           in_layer(before, Stage::AttentionOut), in_layer(before, Stage::Concat)});
 }
 
 /// The residual stream after a layer's self-attention sublayer.
@@ -69,14 +71,31 @@ public:
     Equation build() {
         equation_.result = stage(id_, "");
         switch (id_.stage) {
-        case Stage::Tokens: break;
-        case Stage::TokenEmbedding: lookup(); break;
-        case Stage::PositionEmbedding: positions(); break;
-        case Stage::Embedding: sum({outside(id_, Stage::TokenEmbedding), outside(id_, Stage::PositionEmbedding)}); break;
-        case Stage::FinalNorm: rowwise(stack_output(trace_, id_.stack), "norm"); norm_parameters(id_.stack == Stack::Main ? "final_norm" : stack_name() + "final_norm"); break;
-        case Stage::Logits: logits(); break;
-        case Stage::Probabilities: rowwise(outside(id_, Stage::Logits), "softmax"); equation_.row_sums = true; break;
-        default: layer_stage(); break;
+        case Stage::Tokens:
+            break;
+        case Stage::TokenEmbedding:
+            lookup();
+            break;
+        case Stage::PositionEmbedding:
+            positions();
+            break;
+        case Stage::Embedding:
+            sum({outside(id_, Stage::TokenEmbedding), outside(id_, Stage::PositionEmbedding)});
+            break;
+        case Stage::FinalNorm:
+            rowwise(stack_output(trace_, id_.stack), "norm");
+            norm_parameters(id_.stack == Stack::Main ? "final_norm" : stack_name() + "final_norm");
+            break;
+        case Stage::Logits:
+            logits();
+            break;
+        case Stage::Probabilities:
+            rowwise(outside(id_, Stage::Logits), "softmax");
+            equation_.row_sums = true;
+            break;
+        default:
+            layer_stage();
+            break;
         }
         return std::move(equation_);
     }
@@ -145,7 +164,8 @@ private:
     }
 
     void logits() {
-        const StageId input = has(trace_, outside(id_, Stage::FinalNorm)) ? outside(id_, Stage::FinalNorm) : stack_output(trace_, id_.stack);
+        const StageId input =
+            has(trace_, outside(id_, Stage::FinalNorm)) ? outside(id_, Stage::FinalNorm) : stack_output(trace_, id_.stack);
         Matrix head = trace_.config.tied_lm_head ? store_.transposed(weight(token_table(), "W_E", Axis::V, Axis::C), "W_Eᵀ")
                                                  : weight("lm_head.weight", "W_U", Axis::C, Axis::V);
         product(stage(input, std::string(stage_name(input.stage))), std::move(head), {}, "logits");
@@ -156,25 +176,69 @@ private:
         const auto mine = [&](Stage self) { return in_layer(id_, cross ? to_cross(self) : self); };
         const std::string attention = layer_prefix(id_) + (cross ? "cross_attention." : "attention.");
         switch (to_self(id_.stage)) {
-        case Stage::Norm1: norm(cross ? "cross_norm" : "norm_1", cross ? Stage::CrossResidual : Stage::Residual1, cross ? after_attention(trace_, id_) : layer_input(trace_, id_)); break;
-        case Stage::Norm2: norm("norm_2", Stage::Residual2, before_ffn(trace_, id_)); break;
-        case Stage::Q: projection(0, cross, "Q", "W_Q"); break;
-        case Stage::K: projection(1, cross, "K", "W_K"); break;
-        case Stage::V: projection(2, cross, "V", "W_V"); break;
-        case Stage::Scores: product(stage(mine(Stage::Q), "Q"), store_.transposed(stage(mine(Stage::K), "K"), "Kᵀ"), {}, "scores"); break;
-        case Stage::Scaled: rowwise(mine(Stage::Scores), "÷ √" + std::to_string(trace_.config.head_size())); break;
-        case Stage::Masked: rowwise(mine(Stage::Scaled), "mask"); break;
-        case Stage::Weights: rowwise(mine(Stage::Masked), "softmax"); equation_.row_sums = true; break;
-        case Stage::Dropped: rowwise(mine(Stage::Weights), "dropout"); equation_.row_sums = true; break;
-        case Stage::Context: product(stage(mine(Stage::Dropped), "A"), stage(mine(Stage::V), "V"), {}, "context"); break;
-        case Stage::Concat: concat(mine(Stage::Context)); break;
-        case Stage::AttentionOut: product(stage(mine(Stage::Concat), "concat"), weight(attention + "out.weight", "W_O", Axis::C, Axis::C), weight(attention + "out.bias", "b", Axis::N, Axis::C), "attention_out"); break;
-        case Stage::Residual1: sum({residual_input(cross), mine(Stage::AttentionOut)}); break;
-        case Stage::FfnHidden: product(stage(ffn_input(), ffn_input_name()), weight(layer_prefix(id_) + "ffn.in.weight", "W_1", Axis::C, Axis::F), weight(layer_prefix(id_) + "ffn.in.bias", "b", Axis::N, Axis::F), "ffn_hidden"); break;
-        case Stage::FfnActivation: rowwise(mine(Stage::FfnHidden), trace_.config.activation == Activation::Relu ? "ReLU" : "GELU"); break;
-        case Stage::FfnOut: product(stage(mine(Stage::FfnActivation), "ffn_activation"), weight(layer_prefix(id_) + "ffn.out.weight", "W_2", Axis::F, Axis::C), weight(layer_prefix(id_) + "ffn.out.bias", "b", Axis::N, Axis::C), "ffn_out"); break;
-        case Stage::Residual2: sum({before_ffn(trace_, id_), mine(Stage::FfnOut)}); break;
-        default: break;
+        case Stage::Norm1:
+            norm(cross ? "cross_norm" : "norm_1", cross ? Stage::CrossResidual : Stage::Residual1,
+                 cross ? after_attention(trace_, id_) : layer_input(trace_, id_));
+            break;
+        case Stage::Norm2:
+            norm("norm_2", Stage::Residual2, before_ffn(trace_, id_));
+            break;
+        case Stage::Q:
+            projection(0, cross, "Q", "W_Q");
+            break;
+        case Stage::K:
+            projection(1, cross, "K", "W_K");
+            break;
+        case Stage::V:
+            projection(2, cross, "V", "W_V");
+            break;
+        case Stage::Scores:
+            product(stage(mine(Stage::Q), "Q"), store_.transposed(stage(mine(Stage::K), "K"), "Kᵀ"), {}, "scores");
+            break;
+        case Stage::Scaled:
+            rowwise(mine(Stage::Scores), "÷ √" + std::to_string(trace_.config.head_size()));
+            break;
+        case Stage::Masked:
+            rowwise(mine(Stage::Scaled), "mask");
+            break;
+        case Stage::Weights:
+            rowwise(mine(Stage::Masked), "softmax");
+            equation_.row_sums = true;
+            break;
+        case Stage::Dropped:
+            rowwise(mine(Stage::Weights), "dropout");
+            equation_.row_sums = true;
+            break;
+        case Stage::Context:
+            product(stage(mine(Stage::Dropped), "A"), stage(mine(Stage::V), "V"), {}, "context");
+            break;
+        case Stage::Concat:
+            concat(mine(Stage::Context));
+            break;
+        case Stage::AttentionOut:
+            product(stage(mine(Stage::Concat), "concat"), weight(attention + "out.weight", "W_O", Axis::C, Axis::C),
+                    weight(attention + "out.bias", "b", Axis::N, Axis::C), "attention_out");
+            break;
+        case Stage::Residual1:
+            sum({residual_input(cross), mine(Stage::AttentionOut)});
+            break;
+        case Stage::FfnHidden:
+            product(stage(ffn_input(), ffn_input_name()), weight(layer_prefix(id_) + "ffn.in.weight", "W_1", Axis::C, Axis::F),
+                    weight(layer_prefix(id_) + "ffn.in.bias", "b", Axis::N, Axis::F), "ffn_hidden");
+            break;
+        case Stage::FfnActivation:
+            rowwise(mine(Stage::FfnHidden), trace_.config.activation == Activation::Relu ? "ReLU" : "GELU");
+            break;
+        case Stage::FfnOut:
+            product(stage(mine(Stage::FfnActivation), "ffn_activation"),
+                    weight(layer_prefix(id_) + "ffn.out.weight", "W_2", Axis::F, Axis::C),
+                    weight(layer_prefix(id_) + "ffn.out.bias", "b", Axis::N, Axis::C), "ffn_out");
+            break;
+        case Stage::Residual2:
+            sum({before_ffn(trace_, id_), mine(Stage::FfnOut)});
+            break;
+        default:
+            break;
         }
     }
 
@@ -182,7 +246,9 @@ private:
     void norm(const char* name, Stage post_input, const StageId& pre_input) {
         const StageId summed = in_layer(id_, post_input);
         const bool post = trace_.config.norm == NormPlacement::Post;
-        const Stage bare = post_input == Stage::Residual1 ? Stage::AttentionOut : post_input == Stage::CrossResidual ? Stage::CrossAttentionOut : Stage::FfnOut;
+        const Stage bare = post_input == Stage::Residual1       ? Stage::AttentionOut
+                           : post_input == Stage::CrossResidual ? Stage::CrossAttentionOut
+                                                                : Stage::FfnOut;
         rowwise(post ? first_recorded(trace_, {summed, in_layer(id_, bare)}) : pre_input, "norm");
         norm_parameters(layer_prefix(id_) + name);
     }
@@ -190,7 +256,8 @@ private:
     StageId residual_input(bool cross) const { return cross ? after_attention(trace_, id_) : layer_input(trace_, id_); }
 
     StageId ffn_input() const {
-        return trace_.config.norm == NormPlacement::Pre && has(trace_, in_layer(id_, Stage::Norm2)) ? in_layer(id_, Stage::Norm2) : before_ffn(trace_, id_);
+        return trace_.config.norm == NormPlacement::Pre && has(trace_, in_layer(id_, Stage::Norm2)) ? in_layer(id_, Stage::Norm2)
+                                                                                                    : before_ffn(trace_, id_);
     }
     std::string ffn_input_name() const { return std::string(stage_name(ffn_input().stage)); }
 

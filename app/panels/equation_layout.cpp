@@ -46,7 +46,8 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     const float top_share = std::clamp(count(left.data.cols) / (count(left.data.cols) + count(equation.result.data.rows)), 0.16F, 0.27F);
     const Room size = fit_result(equation.result, {usable * (1 - share), usable_height * (1 - top_share)}, scale);
     const float left_width = std::min(usable * share, count(left.data.cols) * px(kMostCell, scale) * 0.6F);
-    const float top_height = std::clamp(std::min(usable_height * top_share, count(left.data.cols) * px(30, scale)), px(28, scale), std::max(usable_height - size.height, px(28, scale)));
+    const float top_height = std::clamp(std::min(usable_height * top_share, count(left.data.cols) * px(30, scale)), px(28, scale),
+                                        std::max(usable_height - size.height, px(28, scale)));
 
     const float result_x = area.min.x + labels + left_width + gap;
     const float result_y = area.min.y + top_height + below_top;

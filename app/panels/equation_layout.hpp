@@ -19,10 +19,10 @@ struct EquationLayout {
     Box text;                   ///< formula and sentence
     std::vector<Box> operands;  ///< one for each of the equation's operands, in its order
     Box result;
-    Box row_sums;               ///< empty unless the equation shows them
-    Box bar;                    ///< colour bar and statistics
-    float row_labels = 0;       ///< room for labels at the left of the first matrix
-    float column_labels = 0;    ///< room for labels above the result (and above a row of matrices)
+    Box row_sums;             ///< empty unless the equation shows them
+    Box bar;                  ///< colour bar and statistics
+    float row_labels = 0;     ///< room for labels at the left of the first matrix
+    float column_labels = 0;  ///< room for labels above the result (and above a row of matrices)
 };
 
 /// Lays the equation out in `area`. `scale` turns logical pixels into pixels; `text_height` is what formula and sentence need at

@@ -68,7 +68,8 @@ FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelConte
 enum class PaneLook : std::uint8_t { Bare, Card };
 
 /// One child window at a fixed place. `draw` fills it.
-void pane(PanelContext& context, const char* id, const Rect& rect, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&), ImGuiWindowFlags flags = 0) {
+void pane(PanelContext& context, const char* id, const Rect& rect, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&),
+          ImGuiWindowFlags flags = 0) {
     if (rect.width() < 1 || rect.height() < 1) return;
     const Palette& colors = context.theme.colors;
     ImGui::SetCursorScreenPos(rect.min);
@@ -77,7 +78,8 @@ void pane(PanelContext& context, const char* id, const Rect& rect, PaneLook look
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(padding.x), context.px(padding.y)});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, look == PaneLook::Card ? colors.pane : IM_COL32(0, 0, 0, 0));
     ImGui::PushStyleColor(ImGuiCol_Border, colors.line);
-    const bool visible = ImGui::BeginChild(id, {rect.width(), rect.height()}, look == PaneLook::Card, flags | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysUseWindowPadding);
+    const bool visible = ImGui::BeginChild(id, {rect.width(), rect.height()}, look == PaneLook::Card,
+                                           flags | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysUseWindowPadding);
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(3);
     if (visible) draw(context);
@@ -105,24 +107,33 @@ void splitters(PanelContext& context, const FrameLayout& layout, const PaneState
     PaneState& panes = context.view.panes;
     const float gap = context.px(kGap);
     if (shown.left) {
-        const float moved = splitter(context, "##split_left", {{layout.left.max.x, layout.left.min.y}, {layout.left.max.x + gap, layout.left.max.y}}, true);
+        const float moved =
+            splitter(context, "##split_left", {{layout.left.max.x, layout.left.min.y}, {layout.left.max.x + gap, layout.left.max.y}}, true);
         if (moved != 0) panes.left_width = std::clamp(shown.left_width + moved, kMinLeft, kMaxSide);
     }
     if (shown.right) {
-        const float moved = splitter(context, "##split_right", {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
+        const float moved = splitter(context, "##split_right",
+                                     {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
         if (moved != 0) panes.right_width = std::clamp(shown.right_width - moved, kMinRight, kMaxSide);
     }
     if (shown.strip) {
-        const float moved = splitter(context, "##split_strip", {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
+        const float moved = splitter(context, "##split_strip",
+                                     {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
         if (moved != 0) panes.strip_height = std::clamp(shown.strip_height - moved, kMinStrip, kMaxStrip);
     }
 }
 
 void draw_centre(PanelContext& context) {
     switch (context.view.view) {
-    case View::Step: draw_step_view(context); break;
-    case View::Heads: draw_heads_view(context); break;
-    case View::Grid: draw_grid_view(context); break;
+    case View::Step:
+        draw_step_view(context);
+        break;
+    case View::Heads:
+        draw_heads_view(context);
+        break;
+    case View::Grid:
+        draw_grid_view(context);
+        break;
     }
 }
 
@@ -156,7 +167,8 @@ void draw_frame(PanelContext& context) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
     ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.colors.window);
     ImGui::Begin("##attnscope", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoSavedSettings);
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus |
+                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoSavedSettings);
     ImGui::PopStyleColor();
     ImGui::PopStyleVar(3);
 
@@ -169,7 +181,9 @@ void draw_frame(PanelContext& context) {
     }
     // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
     pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
-    if (shown.strip) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip, ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    if (shown.strip)
+        pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip,
+             ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
     if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_inspector);
     splitters(context, layout, shown);

@@ -33,7 +33,9 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
     }
     const std::string& pattern = context.view.sort_heads_by;
     if (!pattern.empty())
-        std::stable_sort(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) { return head_pattern(context, a.weights, a.head, pattern) > head_pattern(context, b.weights, b.head, pattern); });
+        std::stable_sort(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) {
+            return head_pattern(context, a.weights, a.head, pattern) > head_pattern(context, b.weights, b.head, pattern);
+        });
     return tiles;
 }
 
@@ -53,7 +55,8 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
     const float gap = context.px(kTileGap), caption = context.px(kCaption);
     const float by_width = (size.x - grid.label) / static_cast<float>(grid.columns) - gap;
     const float by_height = size.y / std::max(rows, 1.F) - caption - gap;
-    grid.tile = std::floor(std::clamp(std::min(by_width, by_height), std::min(context.px(kMinTile), std::max(by_width, context.px(20))), context.px(kMaxTile)));
+    grid.tile = std::floor(std::clamp(std::min(by_width, by_height), std::min(context.px(kMinTile), std::max(by_width, context.px(20))),
+                                      context.px(kMaxTile)));
     grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), grid.tile + context.px(60));
     grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / std::max(rows, 1.F), grid.tile + context.px(70)));
     return grid;
@@ -71,20 +74,25 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) {
     const Matrix matrix = context.matrices.stage(context.trace(), tile.id, context.view.batch, tile.head);
     context.canvas.heatmap(list, at, end, {matrix.data, style_of(context, matrix, tile.id)});
 
-    const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer && tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
+    const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
+                        tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
     const bool hovered = ImGui::IsItemHovered();
     list.AddRect(at, end, chosen ? colors.chosen : hovered ? colors.accent : colors.line, 0, 0, context.px(chosen || hovered ? 2 : 1));
     const HeadCaption caption = head_caption(context, tile.weights, tile.head);
-    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, caption.color, elide(fonts.mono_small, caption.text, size + context.px(kTileGap)));
+    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, caption.color,
+              elide(fonts.mono_small, caption.text, size + context.px(kTileGap)));
     if (!hovered) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)), std::int64_t{0}, matrix.data.rows - 1);
-    const std::int64_t col = std::clamp(static_cast<std::int64_t>((mouse.x - at.x) / size * static_cast<float>(matrix.data.cols)), std::int64_t{0}, matrix.data.cols - 1);
+    const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)),
+                                        std::int64_t{0}, matrix.data.rows - 1);
+    const std::int64_t col = std::clamp(static_cast<std::int64_t>((mouse.x - at.x) / size * static_cast<float>(matrix.data.cols)),
+                                        std::int64_t{0}, matrix.data.cols - 1);
     context.view.hovered.set(matrix.row_axis, row);
     context.view.hovered.set(matrix.col_axis, col);
     begin_tooltip(context.ui());
     text_line(context.ui(), fonts.strong, colors.text, tile_name(tile));
-    text_line(context.ui(), fonts.mono, colors.muted, fmt::format("query {} → key {}: {}", row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
+    text_line(context.ui(), fonts.mono, colors.muted,
+              fmt::format("query {} → key {}: {}", row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
 }
@@ -97,7 +105,8 @@ void open_tile(PanelContext& context, const Tile& tile) {
 
 void draw_heading(const PanelContext& context, const Trace<float>& trace, std::size_t maps) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string detail = fmt::format("{} layers × {} heads · {} maps · rows are queries, columns are keys", trace.config.num_layers, trace.config.num_heads, maps);
+    const std::string detail = fmt::format("{} layers × {} heads · {} maps · rows are queries, columns are keys", trace.config.num_layers,
+                                           trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string_view name = stage_name(context.view.heads_stage);
@@ -129,13 +138,17 @@ void draw_grid_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool ordered = context.view.sort_heads_by.empty();
     for (std::int64_t c = 0; ordered && c < grid.columns; ++c)
-        draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted, fmt::format("H{}", c));
+        draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
+                  fmt::format("H{}", c));
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i) / grid.columns, col = static_cast<std::int64_t>(i) % grid.columns;
-        const ImVec2 at{origin.x + grid.label + static_cast<float>(col) * grid.pitch_x, origin.y + header + static_cast<float>(row) * grid.pitch_y};
+        const ImVec2 at{origin.x + grid.label + static_cast<float>(col) * grid.pitch_x,
+                        origin.y + header + static_cast<float>(row) * grid.pitch_y};
         if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
-        if (col == 0 && ordered) draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F}, colors.muted, fmt::format("{}{}", is_cross(tiles[i].id.stage) ? "X" : "L", tiles[i].id.layer));
+        if (col == 0 && ordered)
+            draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F}, colors.muted,
+                         fmt::format("{}{}", is_cross(tiles[i].id.stage) ? "X" : "L", tiles[i].id.layer));
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         const bool clicked = ImGui::InvisibleButton("##tile", {grid.tile, grid.tile});

@@ -10,7 +10,8 @@ namespace {
 
 const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const auto& scores = context.snapshot.head_scores;
-    const auto it = std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
+    const auto it =
+        std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
     return it == scores.end() ? nullptr : &*it;
 }
 
@@ -29,7 +30,8 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
                                                   {"previous", score->previous_token, colors.axis(Axis::T)},
                                                   {"first", score->first_token, colors.axis(Axis::S)},
                                                   {"same", score->same_token, colors.axis(Axis::H)}}};
-    const auto best = std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
+    const auto best =
+        std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return {std::string(best->name) + " " + format_number(best->value, {.decimals = 2}), best->color};
     return {"entropy " + format_number(score->entropy, {.decimals = 2}), colors.muted};
 }

@@ -65,10 +65,12 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     const bool hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     draw_text(list, fonts.strong, {box.min.x, title_y}, hovered ? colors.accent : colors.text, title);
-    draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0}, caption.color, caption.text);
+    draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0}, caption.color,
+                 caption.text);
     tooltip_for_last(context.ui(), "Open this head step by step.");
 
-    const MatrixViewResult result = draw_matrix(context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false});
+    const MatrixViewResult result = draw_matrix(
+        context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false});
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
@@ -104,24 +106,30 @@ void draw_heads_view(PanelContext& context) {
     const std::string title(stage_name(id.stage));
     draw_text(list, fonts.heading, origin, colors.text, title);
     draw_text(list, fonts.label, {origin.x + text_width(fonts.heading, title) + context.px(12), origin.y + context.px(9)}, colors.muted,
-              fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers", id.layer, head_count(context.trace())));
+              fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers", id.layer,
+                          head_count(context.trace())));
     const float header = context.px(40);
     room.y -= header;
     room.x -= context.px(kBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;
-    const float aspect = std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
+    const float aspect =
+        std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, heads, aspect);
     const float left = origin.x + context.px(kLabels);
     for (std::int64_t head = 0; head < heads; ++head) {
         const auto row = static_cast<float>(head / tiling.columns), col = static_cast<float>(head % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kTileGap)));
-        const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) + row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
+        const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) +
+                                   row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
         draw_head(context, id, head, {{x, y}, {x + tiling.width, y + tiling.height}}, head % tiling.columns == 0);
     }
     const Matrix first = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);
-    draw_color_scale(context, first, {{bar_x, bar_y}, {bar_x + context.px(kBar - 12), bar_y + std::min(room.y - context.px(kTitle + kColumnLabels), context.px(420))}}, false);
+    draw_color_scale(
+        context, first,
+        {{bar_x, bar_y}, {bar_x + context.px(kBar - 12), bar_y + std::min(room.y - context.px(kTitle + kColumnLabels), context.px(420))}},
+        false);
 }
 
 }  // namespace attn::app

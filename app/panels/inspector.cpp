@@ -38,8 +38,12 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     if (!hovered) return;
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
     begin_tooltip(context.ui());
-    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text, operand.label + " = " + format_exact(static_cast<float>(operand.value)));
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, stage ? "click: where this comes from" : operand.constant ? "from the settings" : "a parameter of the model");
+    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text,
+              operand.label + " = " + format_exact(static_cast<float>(operand.value)));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
+              stage              ? "click: where this comes from"
+              : operand.constant ? "from the settings"
+                                 : "a parameter of the model");
     end_tooltip();
     if (clicked && stage) go_to_cell(context.view, context.trace(), operand.cell);
 }
@@ -74,11 +78,13 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
 void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.mono_small, at, colors.faint, elide(fonts.mono_small, term.label, context.px(term.operands.size() > 1 ? 30 : 92)));
+    draw_text(list, fonts.mono_small, at, colors.faint,
+              elide(fonts.mono_small, term.label, context.px(term.operands.size() > 1 ? 30 : 92)));
     const float y = at.y;
     if (term.masked) {
         draw_text(list, fonts.mono_small, {at.x + context.px(34), y}, colors.faint, kMasked);
-        draw_hatching(list, context.theme, {at.x + context.px(150), y + context.px(2)}, {at.x + width - context.px(64), y + context.px(14)});
+        draw_hatching(list, context.theme, {at.x + context.px(150), y + context.px(2)},
+                      {at.x + width - context.px(64), y + context.px(14)});
         return;
     }
     const Color inks[2] = {colors.axis(Axis::T), colors.axis(Axis::S)};
@@ -90,7 +96,8 @@ void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, 
         operand_number(context, term.operands[0], {at.x + context.px(152), y}, inks[0], id * 4);
     }
     term_bar(context, {at.x + context.px(164), y + context.px(2)}, {at.x + width - context.px(66), y + context.px(14)}, term.value, bars);
-    draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text, term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
+    draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.text,
+                 term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
 /// The terms worth showing: all of them, or the largest ones in their own order.
@@ -98,7 +105,9 @@ std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     std::vector<std::size_t> order(terms.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     if (order.size() <= kMostTerms) return order;
-    const auto size_of = [&](std::size_t i) { return terms[i].masked ? -1.0 : std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value); };
+    const auto size_of = [&](std::size_t i) {
+        return terms[i].masked ? -1.0 : std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value);
+    };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
     order.resize(kMostTerms);
     std::sort(order.begin(), order.end());
@@ -118,14 +127,16 @@ void draw_terms(PanelContext& context, const std::vector<Term>& terms) {
     }
     ImGui::SetCursorScreenPos({origin.x, y});
     if (shown.size() < terms.size())
-        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, fmt::format("The {} largest of {} terms; the sum has all of them.", shown.size(), terms.size()));
+        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
+                  fmt::format("The {} largest of {} terms; the sum has all of them.", shown.size(), terms.size()));
 }
 
 void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, context.theme.fonts.mono_small, at, context.theme.colors.muted, elide(context.theme.fonts.mono_small, label, width - text_width(font, value) - context.px(8)));
+    draw_text(list, context.theme.fonts.mono_small, at, context.theme.colors.muted,
+              elide(context.theme.fonts.mono_small, label, width - text_width(font, value) - context.px(8)));
     draw_text_in(list, font, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
     ImGui::Dummy({width, 0});
@@ -134,7 +145,8 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
 
 void draw_steps(PanelContext& context, const Provenance& provenance) {
     const Palette& colors = context.theme.colors;
-    for (const ArithmeticStep& step : provenance.steps) draw_value_line(context, step.label, number(step.value), colors.text, context.theme.fonts.mono_small);
+    for (const ArithmeticStep& step : provenance.steps)
+        draw_value_line(context, step.label, number(step.value), colors.text, context.theme.fonts.mono_small);
     separator(context.ui());
     draw_value_line(context, "result", provenance.masked ? kMasked : number(provenance.recorded, 4), colors.text, context.theme.fonts.mono);
 }
@@ -175,9 +187,11 @@ void draw_where_it_goes(PanelContext& context, const CellRef& cell) {
         ImGui::PushID(id++);
         const RecordedStage<float>* stage = context.trace().find(operand.cell.stage);
         const auto& index = operand.cell.index;
-        const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) && !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
+        const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) &&
+                            !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
         const std::string name(stage_name(operand.cell.stage.stage));
-        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there: " + operand.label)) go_to_cell(context.view, context.trace(), operand.cell);
+        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there: " + operand.label))
+            go_to_cell(context.view, context.trace(), operand.cell);
         ImGui::PopID();
     }
 }
@@ -204,7 +218,8 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         const bool is_chosen = chosen == s;
         const ImVec2 low{bar_left, y + context.px(3)}, high{bar_right, y + context.px(14)};
         const std::string label = elide(fonts.mono_small, index_label(context, id, Axis::S, s), context.px(68));
-        draw_text_in(list, fonts.mono_small, {origin.x, y}, {bar_left - context.px(8), y + context.px(16)}, {1, 0}, is_chosen ? colors.axis(Axis::S) : colors.muted, label);
+        draw_text_in(list, fonts.mono_small, {origin.x, y}, {bar_left - context.px(8), y + context.px(16)}, {1, 0},
+                     is_chosen ? colors.axis(Axis::S) : colors.muted, label);
         if (weights.masked(query, s)) {
             draw_hatching(list, context.theme, low, high);
             draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.faint, kMasked);
@@ -212,16 +227,19 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         }
         const float value = weights.at(query, s);
         const float length = largest > 0 && std::isfinite(value) ? value / largest * (high.x - low.x) : 0;
-        list.AddRectFilled(low, {low.x + std::max(length, context.px(1)), high.y}, is_chosen ? colors.chosen : colors.accent, context.px(2));
+        list.AddRectFilled(low, {low.x + std::max(length, context.px(1)), high.y}, is_chosen ? colors.chosen : colors.accent,
+                           context.px(2));
         draw_text_in(list, fonts.mono_small, {bar_right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text, number(value));
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
     ImGui::Dummy({width, 1});
-    if (shown < weights.data.cols) paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
+    if (shown < weights.data.cols)
+        paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
 }
 
 void draw_nothing_chosen(const PanelContext& context) {
-    paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Hover a cell of the picture to see the arithmetic behind its number. Click to lock it, Esc to let go.");
+    paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+              "Hover a cell of the picture to see the arithmetic behind its number. Click to lock it, Esc to let go.");
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ std::string index_label(const PanelContext& context, const StageId& id, Axis axi
             }
         }
     }
-    if (axis == Axis::V && i < static_cast<std::int64_t>(context.snapshot.vocabulary.size())) return visible_text(context.snapshot.vocabulary[static_cast<std::size_t>(i)]);
+    if (axis == Axis::V && i < static_cast<std::int64_t>(context.snapshot.vocabulary.size()))
+        return visible_text(context.snapshot.vocabulary[static_cast<std::size_t>(i)]);
     return std::to_string(i);
 }
 
@@ -36,13 +37,20 @@ std::vector<std::string> axis_labels(const PanelContext& context, const StageId&
 
 std::string_view axis_title(Axis axis) {
     switch (axis) {
-    case Axis::T: return "query";
-    case Axis::S: return "key";
-    case Axis::C: return "d_model";
-    case Axis::D: return "d_head";
-    case Axis::F: return "d_ff";
-    case Axis::V: return "vocabulary";
-    default: return "";
+    case Axis::T:
+        return "query";
+    case Axis::S:
+        return "key";
+    case Axis::C:
+        return "d_model";
+    case Axis::D:
+        return "d_head";
+    case Axis::F:
+        return "d_ff";
+    case Axis::V:
+        return "vocabulary";
+    default:
+        return "";
     }
 }
 

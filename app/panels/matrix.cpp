@@ -119,7 +119,8 @@ Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
     if (fresh) {
         store.values.resize(static_cast<std::size_t>(out.data.rows * out.data.cols));
         for (std::int64_t r = 0; r < out.data.rows; ++r)
-            for (std::int64_t c = 0; c < out.data.cols; ++c) store.values[static_cast<std::size_t>(r * out.data.cols + c)] = matrix.at(c, r);
+            for (std::int64_t c = 0; c < out.data.cols; ++c)
+                store.values[static_cast<std::size_t>(r * out.data.cols + c)] = matrix.at(c, r);
     }
     out.data.values = store.values.data();
     out.data.keep = nullptr;

@@ -44,8 +44,8 @@ public:
     /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
     /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
-    Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col, std::int64_t cols,
-                     std::int64_t first_row = 0, std::int64_t rows = -1);
+    Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
+                     std::int64_t cols, std::int64_t first_row = 0, std::int64_t rows = -1);
     Matrix transposed(const Matrix& matrix, std::string symbol);
     /// One-hot rows of the tokens of a sequence, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
@@ -66,7 +66,6 @@ private:
     std::uint64_t serial_ = 0;
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;
-
 };
 
 }  // namespace attn::app

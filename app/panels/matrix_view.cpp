@@ -81,7 +81,8 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     draw_text(list, font, at, hovered ? colors.accent : colors.text, matrix.symbol);
     if (small) return clicked;
     const Shape shape{{matrix.row_axis, matrix.data.rows}, {matrix.col_axis, matrix.data.cols}};
-    const ImVec2 shape_at = options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
+    const ImVec2 shape_at =
+        options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
     draw_shape(list, context.theme, fonts.mono_tiny, shape_at, shape);
     return clicked;
 }
@@ -91,12 +92,15 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
     const std::string_view words = axis_title(matrix.row_axis);
     if (words.empty()) return;
     const std::string text = fmt::format("{} {}", words, axis_letter(matrix.row_axis));
-    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_small, {box.min.x - context.px(120), box.min.y - context.px(kColumnLabels)}, {box.min.x - context.px(8), box.min.y}, {1, 0.5F}, context.theme.colors.axis(matrix.row_axis), text);
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_small,
+                 {box.min.x - context.px(120), box.min.y - context.px(kColumnLabels)}, {box.min.x - context.px(8), box.min.y}, {1, 0.5F},
+                 context.theme.colors.axis(matrix.row_axis), text);
 }
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
-    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference")) return style_of(context, matrix, matrix.origin->stage);
+    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference"))
+        return style_of(context, matrix, matrix.origin->stage);
     return style_of(context, matrix);
 }
 
@@ -106,8 +110,10 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     MatrixViewResult out;
     out.title_clicked = draw_title(context, matrix, box, options);
     SharedZoom zoom(context.view, options, matrix);
-    const std::vector<std::string> rows = options.row_labels ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows) : std::vector<std::string>();
-    const std::vector<std::string> cols = options.col_labels ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols) : std::vector<std::string>();
+    const std::vector<std::string> rows =
+        options.row_labels ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows) : std::vector<std::string>();
+    const std::vector<std::string> cols =
+        options.col_labels ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols) : std::vector<std::string>();
     const std::string note = options.role == MatrixRole::Result ? non_finite_note(context.matrices.statistics(matrix)) : std::string();
     HeatmapOptions view;
     view.rows.labels = rows;
@@ -124,7 +130,8 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
     view.pan = !context.view.painting;
     view.note = note;
-    const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data, style_for(context, matrix, options), zoom.state(), view);
+    const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
+                                              style_for(context, matrix, options), zoom.state(), view);
     out.hovered = result.hovered;
     out.clicked = result.clicked;
     return out;

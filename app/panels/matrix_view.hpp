@@ -10,17 +10,17 @@
 namespace attn::app {
 
 enum class MatrixRole : std::uint8_t {
-    Left,    ///< left operand of a product: shares rows with the result
-    Top,     ///< right operand of a product, above the result: shares columns with it
-    Strip,   ///< one row above the result: a bias, γ or β
-    Input,   ///< beside the result
+    Left,   ///< left operand of a product: shares rows with the result
+    Top,    ///< right operand of a product, above the result: shares columns with it
+    Strip,  ///< one row above the result: a bias, γ or β
+    Input,  ///< beside the result
     Result,
 };
 
 struct MatrixViewOptions {
     MatrixRole role = MatrixRole::Result;
     bool row_labels = false, col_labels = false;
-    StageId stage;           ///< the stage whose equation it is part of
+    StageId stage;  ///< the stage whose equation it is part of
     bool axis_titles = true;
     bool comparing = false;  ///< part of now − before: both summands share one range
 };

@@ -12,7 +12,7 @@ namespace attn::app {
 struct PanelContext {
     const Theme& theme;
     Canvas& canvas;
-    const Document& document;  ///< as set, perhaps not (yet) computed
+    const Document& document;                         ///< as set, perhaps not (yet) computed
     std::shared_ptr<const Snapshot> shared_snapshot;  ///< as computed
     const Snapshot& snapshot;                         ///< the same
     ViewState& view;

@@ -19,13 +19,16 @@ using Names = std::array<std::string_view, N>;
 /// A slider for a whole number of the configuration.
 void config_slider(PanelContext& context, const char* label, std::int64_t Config::*member, int min, int max, const ControlNotes& notes) {
     int value = static_cast<int>(context.document.config.*member);
-    const Edited edited = slider_row(context.ui(), label, value, {.min = static_cast<double>(min), .max = static_cast<double>(max), .step = 1, .decimals = 0, .notes = notes});
+    const Edited edited =
+        slider_row(context.ui(), label, value,
+                   {.min = static_cast<double>(min), .max = static_cast<double>(max), .step = 1, .decimals = 0, .notes = notes});
     if (edited) {
         Config config = context.document.config;
         config.*member = value;
         // A head size of its own follows d_model and heads again as soon as either is changed by hand.
         config.d_head = 0;
-        if (member == &Config::d_model && context.document.config.d_ff == 4 * context.document.config.d_model) config.d_ff = 4 * config.d_model;
+        if (member == &Config::d_model && context.document.config.d_ff == 4 * context.document.config.d_model)
+            config.d_ff = 4 * config.d_model;
         emit_config(context, config, label);
     }
     close_gesture(context, edited);
@@ -56,13 +59,18 @@ void draw_model(PanelContext& context) {
     const Ui ui = context.ui();
     const Config& config = context.document.config;
     section_heading(ui, "Model");
-    config_slider(context, "layers", &Config::num_layers, 1, 12, {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
-    config_slider(context, "heads", &Config::num_heads, 1, 16, {.tooltip = "How many attentions run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
-    config_slider(context, "d_model", &Config::d_model, 1, 256, {.tooltip = "How many numbers describe a token.", .error = error_at(context, Field::DModel)});
+    config_slider(context, "layers", &Config::num_layers, 1, 12,
+                  {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
+    config_slider(context, "heads", &Config::num_heads, 1, 16,
+                  {.tooltip = "How many attentions run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
+    config_slider(context, "d_model", &Config::d_model, 1, 256,
+                  {.tooltip = "How many numbers describe a token.", .error = error_at(context, Field::DModel)});
     const bool own_size = config.d_head > 0;
     const bool divides = own_size || (config.num_heads > 0 && config.d_model % config.num_heads == 0);
-    value_row(ui, "d_head", own_size ? std::to_string(config.d_head) : divides ? fmt::format("{} ÷ {} = {}", config.d_model, config.num_heads, config.head_size())
-                                                                             : fmt::format("{} ÷ {} leaves {}", config.d_model, config.num_heads, config.d_model % config.num_heads),
+    value_row(ui, "d_head",
+              own_size  ? std::to_string(config.d_head)
+              : divides ? fmt::format("{} ÷ {} = {}", config.d_model, config.num_heads, config.head_size())
+                        : fmt::format("{} ÷ {} leaves {}", config.d_model, config.num_heads, config.d_model % config.num_heads),
               "Numbers per head: d_model divided by the heads, without a remainder.");
 }
 
@@ -71,13 +79,24 @@ void draw_masks(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
     section_heading(ui, "Masks");
-    if (toggle_row(ui, "Causal", masks.causal, "a token sees itself and the past", {.tooltip = "Key positions after the query are hidden from it."})) emit_forward(context, forward, "");
-    if (toggle_row(ui, "Padding", masks.padding, "nobody attends to pad tokens", {.tooltip = "Shorter sequences of a batch are filled up with pad tokens; this hides them as keys."})) emit_forward(context, forward, "");
+    if (toggle_row(ui, "Causal", masks.causal, "a token sees itself and the past",
+                   {.tooltip = "Key positions after the query are hidden from it."}))
+        emit_forward(context, forward, "");
+    if (toggle_row(ui, "Padding", masks.padding, "nobody attends to pad tokens",
+                   {.tooltip = "Shorter sequences of a batch are filled up with pad tokens; this hides them as keys."}))
+        emit_forward(context, forward, "");
     const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.trace().tokens.length, 2)) : 16;
     const auto mask_slider = [&](const char* label, int MaskSettings::*member, int max, std::string_view tooltip, bool active) {
         int value = masks.*member;
-        const Edited edited = slider_row(ui, label, value, {.min = 0, .max = static_cast<double>(max), .step = 1, .decimals = 0, .shown = value == 0 ? "off" : "",
-                                          .notes = {.tooltip = tooltip, .disabled = active ? "" : "A prefix is seen by everyone; without the causal mask everything is."}});
+        const Edited edited =
+            slider_row(ui, label, value,
+                       {.min = 0,
+                        .max = static_cast<double>(max),
+                        .step = 1,
+                        .decimals = 0,
+                        .shown = value == 0 ? "off" : "",
+                        .notes = {.tooltip = tooltip,
+                                  .disabled = active ? "" : "A prefix is seen by everyone; without the causal mask everything is."}});
         if (edited) {
             masks.*member = value;
             emit_forward(context, forward, label);
@@ -85,13 +104,19 @@ void draw_masks(PanelContext& context) {
         close_gesture(context, edited);
     };
     mask_slider("window", &MaskSettings::window, longest, "Sliding window: a query sees keys less than this many positions away.", true);
-    mask_slider("prefix", &MaskSettings::prefix, longest, "Keys before this position are seen by every query, even with the causal mask.", masks.causal);
+    mask_slider("prefix", &MaskSettings::prefix, longest, "Keys before this position are seen by every query, even with the causal mask.",
+                masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
-    if (button(ui, context.view.painting ? "stop painting" : "paint ...", {.width = 98, .active = context.view.painting, .notes = {.tooltip = "Click cells of an attention map to forbid or allow them."}}))
+    if (button(ui, context.view.painting ? "stop painting" : "paint ...",
+               {.width = 98,
+                .active = context.view.painting,
+                .notes = {.tooltip = "Click cells of an attention map to forbid or allow them."}}))
         context.view.painting = !context.view.painting;
     ImGui::SameLine(0, context.px(8));
     const std::string clear = fmt::format("clear {}", masks.painted.size());
-    if (button(ui, clear.c_str(), {.width = 98, .notes = {.tooltip = "Remove every painted cell.", .disabled = masks.painted.empty() ? "No cell is painted." : ""}})) {
+    if (button(ui, clear.c_str(),
+               {.width = 98,
+                .notes = {.tooltip = "Remove every painted cell.", .disabled = masks.painted.empty() ? "No cell is painted." : ""}})) {
         masks.painted.clear();
         emit_forward(context, forward, "");
     }
@@ -102,21 +127,40 @@ void draw_softmax(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     section_heading(ui, "Softmax");
     float temperature = static_cast<float>(forward.temperature);
-    const Edited heated = slider_row(ui, "temperature", temperature, {.min = 0.1, .max = 10, .log = true, .decimals = 2, .notes = {.tooltip = "Masked scores are divided by it: below 1 sharper, above 1 flatter.", .error = error_at(context, Field::Temperature)}});
+    const Edited heated = slider_row(ui, "temperature", temperature,
+                                     {.min = 0.1,
+                                      .max = 10,
+                                      .log = true,
+                                      .decimals = 2,
+                                      .notes = {.tooltip = "Masked scores are divided by it: below 1 sharper, above 1 flatter.",
+                                                .error = error_at(context, Field::Temperature)}});
     if (heated) {
         forward.temperature = static_cast<double>(temperature);
         emit_forward(context, forward, "temperature");
     }
     close_gesture(context, heated);
     float rate = static_cast<float>(forward.dropout.attention);
-    const Edited dropped = slider_row(ui, "dropout", rate, {.min = 0, .max = 1, .step = 0.05, .decimals = 2, .notes = {.tooltip = "Share of weights set to 0 after the softmax; the others are divided by 1 − rate.", .error = error_at(context, Field::AttentionDropout)}});
+    const Edited dropped =
+        slider_row(ui, "dropout", rate,
+                   {.min = 0,
+                    .max = 1,
+                    .step = 0.05,
+                    .decimals = 2,
+                    .notes = {.tooltip = "Share of weights set to 0 after the softmax; the others are divided by 1 − rate.",
+                              .error = error_at(context, Field::AttentionDropout)}});
     if (dropped) {
         forward.dropout.attention = static_cast<double>(rate);
         emit_forward(context, forward, "dropout");
     }
     close_gesture(context, dropped);
     int seed = static_cast<int>(forward.dropout.seed);
-    const Edited seeded = slider_row(ui, "dropout seed", seed, {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed drops other weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
+    const Edited seeded =
+        slider_row(ui, "dropout seed", seed,
+                   {.min = 0,
+                    .max = 99,
+                    .step = 1,
+                    .decimals = 0,
+                    .notes = {.tooltip = "Another seed drops other weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
     if (seeded) {
         forward.dropout.seed = static_cast<std::uint64_t>(seed);
         emit_forward(context, forward, "dropout seed");
@@ -141,9 +185,11 @@ void draw_shown(PanelContext& context) {
     ViewState& view = context.view;
     section_heading(context.ui(), "Shown");
     std::int64_t layer = std::max(view.stage.layer, 0);
-    if (index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) go_to_layer(view, trace, static_cast<int>(layer));
+    if (index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer."))
+        go_to_layer(view, trace, static_cast<int>(layer));
     index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
-    if (batch_size(trace) > 1) index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
+    if (batch_size(trace) > 1)
+        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
 }
 
 void draw_compare(PanelContext& context) {
@@ -152,12 +198,14 @@ void draw_compare(PanelContext& context) {
     section_heading(ui, "Compare with");
     static constexpr Names<3> kNames = {"off", "unmasked", "pinned"};
     int chosen = static_cast<int>(view.compare);
-    if (segmented(ui, "##compare", kNames, chosen, 0, {.tooltip = "Shows every stage beside the same one without masks and dropout, or beside a pinned state."})) {
+    if (segmented(ui, "##compare", kNames, chosen, 0,
+                  {.tooltip = "Shows every stage beside the same one without masks and dropout, or beside a pinned state."})) {
         view.compare = static_cast<Compare>(chosen);
         if (view.compare == Compare::Pinned && view.pinned == nullptr) view.pinned = context.shared_snapshot;
     }
     gap(ui, 6);
-    if (button(ui, view.pinned ? "pin again" : "pin this state", {.width = 98, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
+    if (button(ui, view.pinned ? "pin again" : "pin this state",
+               {.width = 98, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
         view.pinned = context.shared_snapshot;
         view.compare = Compare::Pinned;
     }
@@ -166,19 +214,23 @@ void draw_compare(PanelContext& context) {
 void draw_parts(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Parts of the model");
-    static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "tanh"}, kPositions = {"none", "learned", "sine"};
+    static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "tanh"},
+                              kPositions = {"none", "learned", "sine"};
     config_choice(context, "positions", &Config::position, kPositions, "What tells the model where a token stands.");
     config_choice(context, "norm", &Config::norm, kNorms, "LayerNorm before each sublayer, after its residual, or not at all.");
-    config_choice(context, "activation", &Config::activation, kActivations, "ReLU, GELU with the error function, or GELU's tanh approximation.");
+    config_choice(context, "activation", &Config::activation, kActivations,
+                  "ReLU, GELU with the error function, or GELU's tanh approximation.");
     config_toggle(context, "W_O", &Config::output_projection, "mixes the heads", "The output projection after the heads are joined.");
     config_toggle(context, "Residual", &Config::residual, "adds the input back", "x + sublayer(x) instead of sublayer(x).");
     config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
     config_toggle(context, "Q, K, V bias", &Config::qkv_bias, "", "A constant added to every query, key and value.");
     config_toggle(context, "Final norm", &Config::final_norm, "", "LayerNorm after the last layer.");
-    config_toggle(context, "Output head", &Config::lm_head, "logits and probabilities", "Compares the final vectors with every token of the vocabulary.");
+    config_toggle(context, "Output head", &Config::lm_head, "logits and probabilities",
+                  "Compares the final vectors with every token of the vocabulary.");
     config_toggle(context, "Tied head", &Config::tied_lm_head, "uses the embedding table", "The head is the token embedding, transposed.");
     int seed = static_cast<int>(context.document.config.seed);
-    const Edited edited = slider_row(ui, "seed", seed, {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws other parameters."}});
+    const Edited edited = slider_row(
+        ui, "seed", seed, {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws other parameters."}});
     if (edited) {
         Config config = context.document.config;
         config.seed = static_cast<std::uint64_t>(seed);
@@ -191,8 +243,11 @@ void draw_tokenizer(PanelContext& context) {
     static constexpr Names<3> kKinds = {"character", "word", "byte"};
     section_heading(context.ui(), "Tokens");
     int chosen = static_cast<int>(context.document.tokenizer);
-    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is cut into."})) context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
-    if (context.ready()) value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())), "Different tokens the model knows, special ones included.");
+    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is cut into."}))
+        context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
+    if (context.ready())
+        value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
+                  "Different tokens the model knows, special ones included.");
 }
 
 struct Pattern {
@@ -211,11 +266,15 @@ void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Find heads");
     for (const Pattern& pattern : kPatterns) {
-        const auto strong = std::count_if(context.snapshot.head_scores.begin(), context.snapshot.head_scores.end(), [&](const HeadScore& score) { return score.*pattern.score > 0.5; });
-        if (value_row(ui, pattern.name, std::to_string(strong), pattern.tooltip)) context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
+        const auto strong = std::count_if(context.snapshot.head_scores.begin(), context.snapshot.head_scores.end(),
+                                          [&](const HeadScore& score) { return score.*pattern.score > 0.5; });
+        if (value_row(ui, pattern.name, std::to_string(strong), pattern.tooltip))
+            context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
     }
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-              context.view.sort_heads_by.empty() ? "Heads with more than half their weight there. Click a pattern: the heads that show it most come first." : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
+              context.view.sort_heads_by.empty()
+                  ? "Heads with more than half their weight there. Click a pattern: the heads that show it most come first."
+                  : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
 }
 
 void draw_shown_maps(PanelContext& context) {
@@ -223,11 +282,14 @@ void draw_shown_maps(PanelContext& context) {
     static constexpr Names<5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     section_heading(context.ui(), "Shown");
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
-    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map of every head is shown."})) context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
-    if (context.ready() && batch_size(context.trace()) > 1) index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");
+    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map of every head is shown."}))
+        context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
+    if (context.ready() && batch_size(context.trace()) > 1)
+        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
-        if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer.")) go_to_layer(context.view, context.trace(), static_cast<int>(layer));
+        if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer."))
+            go_to_layer(context.view, context.trace(), static_cast<int>(layer));
     }
 }
 

@@ -86,24 +86,59 @@ void character_keys(PanelContext& context) {
     ViewState& view = context.view;
     for (const ImWchar typed : ImGui::GetIO().InputQueueCharacters) {
         switch (typed) {
-        case '[': view.head = std::max<std::int64_t>(view.head - 1, 0); break;
-        case ']': view.head = std::min(view.head + 1, head_count(context.trace()) - 1); break;
-        case ',': view.batch = std::max<std::int64_t>(view.batch - 1, 0); break;
-        case '.': view.batch = std::min(view.batch + 1, batch_size(context.trace()) - 1); break;
-        case 's': view.view = View::Step; break;
-        case 'h': view.view = View::Heads; break;
-        case 'g': view.view = View::Grid; break;
-        case 'c': toggle_mask(context, &MaskSettings::causal); break;
-        case 'p': toggle_mask(context, &MaskSettings::padding); break;
-        case 'b': view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off; break;
-        case 't': start_text_edit(context); break;
-        case 'f': view.zooms.clear(); break;
-        case 'l': view.dark = !view.dark; break;
-        case '1': view.panes.left = !view.panes.left; break;
-        case '2': view.panes.right = !view.panes.right; break;
-        case '3': view.panes.strip = !view.panes.strip; break;
-        case '?': view.help = !view.help; break;
-        default: break;
+        case '[':
+            view.head = std::max<std::int64_t>(view.head - 1, 0);
+            break;
+        case ']':
+            view.head = std::min(view.head + 1, head_count(context.trace()) - 1);
+            break;
+        case ',':
+            view.batch = std::max<std::int64_t>(view.batch - 1, 0);
+            break;
+        case '.':
+            view.batch = std::min(view.batch + 1, batch_size(context.trace()) - 1);
+            break;
+        case 's':
+            view.view = View::Step;
+            break;
+        case 'h':
+            view.view = View::Heads;
+            break;
+        case 'g':
+            view.view = View::Grid;
+            break;
+        case 'c':
+            toggle_mask(context, &MaskSettings::causal);
+            break;
+        case 'p':
+            toggle_mask(context, &MaskSettings::padding);
+            break;
+        case 'b':
+            view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off;
+            break;
+        case 't':
+            start_text_edit(context);
+            break;
+        case 'f':
+            view.zooms.clear();
+            break;
+        case 'l':
+            view.dark = !view.dark;
+            break;
+        case '1':
+            view.panes.left = !view.panes.left;
+            break;
+        case '2':
+            view.panes.right = !view.panes.right;
+            break;
+        case '3':
+            view.panes.strip = !view.panes.strip;
+            break;
+        case '?':
+            view.help = !view.help;
+            break;
+        default:
+            break;
         }
     }
 }
@@ -111,7 +146,8 @@ void character_keys(PanelContext& context) {
 void undo_keys(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
     if (!io.KeyCtrl) return;
-    if (key_pressed('Z', true)) context.commands.push_back({io.KeyShift ? decltype(Command::what){command::Redo{}} : decltype(Command::what){command::Undo{}}, ""});
+    if (key_pressed('Z', true))
+        context.commands.push_back({io.KeyShift ? decltype(Command::what){command::Redo{}} : decltype(Command::what){command::Undo{}}, ""});
     if (key_pressed('Y', true)) context.commands.push_back({command::Redo{}, ""});
 }
 
@@ -157,7 +193,8 @@ void draw_help_sheet(PanelContext& context) {
     ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(28), context.px(22)});
-    ImGui::Begin("##help_sheet", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+    ImGui::Begin("##help_sheet", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor(2);
     text_line(ui, fonts.heading, colors.text, "Keys and hints");
@@ -171,8 +208,11 @@ void draw_help_sheet(PanelContext& context) {
         draw_text(list, fonts.body, {x + context.px(128), y + context.px(3)}, colors.text, kShortcuts[i].what);
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(22) + line * static_cast<float>(rows)});
-    paragraph(ui, fonts.label, colors.muted, "Hover a cell to read it, click to lock it. The wheel zooms a map, dragging moves it, a double click fits it again. Click an operand at the right to walk back to where it came from.");
-    const bool outside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
+    paragraph(ui, fonts.label, colors.muted,
+              "Hover a cell to read it, click to lock it. The wheel zooms a map, dragging moves it, a double click fits it again. Click an "
+              "operand at the right to walk back to where it came from.");
+    const bool outside =
+        ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
     if (outside) context.view.help = false;
     ImGui::End();
 }

@@ -67,7 +67,8 @@ bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index
     draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, stage_symbol(stage.id.stage));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, stage);
     const float text_width_left = end.x - x - context.px(4);
-    draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink, elide(fonts.mono_small, stage_name(stage.id.stage), text_width_left));
+    draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
+              elide(fonts.mono_small, stage_name(stage.id.stage), text_width_left));
     draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, stage.value.shape());
     if (hovered && !current) ImGui::SetTooltip("%s  %s", tensor_name(stage.id).c_str(), stage.value.shape().text().c_str());
     return clicked;
@@ -79,8 +80,10 @@ void draw_group_label(const PanelContext& context, ImVec2 at, float height, cons
     const float x = at.x + context.px(kGroupGap / 2);
     std::string label = id.layer >= 0 ? "layer " + std::to_string(id.layer) : "output";
     if (id.stack == Stack::Encoder) label = "encoder " + (id.layer >= 0 ? std::to_string(id.layer) : std::string("out"));
-    if (id.stack == Stack::Decoder) label = "decoder " + (id.layer >= 0 ? std::to_string(id.layer) : id.stage < Stage::Norm1 ? std::string("in") : std::string("out"));
-    list.AddLine({at.x + context.px(4), at.y + context.px(8)}, {at.x + context.px(4), at.y + height - context.px(8)}, context.theme.colors.line);
+    if (id.stack == Stack::Decoder)
+        label = "decoder " + (id.layer >= 0 ? std::to_string(id.layer) : id.stage < Stage::Norm1 ? std::string("in") : std::string("out"));
+    list.AddLine({at.x + context.px(4), at.y + context.px(8)}, {at.x + context.px(4), at.y + height - context.px(8)},
+                 context.theme.colors.line);
     draw_text_turned(list, context.theme.fonts.mono_tiny, {x + context.px(3), at.y + height / 2}, context.theme.colors.faint, label);
 }
 
@@ -117,7 +120,8 @@ void draw_stage_strip(PanelContext& context) {
     ImGui::SetCursorScreenPos({x, origin.y});
     ImGui::Dummy({1, 1});
     // The wheel moves a strip sideways.
-    if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0) ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * context.px(kItemWidth));
+    if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0)
+        ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * context.px(kItemWidth));
 }
 
 }  // namespace attn::app

@@ -15,7 +15,8 @@ std::string norm_sentence(const Trace<float>& trace) {
 std::string masked_sentence(const MaskSettings& masks, bool cross) {
     std::string rules;
     const auto add = [&](const std::string& rule) { rules += (rules.empty() ? "" : "; ") + rule; };
-    if (masks.causal && !cross) add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token sees itself and the past");
+    if (masks.causal && !cross)
+        add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token sees itself and the past");
     if (masks.padding) add("nobody attends to pad tokens");
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
@@ -37,55 +38,77 @@ std::string weights_formula(const ForwardSettings& settings) {
 
 std::string dropped_sentence(const DropoutSettings& dropout) {
     if (dropout.attention <= 0) return "Dropout is off: the weights pass unchanged.";
-    return fmt::format("Each weight is set to 0 with probability {:g}; the kept ones are divided by {:g}. That is why rows no longer sum to 1.",
-                       dropout.attention, 1 - dropout.attention);
+    return fmt::format(
+        "Each weight is set to 0 with probability {:g}; the kept ones are divided by {:g}. That is why rows no longer sum to 1.",
+        dropout.attention, 1 - dropout.attention);
 }
 
 StageText attention_text(const Trace<float>& trace, Stage self, bool cross) {
     const Config& config = trace.config;
     const char* source = cross ? "the memory" : "the input";
     switch (self) {
-    case Stage::Q: return {"q", config.qkv_bias ? "Q = X W_Q + b" : "Q = X W_Q", "What each token looks for: its vector times W_Q of this head."};
+    case Stage::Q:
+        return {"q", config.qkv_bias ? "Q = X W_Q + b" : "Q = X W_Q", "What each token looks for: its vector times W_Q of this head."};
     case Stage::K:
-        return {"k", config.qkv_bias ? "K = X W_K + b" : "K = X W_K", fmt::format("What each token offers to be found by: {} times W_K of this head.", source)};
+        return {"k", config.qkv_bias ? "K = X W_K + b" : "K = X W_K",
+                fmt::format("What each token offers to be found by: {} times W_K of this head.", source)};
     case Stage::V:
-        return {"v", config.qkv_bias ? "V = X W_V + b" : "V = X W_V", fmt::format("What each token hands over when attended to: {} times W_V of this head.", source)};
-    case Stage::Scores: return {"scores", "scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair."};
+        return {"v", config.qkv_bias ? "V = X W_V + b" : "V = X W_V",
+                fmt::format("What each token hands over when attended to: {} times W_V of this head.", source)};
+    case Stage::Scores:
+        return {"scores", "scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair."};
     case Stage::Scaled:
         return {"scaled", fmt::format("scaled = scores ÷ √{}", config.head_size()),
                 "Dot products grow with the number of dimensions; dividing by √d_head keeps the softmax from saturating."};
-    case Stage::Masked: return {"masked", "masked = scaled, or −∞", masked_sentence(trace.settings.masks, cross)};
+    case Stage::Masked:
+        return {"masked", "masked = scaled, or −∞", masked_sentence(trace.settings.masks, cross)};
     case Stage::Weights:
-        return {"weights", weights_formula(trace.settings), "Each row becomes a distribution over the keys: exponentials divided by their sum."};
-    case Stage::Dropped: return {"dropped", "dropped = dropout(A)", dropped_sentence(trace.settings.dropout)};
-    case Stage::Context: return {"context", "context = A V", "Each token receives the mixture of value vectors that its row of weights asks for."};
+        return {"weights", weights_formula(trace.settings),
+                "Each row becomes a distribution over the keys: exponentials divided by their sum."};
+    case Stage::Dropped:
+        return {"dropped", "dropped = dropout(A)", dropped_sentence(trace.settings.dropout)};
+    case Stage::Context:
+        return {"context", "context = A V", "Each token receives the mixture of value vectors that its row of weights asks for."};
     case Stage::Concat:
         return {"concat", "concat = head 0 ‖ head 1 ‖ …",
                 config.num_heads == 1 ? "One head only: the context as it is." : "The heads' contexts are put side by side."};
-    default: return {"attention_out", config.output_bias ? "out = concat W_O + b" : "out = concat W_O", "One more matrix mixes what the heads found."};
+    default:
+        return {"attention_out", config.output_bias ? "out = concat W_O + b" : "out = concat W_O",
+                "One more matrix mixes what the heads found."};
     }
 }
 
 StageText model_text(const Trace<float>& trace, Stage stage) {
     const Config& config = trace.config;
     switch (stage) {
-    case Stage::Tokens: return {"tokens", "text → ids", "The text is cut into tokens; each gets the number it has in the vocabulary."};
-    case Stage::TokenEmbedding: return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table. It equals the one-hot row times the table."};
-    case Stage::PositionEmbedding: return {"position_embedding", "P = P[0…T]", positions_sentence(config.position)};
+    case Stage::Tokens:
+        return {"tokens", "text → ids", "The text is cut into tokens; each gets the number it has in the vocabulary."};
+    case Stage::TokenEmbedding:
+        return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table. It equals the one-hot row times the table."};
+    case Stage::PositionEmbedding:
+        return {"position_embedding", "P = P[0…T]", positions_sentence(config.position)};
     case Stage::Embedding:
         return {"embedding", config.position == PositionKind::None ? "X = E" : "X = E + P",
-                config.position == PositionKind::None ? "No positions are added: the model cannot tell the order." : "What the token is plus where it stands."};
-    case Stage::FfnHidden: return {"ffn_hidden", "hidden = X W₁ + b", "Every token on its own: its vector is mapped to a wider one."};
+                config.position == PositionKind::None ? "No positions are added: the model cannot tell the order."
+                                                      : "What the token is plus where it stands."};
+    case Stage::FfnHidden:
+        return {"ffn_hidden", "hidden = X W₁ + b", "Every token on its own: its vector is mapped to a wider one."};
     case Stage::FfnActivation:
         switch (config.activation) {
-        case Activation::Relu: return {"ffn_activation", "ReLU(x) = max(x, 0)", "Negative numbers become 0, so hidden units can switch off."};
-        case Activation::GeluErf: return {"ffn_activation", "GELU(x) = x Φ(x)", "Negative numbers fade out smoothly, so hidden units can switch off."};
-        default: return {"ffn_activation", "GELU(x) ≈ x Φ(x), by tanh", "Negative numbers fade out smoothly, so hidden units can switch off."};
+        case Activation::Relu:
+            return {"ffn_activation", "ReLU(x) = max(x, 0)", "Negative numbers become 0, so hidden units can switch off."};
+        case Activation::GeluErf:
+            return {"ffn_activation", "GELU(x) = x Φ(x)", "Negative numbers fade out smoothly, so hidden units can switch off."};
+        default:
+            return {"ffn_activation", "GELU(x) ≈ x Φ(x), by tanh", "Negative numbers fade out smoothly, so hidden units can switch off."};
         }
-    case Stage::FfnOut: return {"ffn_out", "out = act W₂ + b", "The active hidden units each add their own vector."};
+    case Stage::FfnOut:
+        return {"ffn_out", "out = act W₂ + b", "The active hidden units each add their own vector."};
     case Stage::Logits:
-        return {"logits", config.tied_lm_head ? "logits = X W_Eᵀ" : "logits = X W_U", "Each token's final vector is compared with every word of the vocabulary."};
-    default: return {"probabilities", "p = softmax(logits)", "What the model expects to come next, after every token."};
+        return {"logits", config.tied_lm_head ? "logits = X W_Eᵀ" : "logits = X W_U",
+                "Each token's final vector is compared with every word of the vocabulary."};
+    default:
+        return {"probabilities", "p = softmax(logits)", "What the model expects to come next, after every token."};
     }
 }
 

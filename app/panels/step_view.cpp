@@ -23,9 +23,12 @@ constexpr float kHeader = 44;
 /// The numbers that the shown ones are compared with; null when nothing is.
 const Trace<float>* baseline(const PanelContext& context) {
     switch (context.view.compare) {
-    case Compare::Unmasked: return context.snapshot.unmasked.get();
-    case Compare::Pinned: return context.view.pinned ? context.view.pinned->trace.get() : nullptr;
-    default: return nullptr;
+    case Compare::Unmasked:
+        return context.snapshot.unmasked.get();
+    case Compare::Pinned:
+        return context.view.pinned ? context.view.pinned->trace.get() : nullptr;
+    default:
+        return nullptr;
     }
 }
 
@@ -133,9 +136,12 @@ void use_click(PanelContext& context, const Matrix& matrix, std::int64_t row, st
 }
 
 /// One matrix of the equation with its title; takes over what is hovered and clicked there.
-void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels, bool comparing) {
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
+               bool comparing) {
     if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
-    const MatrixViewResult result = draw_matrix(context, matrix, box, {.role = role, .row_labels = row_labels, .col_labels = col_labels, .stage = context.view.stage, .comparing = comparing});
+    const MatrixViewResult result = draw_matrix(
+        context, matrix, box,
+        {.role = role, .row_labels = row_labels, .col_labels = col_labels, .stage = context.view.stage, .comparing = comparing});
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
@@ -158,7 +164,8 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
     const std::size_t in_row = rowwise ? 1 : equation.operands.size();
     for (std::size_t i = 0; i < equation.operands.size(); ++i) {
         const bool strip = i >= in_row;
-        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0, !strip && !rowwise && labels, comparing);
+        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0,
+                  !strip && !rowwise && labels, comparing);
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
         if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
@@ -175,13 +182,15 @@ void draw_row_sums(PanelContext& context, const Equation& equation, const Box& b
     const Matrix sums = context.matrices.row_sums(equation.result);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float height = box.height() / static_cast<float>(std::max<std::int64_t>(sums.data.rows, 1));
-    draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted, "row sum");
+    draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
+                 "row sum");
     if (height < context.px(10)) return;
     for (std::int64_t r = 0; r < sums.data.rows; ++r) {
         const float y = box.min.y + static_cast<float>(r) * height;
         const float value = sums.at(r, 0);
         const bool one = value > 0.9995F && value < 1.0005F;
-        draw_text_in(list, fonts.mono_small, {box.min.x, y}, {box.max.x, y + height}, {0.5F, 0.5F}, one ? colors.faint : colors.chosen, format_number(static_cast<double>(value)));
+        draw_text_in(list, fonts.mono_small, {box.min.x, y}, {box.max.x, y + height}, {0.5F, 0.5F}, one ? colors.faint : colors.chosen,
+                     format_number(static_cast<double>(value)));
     }
 }
 
@@ -203,22 +212,31 @@ void draw_tokens(PanelContext& context, const Box& area) {
     }
     for (std::size_t i = 0; i < shown; ++i) {
         const Token& token = tokens[i];
-        const float x = area.min.x + static_cast<float>(i / per_column) * column, y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
+        const float x = area.min.x + static_cast<float>(i / per_column) * column,
+                    y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
         ImGui::SetCursorScreenPos({x, y});
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::InvisibleButton("##token", {context.px(228), line - context.px(4)})) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
+        if (ImGui::InvisibleButton("##token", {context.px(228), line - context.px(4)}))
+            context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
         if (ImGui::IsItemHovered()) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
         ImGui::PopID();
         const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
         const ImVec2 low{x + context.px(64), y}, high{x + context.px(184), y + line - context.px(6)};
         list.AddRectFilled(low, high, colors.raised, context.px(6));
         list.AddRect(low, high, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
-        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted, std::to_string(i));
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted,
+                     std::to_string(i));
         const std::string text = token.padding ? "pad" : visible_text(token.text);
-        draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F}, token.padding ? colors.faint : token.unknown ? colors.bad : colors.text, elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
+        draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F},
+                     token.padding   ? colors.faint
+                     : token.unknown ? colors.bad
+                                     : colors.text,
+                     elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
         draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222), high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
     }
-    if (shown < tokens.size()) draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint, fmt::format("{} of {} tokens", shown, tokens.size()));
+    if (shown < tokens.size())
+        draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint,
+                  fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
 /// What the preset wants to be looked at for, at the foot of the pane; returns the height it took.
@@ -237,7 +255,8 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
 /// Says why there is nothing to compare with; false when there is.
 bool cannot_compare(const PanelContext& context, const Equation& compared) {
     if (!compared.result.empty()) return false;
-    text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "The other state has no such matrix: another model, or a text of another length.");
+    text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+              "The other state has no such matrix: another model, or a text of another length.");
     return true;
 }
 
@@ -245,7 +264,8 @@ bool cannot_compare(const PanelContext& context, const Equation& compared) {
 
 void draw_step_view(PanelContext& context) {
     if (!context.ready()) {
-        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
+        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+                  context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
         return;
     }
     const StageId id = context.view.stage;

@@ -16,10 +16,13 @@ constexpr float kRowHeight = 64, kChipHeight = 44;
 
 bool has_source(const PanelContext& context) { return !context.document.source_texts.empty(); }
 bool shows_source(const PanelContext& context) { return has_source(context) && context.view.source_text; }
-const std::vector<std::string>& shown_texts(const PanelContext& context) { return shows_source(context) ? context.document.source_texts : context.document.texts; }
+const std::vector<std::string>& shown_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : context.document.texts;
+}
 
 std::size_t shown_index(const PanelContext& context) {
-    return static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(shown_texts(context).size()) - 1));
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(shown_texts(context).size()) - 1));
 }
 
 void replace_text(PanelContext& context, std::string text) {
@@ -33,7 +36,6 @@ void add_sequence(PanelContext& context) {
     texts.push_back(texts[shown_index(context)]);
     context.view.batch = static_cast<std::int64_t>(texts.size()) - 1;
     emit_texts(context, std::move(texts), shows_source(context), "");
-
 }
 
 void remove_sequence(PanelContext& context, std::size_t index) {
@@ -47,15 +49,19 @@ void remove_sequence(PanelContext& context, std::size_t index) {
 void draw_sequence_menu(PanelContext& context) {
     const auto& texts = shown_texts(context);
     const std::string shown = fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
-    if (!begin_menu_button(context.ui(), "##sequences", shown, context.px(160), {.tooltip = "The texts of the batch; shorter ones are padded. Keys: , and ."})) return;
+    if (!begin_menu_button(context.ui(), "##sequences", shown, context.px(160),
+                           {.tooltip = "The texts of the batch; shorter ones are padded. Keys: , and ."}))
+        return;
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
-        const std::string text = texts[i].empty() ? "(empty)" : elide(context.theme.fonts.body, visible_text(texts[i], true), context.px(320));
+        const std::string text =
+            texts[i].empty() ? "(empty)" : elide(context.theme.fonts.body, visible_text(texts[i], true), context.px(320));
         if (menu_item(context.ui(), text, i == shown_index(context))) context.view.batch = static_cast<std::int64_t>(i);
         ImGui::PopID();
     }
     constexpr std::size_t kMostSequences = 16;
-    if (texts.size() < kMostSequences && menu_item(context.ui(), "add a sequence", false, "starts as a copy of this one")) add_sequence(context);
+    if (texts.size() < kMostSequences && menu_item(context.ui(), "add a sequence", false, "starts as a copy of this one"))
+        add_sequence(context);
     if (texts.size() > 1 && menu_item(context.ui(), "remove this sequence")) remove_sequence(context, shown_index(context));
     end_menu_button();
 }
@@ -73,7 +79,8 @@ void draw_chips(PanelContext& context, float width) {
     const auto mark = [](const AxisSelection& selection, Axis axis) { return static_cast<int>(selection.on(axis).value_or(-1)); };
     ViewState& view = context.view;
     ChipOptions options;
-    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T), mark(view.hover_shown, Axis::S)};
+    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
+                     mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ChipResult result = token_chips(context.ui(), "##chips", tokens, width, options);
     if (result.clicked >= 0) view.locked.set(Axis::T, result.clicked);
@@ -82,14 +89,16 @@ void draw_chips(PanelContext& context, float width) {
     const float hint_x = at.x + result.width + context.px(14);
     const std::string hint = "click here to edit the text";
     if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
-        draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)}, {0, 0.5F}, context.theme.colors.faint, hint);
+        draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)},
+                     {0, 0.5F}, context.theme.colors.faint, hint);
 }
 
 /// A problem of the newest document that no control shows beside itself: in red where the text is.
 void draw_problem(const PanelContext& context, ImVec2 at, float width) {
     if (context.snapshot.problem.empty()) return;
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string text = elide(fonts.label, context.snapshot.problem + (context.ready() ? " (still showing the last good state)" : ""), width);
+    const std::string text =
+        elide(fonts.label, context.snapshot.problem + (context.ready() ? " (still showing the last good state)" : ""), width);
     draw_text(*ImGui::GetWindowDrawList(), fonts.label, at, colors.bad, text);
 }
 
@@ -107,13 +116,16 @@ void draw_text_row(PanelContext& context) {
         static constexpr std::array<std::string_view, 2> kSides = {"source", "target"};
         int side = context.view.source_text ? 0 : 1;
         ImGui::SetCursorScreenPos({x, chip_y + context.px(8)});
-        if (segmented(ui, "##side", kSides, side, segmented_width(ui, kSides), {.tooltip = "The encoder reads the source, the decoder the target."})) {
+        if (segmented(ui, "##side", kSides, side, segmented_width(ui, kSides),
+                      {.tooltip = "The encoder reads the source, the decoder the target."})) {
             context.view.source_text = side == 0;
             context.view.text.editing = false;
         }
         x += segmented_width(ui, kSides) + context.px(14);
     } else {
-        x += draw_spaced_text(*ImGui::GetWindowDrawList(), context.theme.fonts.small, {x, chip_y + context.px(16)}, context.theme.colors.muted, "TEXT", context.px(1)) + context.px(14);
+        x += draw_spaced_text(*ImGui::GetWindowDrawList(), context.theme.fonts.small, {x, chip_y + context.px(16)},
+                              context.theme.colors.muted, "TEXT", context.px(1)) +
+             context.px(14);
     }
     const float right = origin.x + width - context.px(176);
     ImGui::SetCursorScreenPos({x, chip_y});

@@ -17,16 +17,20 @@ void place(float x, float y) { ImGui::SetCursorScreenPos({x, y}); }
 
 float draw_name(const PanelContext& context, ImVec2 origin) {
     const auto& [colors, fonts, scale] = context.theme;
-    draw_text_in(*ImGui::GetWindowDrawList(), fonts.title, origin, {origin.x + context.px(120), origin.y + context.px(kBarHeight)}, {0, 0.5F}, colors.text, "attnscope");
+    draw_text_in(*ImGui::GetWindowDrawList(), fonts.title, origin, {origin.x + context.px(120), origin.y + context.px(kBarHeight)},
+                 {0, 0.5F}, colors.text, "attnscope");
     return text_width(fonts.title, "attnscope");
 }
 
 void draw_preset_menu(PanelContext& context, ImVec2 at) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.preset.empty() ? "presets" : context.document.preset;
-    if (!begin_menu_button(context.ui(), "##presets", shown, context.px(176), {.tooltip = "Worked examples, each with something to look at."})) return;
+    if (!begin_menu_button(context.ui(), "##presets", shown, context.px(176),
+                           {.tooltip = "Worked examples, each with something to look at."}))
+        return;
     for (const Preset& preset : presets())
-        if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at)) context.commands.push_back({command::OpenPreset{preset.name}, ""});
+        if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
+            context.commands.push_back({command::OpenPreset{preset.name}, ""});
     end_menu_button();
 }
 
@@ -39,9 +43,11 @@ Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
     const auto& verification = context.snapshot.verification;
     if (!context.ready()) return {colors.faint, "computing", "", ""};
-    if (verification == nullptr) return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
+    if (verification == nullptr)
+        return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
     if (const reference::StageError* failure = verification->first_failure())
-        return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs), "The fast engine and the reference disagree on this stage: its numbers are not to be trusted."};
+        return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
+                "The fast engine and the reference disagree on this stage: its numbers are not to be trusted."};
     std::string table = "Every stage was recomputed with plain loops in double precision. Largest error of each:\n";
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
@@ -69,19 +75,25 @@ void draw_top_bar(PanelContext& context) {
     const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip, bool enabled = true) {
         x -= context.px(38);
         place(x, origin.y + context.px(9));
-        return button(ui, label, {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = enabled ? "" : tooltip}});
+        return button(
+            ui, label,
+            {.look = ButtonLook::Flat, .width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = enabled ? "" : tooltip}});
     };
     if (right_button("##help", Icon::Help, "Keys and hints (?)")) context.view.help = !context.view.help;
-    if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)")) context.view.dark = !context.view.dark;
+    if (right_button("##theme", context.view.dark ? Icon::Sun : Icon::Moon, context.view.dark ? "Light theme (L)" : "Dark theme (L)"))
+        context.view.dark = !context.view.dark;
     if (right_button("##redo", Icon::Redo, "Redo (Ctrl+Y)", context.can_redo)) context.commands.push_back({command::Redo{}, ""});
     if (right_button("##undo", Icon::Undo, "Undo (Ctrl+Z)", context.can_undo)) context.commands.push_back({command::Undo{}, ""});
 
     const Badge badge = badge_of(context);
-    const float badge_width = context.px(40) + text_width(context.theme.fonts.label, badge.text) + text_width(context.theme.fonts.mono_small, badge.detail);
+    const float badge_width =
+        context.px(40) + text_width(context.theme.fonts.label, badge.text) + text_width(context.theme.fonts.mono_small, badge.detail);
     place(x - badge_width - context.px(6), origin.y + context.px(9));
     status_badge(ui, "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
 
-    ImGui::GetWindowDrawList()->AddLine({0, origin.y + context.px(kBarHeight) - 1}, {origin.x + width + context.px(18), origin.y + context.px(kBarHeight) - 1}, context.theme.colors.line);
+    ImGui::GetWindowDrawList()->AddLine({0, origin.y + context.px(kBarHeight) - 1},
+                                        {origin.x + width + context.px(18), origin.y + context.px(kBarHeight) - 1},
+                                        context.theme.colors.line);
 }
 
 }  // namespace attn::app

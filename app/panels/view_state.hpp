@@ -50,7 +50,7 @@ struct ViewState {
     StageId stage{Stage::Scores, 0};
     std::int64_t head = 0;
     std::int64_t batch = 0;
-    AxisSelection locked;   ///< by click; Esc clears it
+    AxisSelection locked;       ///< by click; Esc clears it
     AxisSelection hovered;      ///< under the mouse in this frame, gathered while the panels draw; empty when the mouse is elsewhere
     AxisSelection hover_shown;  ///< under the mouse in the frame before: what maps light up, whichever of them comes first
     ColorOptions signed_colors;
@@ -64,15 +64,15 @@ struct ViewState {
     std::shared_ptr<const Snapshot> pinned;
 
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
-    TextEdit text;             ///< the sequence being edited
-    bool source_text = false;  ///< the text row shows what the encoder of an encoder-decoder reads
+    TextEdit text;              ///< the sequence being edited
+    bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale
     bool help = false;
-    bool painting = false;              ///< clicks on an attention map forbid or allow cells
-    std::uint64_t gesture = 0;          ///< counts finished drags, so that each becomes one undo step
-    std::optional<StageId> strip_shows; ///< the stage that the strip has scrolled to
+    bool painting = false;                          ///< clicks on an attention map forbid or allow cells
+    std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
+    std::optional<StageId> strip_shows;             ///< the stage that the strip has scrolled to
     std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by the matrix' name
 
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }

@@ -43,7 +43,8 @@ TEST(EquationLayout, AProductReadsAsOnABlackboard) {
         EXPECT_LE(left.max.x, layout.result.min.x);
         EXPECT_LE(top.max.y, bias.min.y);
         EXPECT_LE(bias.max.y, layout.result.min.y);
-        for (const Box& box : {left, top, bias, layout.result, layout.bar, layout.text}) EXPECT_TRUE(inside(box, kArea)) << rows << " " << inner << " " << cols;
+        for (const Box& box : {left, top, bias, layout.result, layout.bar, layout.text})
+            EXPECT_TRUE(inside(box, kArea)) << rows << " " << inner << " " << cols;
         EXPECT_TRUE(apart(layout.text, top) && apart(layout.text, left) && apart(layout.bar, layout.result));
     }
 }

@@ -39,6 +39,17 @@ ImGuiFixture::~ImGuiFixture() { ImGui::DestroyContext(context_); }
 void ImGuiFixture::frame(const std::function<void()>& contents) {
     canvas.calls.clear();
     ImGui::NewFrame();
+    if (contents_have_windows) {
+        contents();
+    } else {
+        in_window(contents);
+    }
+    ImGui::Render();
+    vertices_ = ImGui::GetDrawData()->TotalVtxCount;
+    ImGui::GetIO().MouseWheel = 0;
+}
+
+void ImGuiFixture::in_window(const std::function<void()>& contents) {
     ImGui::SetNextWindowPos(ImVec2(0, 0));
     ImGui::SetNextWindowSize(ImGui::GetIO().DisplaySize);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
@@ -47,9 +58,6 @@ void ImGuiFixture::frame(const std::function<void()>& contents) {
     contents();
     ImGui::End();
     ImGui::PopStyleVar(2);
-    ImGui::Render();
-    vertices_ = ImGui::GetDrawData()->TotalVtxCount;
-    ImGui::GetIO().MouseWheel = 0;
 }
 
 void ImGuiFixture::frames(int count, const std::function<void()>& contents) {

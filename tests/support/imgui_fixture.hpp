@@ -56,11 +56,13 @@ protected:
     /// Vertices that the last frame drew.
     int vertices() const { return vertices_; }
 
+    bool contents_have_windows = false;  ///< they begin and end their own instead of drawing into the test's
     NullCanvas canvas;
     Theme theme;
     Ui ui{theme, canvas};
 
 private:
+    void in_window(const std::function<void()>& contents);
     void set_key(int index, bool down);
 
     ImGuiContext* context_;

@@ -1,0 +1,280 @@
+/// The whole interface, driven by a simulated mouse and keyboard; what comes out are commands and the view.
+
+#include "app/panels/frame.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "app/panels/navigation.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class FrameTest : public ImGuiFixture {
+protected:
+    FrameTest() { contents_have_windows = true; }
+
+    void open(const char* preset) {
+        session = std::make_unique<Session>(open_preset(preset), [] {});
+        session->wait(true);
+        select_first_cell(view, trace());
+        frames(3, ui_frame);
+    }
+    const Trace<float>& trace() const { return *session->snapshot()->trace; }
+
+    /// Draws one frame; the commands of all frames are kept, and carried out where the test says so.
+    void draw() {
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now,
+                             .can_undo = session->can_undo(),
+                             .can_redo = session->can_redo()};
+        draw_frame(context);
+        for (const Command& command : sink) {
+            commands.push_back(command);
+            if (carry_out) {
+                session->apply(command);
+                session->wait(false);
+            }
+        }
+        now += 1.0 / 60;
+    }
+    template <class What>
+    const What* last_command() const {
+        return commands.empty() ? nullptr : std::get_if<What>(&commands.back().what);
+    }
+    /// Where the canvas drew the map of the current stage: the largest one.
+    NullCanvas::Call largest_map() const {
+        NullCanvas::Call best;
+        float area = -1;
+        for (const auto& call : canvas.calls) {
+            const float size = (call.max.x - call.min.x) * (call.max.y - call.min.y);
+            if (size > area) {
+                area = size;
+                best = call;
+            }
+        }
+        return best;
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+    std::vector<Command> commands;
+    bool carry_out = false;
+    double now = 0;
+};
+
+TEST_F(FrameTest, TheMaskKeysEmitChangedMasks) {
+    open("causal-attention");
+    type("c", ui_frame);
+    const auto* change = last_command<command::SetForward>();
+    ASSERT_NE(change, nullptr);
+    EXPECT_FALSE(change->forward.masks.causal);
+    EXPECT_TRUE(change->forward.masks.padding);
+    type("p", ui_frame);
+    ASSERT_NE(last_command<command::SetForward>(), nullptr);
+    EXPECT_FALSE(last_command<command::SetForward>()->forward.masks.padding);
+}
+
+TEST_F(FrameTest, ArrowsStepThroughTheStages) {
+    open("causal-attention");
+    press(Key::Home, ui_frame);
+    EXPECT_EQ(view.stage.stage, Stage::Tokens);
+    press(Key::Right, ui_frame);
+    EXPECT_EQ(view.stage.stage, Stage::TokenEmbedding);
+    press(Key::Left, ui_frame);
+    EXPECT_EQ(view.stage.stage, Stage::Tokens);
+    press(Key::End, ui_frame);
+    EXPECT_EQ(view.stage, trace().stages.back().id);
+    EXPECT_TRUE(commands.empty());
+}
+
+TEST_F(FrameTest, SpacePlaysToTheEndAndStops) {
+    open("numpy-single-head");
+    press(Key::Home, ui_frame);
+    press(Key::Space, ui_frame);
+    EXPECT_TRUE(view.playing);
+    for (int i = 0; i < 60 * 60 && view.playing; ++i) frame(ui_frame);
+    EXPECT_FALSE(view.playing);
+    EXPECT_EQ(view.stage, trace().stages.back().id);
+}
+
+TEST_F(FrameTest, HoveringReadsACellAndClickingLocksIt) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    frames(2, ui_frame);
+    const auto map = largest_map();
+    ASSERT_EQ(map.request.data.rows, 10);
+    ASSERT_EQ(map.request.data.cols, 10);
+    const float x = map.min.x + (map.max.x - map.min.x) * 0.35F, y = map.min.y + (map.max.y - map.min.y) * 0.85F;  // row 8, column 3
+    move_mouse(x, y);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.hovered.on(Axis::T), 8);
+    EXPECT_EQ(view.hovered.on(Axis::S), 3);
+    EXPECT_EQ(view.locked.on(Axis::T), 6);
+    click(x, y, ui_frame);
+    EXPECT_EQ(view.locked.on(Axis::T), 8);
+    EXPECT_EQ(view.locked.on(Axis::S), 3);
+    move_mouse(2, 2);
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.hovered.empty());
+    press(Key::Escape, ui_frame);
+    EXPECT_TRUE(view.locked.empty());
+}
+
+TEST_F(FrameTest, PaintingACellForbidsIt) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    view.painting = true;
+    frames(2, ui_frame);
+    const auto map = largest_map();
+    click(map.min.x + (map.max.x - map.min.x) * 0.05F, map.min.y + (map.max.y - map.min.y) * 0.45F, ui_frame);
+    const auto* change = last_command<command::SetForward>();
+    ASSERT_NE(change, nullptr);
+    ASSERT_EQ(change->forward.masks.painted.size(), 1U);
+    EXPECT_EQ(change->forward.masks.painted[0], (PaintedCell{4, 0}));
+}
+
+TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {
+    open("causal-attention");
+    carry_out = true;
+    const std::string before = session->document().texts[0];
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    ASSERT_TRUE(view.text.editing);
+    type(" c", ui_frame);
+    EXPECT_EQ(session->document().texts[0], before + " c");
+    EXPECT_EQ(trace().tokens.length, 11);
+    EXPECT_TRUE(session->document().forward.masks.causal) << "letters typed into the text are no shortcuts";
+    press(Key::Enter, ui_frame);
+    EXPECT_FALSE(view.text.editing);
+    hold_modifiers(true, false);
+    press('Z', ui_frame);
+    hold_modifiers(false, false);
+    EXPECT_EQ(session->document().texts[0], before);
+}
+
+TEST_F(FrameTest, EscapeBringsTheTextBack) {
+    open("causal-attention");
+    carry_out = true;
+    const std::string before = session->document().texts[0];
+    type("t", ui_frame);
+    frames(3, ui_frame);
+    type(" x", ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(session->document().texts[0], before);
+    EXPECT_FALSE(view.text.editing);
+}
+
+TEST_F(FrameTest, AnInvalidModelSaysSoAndTheLastGoodPictureStays) {
+    open("multi-head");
+    Config config = session->document().config;
+    config.d_model = 15;
+    session->apply({command::SetConfig{config}, ""});
+    session->wait(false);
+    frames(2, ui_frame);
+    EXPECT_FALSE(session->snapshot()->problem.empty());
+    EXPECT_EQ(session->snapshot()->problem_field, Field::DModel);
+    EXPECT_EQ(trace().config.d_model, 16);
+    EXPECT_FALSE(canvas.calls.empty());
+}
+
+TEST_F(FrameTest, AGridTileOpensItsHead) {
+    open("gpt-tiny");
+    view.view = View::Grid;
+    frames(2, ui_frame);
+    // The second tile of the third row, in the order of drawing; the strip's thumbnails come after the tiles.
+    ASSERT_GE(canvas.calls.size(), 16U);
+    const auto tile = canvas.calls[2 * 4 + 1];
+    click((tile.min.x + tile.max.x) / 2, (tile.min.y + tile.max.y) / 2, ui_frame);
+    EXPECT_EQ(view.view, View::Step);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
+    EXPECT_EQ(view.head, 1);
+}
+
+TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    type("b", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.compare, Compare::Unmasked);
+    const Matrix now_map = matrices.stage(trace(), view.stage, 0, 0);
+    const Matrix before_map = matrices.stage(*session->snapshot()->unmasked, view.stage, 0, 0);
+    const Matrix difference = matrices.difference(now_map, before_map);
+    ASSERT_FALSE(difference.empty());
+    for (std::int64_t t = 0; t < 10; ++t)
+        for (std::int64_t s = 0; s < 10; ++s) EXPECT_EQ(difference.at(t, s), now_map.at(t, s) - before_map.at(t, s));
+    // A future key had weight before and has none now: a real difference, not a masked cell.
+    EXPECT_FALSE(difference.masked(0, 9));
+    EXPECT_LT(difference.at(0, 9), 0);
+}
+
+TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
+    for (const Preset& preset : presets()) {
+        open(preset.name.c_str());
+        for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720), ImVec2(640, 400), ImVec2(90, 60)}) {
+            ImGui::GetIO().DisplaySize = size;
+            for (const auto& stage : trace().stages) {
+                view.stage = stage.id;
+                frame(ui_frame);
+            }
+            for (const View other : {View::Heads, View::Grid}) {
+                view.view = other;
+                frames(2, ui_frame);
+            }
+            view.view = View::Step;
+        }
+        ImGui::GetIO().DisplaySize = ImVec2(1600, 1000);
+    }
+}
+
+TEST_F(FrameTest, SurvivesARestlessPerson) {
+    open("multi-head");
+    carry_out = true;
+    std::mt19937 random(3);
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    for (int event = 0; event < 1500; ++event) {
+        switch (pick(6)) {
+        case 0:
+            move_mouse(static_cast<float>(pick(1600)), static_cast<float>(pick(1000)));
+            frame(ui_frame);
+            break;
+        case 1:
+            click(static_cast<float>(pick(1600)), static_cast<float>(pick(1000)), ui_frame, pick(2));
+            break;
+        case 2:
+            drag({static_cast<float>(pick(1600)), static_cast<float>(pick(1000))},
+                 {static_cast<float>(pick(1600)), static_cast<float>(pick(1000))}, ui_frame, 2);
+            break;
+        case 3:
+            wheel(static_cast<float>(pick(5) - 2), ui_frame);
+            break;
+        case 4:
+            press(static_cast<Key>(pick(16)), ui_frame);
+            break;
+        default:
+            type(std::string(1, "[],.shgcpbtfl123? ax"[pick(20)]), ui_frame);
+            break;
+        }
+        ASSERT_NE(session->snapshot()->trace, nullptr);
+        ASSERT_NE(trace().find(view.stage), nullptr);
+    }
+}
+
+}  // namespace
+}  // namespace attn::app::test
