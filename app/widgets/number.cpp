@@ -58,6 +58,7 @@ std::string format_number(double value, const NumberFormat& format) {
     if (value == 0) return "0";
     const int decimals = std::clamp(format.decimals, 0, kMaxDecimals);
     const double size = std::abs(value);
+    if (format.fixed) return fixed_text(value, decimals, format);
     const double half_unit = 0.5 * std::pow(10.0, -decimals);
     // Thresholds apply to what would be printed: 999.9996 reads "1000", not "1000.000".
     if (size + half_unit < 0.01 && size < 9.5 * 2 * half_unit) {

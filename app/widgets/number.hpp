@@ -11,6 +11,7 @@ inline constexpr const char* kMasked = "masked";  ///< written instead of a mask
 struct NumberFormat {
     int decimals = 3;    ///< digits after the point of ordinary numbers, 0 to 9
     bool plus = false;   ///< a positive number carries its sign
+    bool fixed = false;  ///< never in powers of ten: for ticks, whose size is known
     bool ascii = false;  ///< '-' and "inf" instead of the true minus and ∞, for files
 };
 

@@ -1,0 +1,224 @@
+#include <array>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "app/widgets/line_plot.hpp"
+#include "app/widgets/plot_axis.hpp"
+#include "app/widgets/plot_series.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app {
+namespace {
+
+std::vector<std::string> texts(const PlotAxis& axis, int most) {
+    std::vector<std::string> result;
+    for (const PlotTick& tick : plot_ticks(axis, most)) result.push_back(tick.text);
+    return result;
+}
+
+TEST(PlotAxis, RoundTicks) {
+    using T = std::vector<std::string>;
+    EXPECT_EQ(texts({0, 3.5}, 7), (T{"0", "0.5", "1.0", "1.5", "2.0", "2.5", "3.0", "3.5"}));
+    EXPECT_EQ(texts({0, 2000}, 4), (T{"0", "500", "1,000", "1,500", "2,000"}));
+    EXPECT_EQ(texts({-0.2, 0.2}, 4), (T{"−0.2", "−0.1", "0", "0.1", "0.2"}));
+    EXPECT_EQ(texts({1e-3, 1, true}, 6), (T{"0.001", "0.01", "0.1", "1"}));
+    EXPECT_EQ(texts({1e-6, 1, true}, 4), (T{"1e−6", "1e−4", "0.01", "1"}));
+    EXPECT_TRUE(texts({1, 1}, 5).empty());
+    EXPECT_TRUE(texts({-1, 1, true}, 5).empty());
+}
+
+TEST(PlotAxis, TicksAreInsideAscendingAndDistinct) {
+    std::mt19937 random(2);
+    std::uniform_real_distribution<double> exponent(-8, 8), unit(0, 1);
+    for (int round = 0; round < 2000; ++round) {
+        const bool log = round % 2 == 0;
+        const double lo = (log ? 1 : unit(random) - 0.5) * std::pow(10.0, exponent(random));
+        const PlotAxis axis = fit_axis(lo, lo + std::pow(10.0, exponent(random)), log, 0.05 * unit(random));
+        ASSERT_TRUE(axis.lo < axis.hi);
+        const auto ticks = plot_ticks(axis, 6);
+        EXPECT_LE(ticks.size(), 14u);
+        for (std::size_t i = 0; i < ticks.size(); ++i) {
+            const double place = plot_place(axis, ticks[i].value);
+            EXPECT_TRUE(place >= -1e-6 && place <= 1 + 1e-6) << ticks[i].value << " in " << axis.lo << ".." << axis.hi;
+            if (i > 0) {
+                EXPECT_TRUE(ticks[i].value > ticks[i - 1].value);
+                EXPECT_TRUE(ticks[i].text != ticks[i - 1].text ||
+                            std::max(std::abs(axis.lo), std::abs(axis.hi)) / (axis.hi - axis.lo) > 1e7)
+                    << ticks[i].text;
+            }
+        }
+        // A number of this size is known to one rounding: what that is as a part of the axis.
+        constexpr double kRounding = 4 * std::numeric_limits<double>::epsilon();
+        const double size = std::max(std::abs(axis.lo), std::abs(axis.hi));
+        const double tolerance =
+            log ? kRounding / std::log(axis.hi / axis.lo) + kRounding : kRounding * size / (axis.hi - axis.lo) + kRounding;
+        for (const double t : {0.0, 0.3, 1.0}) EXPECT_NEAR(plot_place(axis, plot_value(axis, t)), t, tolerance);
+    }
+}
+
+TEST(PlotAxis, FitsWhateverComes) {
+    const double inf = std::numeric_limits<double>::infinity();
+    for (const double lo : {0.0, -3.0, 5.0, 1e308, -1e308, inf, -inf, std::nan("")}) {
+        for (const double hi : {0.0, -3.0, 5.0, 1e308, inf, std::nan("")}) {
+            for (const bool log : {false, true}) {
+                const PlotAxis axis = fit_axis(lo, hi, log, 0.05);
+                EXPECT_TRUE(axis.lo < axis.hi && std::isfinite(axis.lo) && std::isfinite(axis.hi)) << lo << " " << hi << " " << log;
+                EXPECT_TRUE(!axis.log || axis.lo > 0);
+            }
+        }
+    }
+}
+
+TEST(PlotSeries, SmoothingStartsAtTheFirstNumberAndSkipsGaps) {
+    const float nan = std::nanf("");
+    const std::vector<float> constant(20, 4), gaps{nan, 2, nan, 2, 2};
+    std::vector<float> out;
+    smooth_series(constant, 0.9, out);
+    for (const float v : out) EXPECT_NEAR(v, 4, 1e-5);
+    smooth_series(gaps, 0.6, out);
+    EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[2]));
+    EXPECT_NEAR(out[4], 2, 1e-6);
+    smooth_series(std::vector<float>{1, 3}, 0.5, out);
+    EXPECT_NEAR(out[1], (0.25 * 1 + 0.5 * 3) / 0.75, 1e-6);
+    smooth_series({}, 0.5, out);
+    EXPECT_TRUE(out.empty());
+}
+
+TEST(PlotSeries, EnvelopeLosesNoExtreme) {
+    std::mt19937 random(4);
+    std::normal_distribution<float> normal(0, 1);
+    for (const bool log : {false, true}) {
+        std::vector<double> x;
+        std::vector<float> y;
+        for (int i = 0; i < 5000; ++i) {
+            x.push_back(i + 1);
+            y.push_back(i % 37 == 0 ? std::nanf("") : normal(random));
+        }
+        y[1234] = 50;
+        y[4321] = -60;
+        std::vector<EnvelopeColumn> columns;
+        envelope(x, y, {0, x.size()}, 300, log, columns);
+        EXPECT_LE(columns.size(), 300u);
+        float lo = 0, hi = 0;
+        double before = 0;
+        for (const EnvelopeColumn& column : columns) {
+            EXPECT_TRUE(column.x > before);
+            before = column.x;
+            if (column.gap) continue;
+            EXPECT_TRUE(column.min <= column.mean && column.mean <= column.max);
+            lo = std::min(lo, column.min);
+            hi = std::max(hi, column.max);
+        }
+        EXPECT_EQ(lo, -60);
+        EXPECT_EQ(hi, 50);
+        EXPECT_EQ(columns.back().x, 5000);
+        envelope(x, y, {10, 20}, 300, log, columns);
+        EXPECT_EQ(columns.size(), 10u);
+    }
+}
+
+TEST(PlotSeries, RangesAndNearest) {
+    const std::vector<double> x{0, 1, 2, 5, 9};
+    const PointRange range = points_within(x, 1.5, 5);
+    EXPECT_EQ(range.first, 1u);
+    EXPECT_EQ(range.last, 5u);
+    EXPECT_EQ(points_within(x, -5, -1).size(), 1u);
+    EXPECT_EQ(points_within({}, 0, 1).size(), 0u);
+    EXPECT_EQ(nearest_point(x, 3.4), 2u);
+    EXPECT_EQ(nearest_point(x, 3.6), 3u);
+    EXPECT_EQ(nearest_point(x, -9), 0u);
+    EXPECT_EQ(nearest_point(x, 99), 4u);
+    std::vector<float> y(1000, 1);
+    y[3] = 1000;
+    y[4] = std::nanf("");
+    EXPECT_EQ(extent_of(y, {0, y.size()}, false).hi, 1000);
+    EXPECT_EQ(extent_of(y, {0, y.size()}, true).hi, 1);
+    EXPECT_TRUE(extent_of(y, {4, 5}, false).empty());
+}
+
+class LinePlot : public test::ImGuiFixture {
+protected:
+    LinePlot() {
+        for (int i = 0; i <= 1000; ++i) {
+            x.push_back(i);
+            y.push_back(3.0f / (1 + 0.01f * static_cast<float>(i)));
+        }
+    }
+    std::function<void()> contents = [this] {
+        cursor.begin_frame();
+        const std::array<PlotSeries, 1> series{PlotSeries{.name = "train", .x = x, .y = y, .color = 0xFFFFFFFF}};
+        const PlotResult now = line_plot(ui, "loss", ImVec2(100, 100), ImVec2(900, 500), series, view, cursor, options);
+        if (now.clicked_x) clicked = now.clicked_x;
+        changes += now.view_changed;
+    };
+    std::vector<double> x;
+    std::vector<float> y;
+    PlotView view;
+    PlotCursor cursor;
+    PlotOptions options{.axes = false};
+    std::optional<double> clicked;
+    int changes = 0;
+};
+
+TEST_F(LinePlot, CursorClickZoomAndPan) {
+    frames(2, contents);
+    EXPECT_FALSE(cursor.x);
+    click(500, 300, contents);
+    ASSERT_TRUE(clicked);
+    EXPECT_NEAR(*clicked, 500, 1);
+    frame(contents);
+    ASSERT_TRUE(cursor.x);
+    EXPECT_NEAR(*cursor.x, 500, 1) << "what other plots draw";
+    wheel(1, contents);
+    wheel(1, contents);
+    EXPECT_FALSE(view.whole);
+    EXPECT_NEAR(view.x_hi - view.x_lo, 1000 / 1.5625, 1);
+    EXPECT_NEAR((view.x_lo + view.x_hi) / 2, 500, 1);
+    clicked.reset();
+    frames(30, contents);  // a second press at once would be a double click
+    const double before = view.x_lo;
+    drag(ImVec2(500, 300), ImVec2(600, 300), contents);
+    EXPECT_NEAR(before - view.x_lo, 100.0 / 800 * (1000 / 1.5625), 2);
+    EXPECT_FALSE(clicked);
+    for (int i = 0; i < 40; ++i) wheel(-1, contents);
+    EXPECT_TRUE(view.whole);
+    x.push_back(2000);
+    y.push_back(0.1f);
+    clicked.reset();
+    frames(30, contents);
+    click(500, 300, contents);
+    EXPECT_NEAR(*clicked, 1000, 2) << "a growing run stays whole in view";
+}
+
+TEST_F(LinePlot, ScrubbingFollowsTheMouse) {
+    options.scrub = true;
+    frames(2, contents);
+    drag(ImVec2(300, 300), ImVec2(900, 300), contents);
+    ASSERT_TRUE(clicked);
+    EXPECT_NEAR(*clicked, 1000, 2);
+    EXPECT_TRUE(view.whole);
+}
+
+TEST_F(LinePlot, EmptyNonFiniteAndLogarithmic) {
+    options = {.x_title = "step", .y_title = "loss", .log_y = true, .ignore_outliers = true, .marker = 3.0};
+    view.log_x = true;
+    y[500] = std::numeric_limits<float>::infinity();
+    y[0] = -1;
+    frames(2, contents);
+    EXPECT_GT(vertices(), 100);
+    for (float& v : y) v = std::nanf("");
+    frame(contents);
+    x.clear();
+    y.clear();
+    frame(contents);
+    view = {};
+    x = {7};
+    y = {2};
+    frame(contents);
+    EXPECT_GT(vertices(), 0);
+}
+
+}  // namespace
+}  // namespace attn::app
