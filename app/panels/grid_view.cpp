@@ -105,8 +105,8 @@ void open_tile(PanelContext& context, const Tile& tile) {
 
 void draw_heading(const PanelContext& context, const Trace<float>& trace, std::size_t maps) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string detail = fmt::format("{} layers × {} heads · {} maps · rows are queries, columns are keys", trace.config.num_layers,
-                                           trace.config.num_heads, maps);
+    const std::string detail = fmt::format("layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
+                                           trace.config.num_layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string_view name = stage_name(context.view.heads_stage);

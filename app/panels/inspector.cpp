@@ -204,7 +204,7 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
     if (weights.empty() || query >= weights.data.rows) return;
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
-    section_heading(context.ui(), "Row “" + index_label(context, id, Axis::T, query) + "” after softmax");
+    section_heading(context.ui(), "This row after softmax");
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);

@@ -151,7 +151,8 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
         bar.has_marker = true;
         bar.marker = result.at(row, col);
     }
-    const float numbers = color_bar(context.ui(), box.min, std::min(box.max.y, box.min.y + context.px(400)), style, bar);
+    const float numbers =
+        color_bar(context.ui(), box.min, box.min.y + std::clamp(box.height(), context.px(160), context.px(400)), style, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});

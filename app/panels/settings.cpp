@@ -108,14 +108,14 @@ void draw_masks(PanelContext& context) {
                 masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
     if (button(ui, context.view.painting ? "stop painting" : "paint ...",
-               {.width = 98,
+               {.width = 90,
                 .active = context.view.painting,
                 .notes = {.tooltip = "Click cells of an attention map to forbid or allow them."}}))
         context.view.painting = !context.view.painting;
     ImGui::SameLine(0, context.px(8));
     const std::string clear = fmt::format("clear {}", masks.painted.size());
     if (button(ui, clear.c_str(),
-               {.width = 98,
+               {.width = 90,
                 .notes = {.tooltip = "Remove every painted cell.", .disabled = masks.painted.empty() ? "No cell is painted." : ""}})) {
         masks.painted.clear();
         emit_forward(context, forward, "");
@@ -205,7 +205,7 @@ void draw_compare(PanelContext& context) {
     }
     gap(ui, 6);
     if (button(ui, view.pinned ? "pin again" : "pin this state",
-               {.width = 98, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
+               {.width = 90, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
         view.pinned = context.shared_snapshot;
         view.compare = Compare::Pinned;
     }

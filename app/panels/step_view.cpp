@@ -10,6 +10,7 @@
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
@@ -239,9 +240,16 @@ void draw_tokens(PanelContext& context, const Box& area) {
                   fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
+/// The sentence of the preset that is open, as long as its own texts are: of other texts it might not be true.
+std::string_view preset_sentence(const Document& document) {
+    for (const Preset& preset : presets())
+        if (preset.name == document.preset && preset.document.texts == document.texts) return preset.document.look_at;
+    return {};
+}
+
 /// What the preset wants to be looked at for, at the foot of the pane; returns the height it took.
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string& sentence = context.document.look_at;
+    const std::string_view sentence = preset_sentence(context.document);
     if (sentence.empty()) return 0;
     const auto& [colors, fonts, scale] = context.theme;
     const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);

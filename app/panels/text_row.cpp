@@ -49,7 +49,7 @@ void remove_sequence(PanelContext& context, std::size_t index) {
 void draw_sequence_menu(PanelContext& context) {
     const auto& texts = shown_texts(context);
     const std::string shown = fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
-    if (!begin_menu_button(context.ui(), "##sequences", shown, context.px(160),
+    if (!begin_menu_button(context.ui(), "##sequences", shown, 160,
                            {.tooltip = "The texts of the batch; shorter ones are padded. Keys: , and ."}))
         return;
     for (std::size_t i = 0; i < texts.size(); ++i) {

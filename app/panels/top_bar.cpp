@@ -25,9 +25,7 @@ float draw_name(const PanelContext& context, ImVec2 origin) {
 void draw_preset_menu(PanelContext& context, ImVec2 at) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.preset.empty() ? "presets" : context.document.preset;
-    if (!begin_menu_button(context.ui(), "##presets", shown, context.px(176),
-                           {.tooltip = "Worked examples, each with something to look at."}))
-        return;
+    if (!begin_menu_button(context.ui(), "##presets", shown, 176, {.tooltip = "Worked examples, each with something to look at."})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
             context.commands.push_back({command::OpenPreset{preset.name}, ""});
