@@ -5,6 +5,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
@@ -123,7 +124,22 @@ void splitters(PanelContext& context, const FrameLayout& layout, const PaneState
     }
 }
 
+/// Why what was set cannot be computed, above the picture of the last state that could.
+void draw_problem(const PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
+    const std::string text = context.snapshot.problem + " — below is still the last state that worked.";
+    const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
+    list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
+    draw_text_wrapped(list, fonts.body, {at.x + padding, at.y + padding}, width - 2 * padding, colors.text, text);
+    ImGui::SetCursorScreenPos({at.x, at.y + height + padding});
+}
+
 void draw_centre(PanelContext& context) {
+    if (context.ready() && !context.snapshot.problem.empty()) draw_problem(context);
     switch (context.view.view) {
     case View::Step:
         draw_step_view(context);

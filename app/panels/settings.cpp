@@ -45,7 +45,10 @@ void config_toggle(PanelContext& context, const char* label, bool Config::*membe
 template <class Enum, std::size_t N>
 void config_choice(PanelContext& context, const char* label, Enum Config::*member, const Names<N>& names, std::string_view tooltip) {
     int chosen = static_cast<int>(context.document.config.*member);
-    if (!segmented_row(context.ui(), label, names, chosen, 76, {.tooltip = tooltip})) return;
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, label);
+    const bool changed = segmented(context.ui(), label, names, chosen, 0, {.tooltip = tooltip});
+    gap(context.ui(), 6);
+    if (!changed) return;
     Config config = context.document.config;
     config.*member = static_cast<Enum>(chosen);
     emit_config(context, config, "");
@@ -205,7 +208,7 @@ void draw_compare(PanelContext& context) {
     }
     gap(ui, 6);
     if (button(ui, view.pinned ? "pin again" : "pin this state",
-               {.width = 90, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
+               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
         view.pinned = context.shared_snapshot;
         view.compare = Compare::Pinned;
     }

@@ -93,15 +93,6 @@ void draw_chips(PanelContext& context, float width) {
                      {0, 0.5F}, context.theme.colors.faint, hint);
 }
 
-/// A problem of the newest document that no control shows beside itself: in red where the text is.
-void draw_problem(const PanelContext& context, ImVec2 at, float width) {
-    if (context.snapshot.problem.empty()) return;
-    const auto& [colors, fonts, scale] = context.theme;
-    const std::string text =
-        elide(fonts.label, context.snapshot.problem + (context.ready() ? " (still showing the last good state)" : ""), width);
-    draw_text(*ImGui::GetWindowDrawList(), fonts.label, at, colors.bad, text);
-}
-
 }  // namespace
 
 void start_text_edit(PanelContext& context) { begin_text_edit(context.view.text, shown_texts(context)[shown_index(context)]); }
@@ -133,7 +124,6 @@ void draw_text_row(PanelContext& context) {
     else draw_chips(context, right - x);
     ImGui::SetCursorScreenPos({right + context.px(16), chip_y + context.px(7)});
     draw_sequence_menu(context);
-    draw_problem(context, {x, chip_y + context.px(kChipHeight) + context.px(1)}, right - x);
 }
 
 }  // namespace attn::app
