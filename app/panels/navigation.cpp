@@ -50,6 +50,7 @@ std::int64_t head_count(const Trace<float>& trace) { return trace.config.num_hea
 void keep_view_valid(ViewState& view, const Trace<float>& trace) {
     if (trace.stages.empty()) return;
     if (position_of(trace, view.stage) < 0) view.stage = closest(trace, view.stage);
+    view.heads_stage = to_self(view.heads_stage);
     view.head = std::clamp<std::int64_t>(view.head, 0, head_count(trace) - 1);
     view.batch = std::clamp<std::int64_t>(view.batch, 0, batch_size(trace) - 1);
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edits.hpp"
+#include "app/panels/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -76,11 +77,13 @@ void draw_chips(PanelContext& context, float width) {
     const auto& sequences = shows_source(context) ? context.snapshot.source_tokens : context.snapshot.tokens;
     if (sequences.empty()) return;
     const auto& tokens = sequences[std::min(shown_index(context), sequences.size() - 1)];
-    const auto mark = [](const AxisSelection& selection, Axis axis) { return static_cast<int>(selection.on(axis).value_or(-1)); };
+    // Queries and keys of the shown stage may be positions of the other text.
+    const auto mark = [&](const AxisSelection& selection, Axis axis) {
+        return &tokens_of(context, context.view.stage, axis) == &sequences ? static_cast<int>(selection.on(axis).value_or(-1)) : -1;
+    };
     ViewState& view = context.view;
     ChipOptions options;
-    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
-                     mark(view.hover_shown, Axis::S)};
+    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T), mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ChipResult result = token_chips(context.ui(), "##chips", tokens, width, options);
     if (result.clicked >= 0) view.locked.set(Axis::T, result.clicked);
