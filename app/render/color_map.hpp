@@ -10,7 +10,7 @@
 namespace attn::app {
 
 /// Odd, so that the middle of a diverging map is an entry of its own: exactly the pane's colour.
-inline constexpr int kColorTableSize = 1025;
+inline constexpr int kColorTableSize = 2049;
 /// 0xAABBGGRR from the lower to the upper end.
 using ColorTable = std::array<std::uint32_t, kColorTableSize>;
 
