@@ -181,11 +181,11 @@ void draw_frame(PanelContext& context) {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, context.theme.colors.window);
+    // No background: the screen is cleared to the window's colour, and painting it again costs as much as all the rest.
     ImGui::Begin("##attnscope", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoBringToFrontOnFocus |
-                     ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_NoSavedSettings);
-    ImGui::PopStyleColor();
+                 ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoSavedSettings);
     ImGui::PopStyleVar(3);
 
     const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale);
