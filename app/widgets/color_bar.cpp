@@ -112,7 +112,8 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
         std::string detail;
         if (mode == RangeMode::Auto) detail = probability ? "0 to 1 for probabilities" : "symmetric about 0 for signed numbers";
         if (mode == RangeMode::Row) detail = "equal colours in two rows can be different numbers";
-        if (menu_item(ui, range_mode_words(mode), options.range == mode, detail)) {
+        // By hand goes on with typing the ends.
+        if (menu_item(ui, range_mode_words(mode), options.range == mode, detail, {}, mode == RangeMode::Manual)) {
             if (mode == RangeMode::Manual && options.range != mode) {
                 // Starts from what is shown, so that nothing jumps.
                 options.lo = shown.lo;
@@ -122,7 +123,8 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
         }
     }
     if (options.range == RangeMode::Manual) manual_fields(ui, options);
-    if (menu_item(ui, "logarithmic", options.log, "small numbers spread out", "")) options.log = !options.log;
+    gap(ui, 6);
+    if (menu_item(ui, "logarithmic", options.log, "small numbers spread out", {}, true)) options.log = !options.log;
     gap(ui, 6);
     section_heading(ui, "colours");
     for (int i = 0; i < kColorMapCount; ++i) {

@@ -75,8 +75,10 @@ bool begin_menu_button(const Ui& ui, const char* id, std::string_view shown, flo
 void end_menu_button();
 /// A short text in the accent's colour with a small triangle that opens a menu (end with end_menu_button).
 bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const ControlNotes& notes = {});
-/// One line of a menu, with a sentence below it in faint ink and a key at its right where given. True when it was chosen.
-bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::string_view detail = {}, std::string_view shortcut = {});
+/// One line of a menu, with a sentence below it in faint ink and a key at its right where given; closes the menu
+/// unless `keep_open`. True when it was chosen.
+bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::string_view detail = {}, std::string_view shortcut = {},
+               bool keep_open = false);
 
 /// The top bar's tabs: underlined where chosen. True when another one was chosen.
 bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48);

@@ -73,7 +73,7 @@ void end_menu_button() {
     ImGui::PopID();
 }
 
-bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_view detail, std::string_view shortcut) {
+bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_view detail, std::string_view shortcut, bool keep_open) {
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().label;
     const float pad = ui.px(kItemPadding), check = ui.px(18);
@@ -95,7 +95,7 @@ bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_vi
                  name);
     draw_text_in(list, ui.fonts().mono_small, item.min, ImVec2(item.max.x - pad, item.min.y + line), ImVec2(1, 0.5f), c.faint, shortcut);
     draw_text_wrapped(list, ui.fonts().caption, ImVec2(left, item.min.y + line - ui.px(4)), inner, c.muted, detail);
-    if (item.pressed) ImGui::CloseCurrentPopup();
+    if (item.pressed && !keep_open) ImGui::CloseCurrentPopup();
     return item.pressed;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/widgets/color_bar.hpp"
 #include "app/widgets/slider.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
@@ -189,6 +190,27 @@ TEST_F(Controls, TabsButtonsAndDropDown) {
     frames(2, contents);
     click(40, y + 2 * step + 15 + 4 + 6 + 28 + 14, contents);
     EXPECT_EQ(choice, 1);
+}
+
+TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {
+    ColorOptions options;
+    int changes = 0;
+    bool open = false;
+    const auto contents = [&] {
+        changes += color_menu(ui, "colours", options, false, resolve_style(options, false, -3, 5));
+        open = ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel);
+    };
+    frames(2, contents);
+    click(10, 8, contents);
+    frames(2, contents);
+    EXPECT_TRUE(open);
+    // 21 pixels down to the menu, 26 to its first line; lines of 29, two of the five before with a sentence of 19 below.
+    click(60, 21 + 26 + 5 * 29 + 2 * 19 + 14, contents);
+    EXPECT_EQ(options.range, RangeMode::Manual);
+    EXPECT_EQ(options.lo, -5) << "starts from what is shown";
+    EXPECT_EQ(options.hi, 5);
+    EXPECT_TRUE(open);
+    EXPECT_GE(changes, 1);
 }
 
 }  // namespace
