@@ -21,6 +21,8 @@ namespace {
 
 /// Frames drawn after an event, so that what reacts to hovering settles.
 constexpr int kFramesPerEvent = 3;
+/// Seconds after the last event at which one more frame lets a tooltip appear.
+constexpr double kTooltipDelay = 0.5;
 /// Seconds between looks at a blinking caret, and at changed shader files.
 constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
 /// Longest sleep: nothing depends on it.
@@ -133,7 +135,10 @@ private:
             if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
         }
         const bool timed = glfwGetTime() >= redraw_at_ || !options_.shader_folder.empty();
-        if (std::exchange(events_.any, false)) frames_due_ = kFramesPerEvent;
+        if (std::exchange(events_.any, false)) {
+            frames_due_ = kFramesPerEvent;
+            last_event_ = glfwGetTime();
+        }
         // Both have to be asked.
         if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
     }
@@ -150,6 +155,8 @@ private:
         glfwSwapBuffers(window_.get());
         double next = wishes.redraw_after;
         if (wishes.typing) next = std::min(next, kCaretPeriod);
+        const double rested = glfwGetTime() - last_event_;
+        if (rested < kTooltipDelay) next = std::min(next, kTooltipDelay - rested);
         redraw_at_ = glfwGetTime() + std::max(next, 0.0);
         if (wishes.quit) glfwSetWindowShouldClose(window_.get(), GLFW_TRUE);
         report(screen_->shader_problem());
@@ -183,6 +190,7 @@ private:
     std::unique_ptr<Screen> screen_;
     int frames_due_ = kFramesPerEvent;
     double redraw_at_ = 0;
+    double last_event_ = 0;
     std::string reported_;
 };
 
