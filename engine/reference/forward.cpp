@@ -53,8 +53,8 @@ Matrix dropped_out(const Matrix& x, double rate, std::uint64_t seed, const Stage
 
 class Model {
 public:
-    Model(const Parameters<double>& parameters, const ForwardSettings& settings, std::stop_token stop)
-        : parameters_(parameters), config_(parameters.config()), settings_(settings), stop_(std::move(stop)) {}
+    Model(const Parameters<double>& parameters, const ForwardSettings& settings, std::stop_token stop, Rounding rounding)
+        : parameters_(parameters), config_(parameters.config()), settings_(settings), stop_(std::move(stop)), rounding_(rounding) {}
 
     std::vector<ReferenceStage> run(const TokenBatch& tokens, const TokenBatch& source) {
         if (config_.architecture == Architecture::EncoderDecoder) {
@@ -77,6 +77,8 @@ private:
     /// Notes the stage and hands its value on.
     const Matrix& record(Stage stage, int layer, Matrix value, const SharedPermissions& permissions = nullptr) {
         if (stop_.stop_requested()) throw Cancelled();
+        if (rounding_ == Rounding::EveryStageToFloat)
+            for (double& number : value.values()) number = static_cast<double>(static_cast<float>(number));
         stages_.push_back({{stage, layer, stack_}, std::move(value), permissions});
         return stages_.back().value;
     }
@@ -218,6 +220,7 @@ private:
     const Config& config_;
     const ForwardSettings& settings_;
     std::stop_token stop_;
+    Rounding rounding_;
     Stack stack_ = Stack::Main;
     Matrix memory_;
     SharedPermissions memory_permissions_;
@@ -227,8 +230,8 @@ private:
 }  // namespace
 
 std::vector<ReferenceStage> forward(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source,
-                                    const ForwardSettings& settings, std::stop_token stop) {
-    return Model(parameters, settings, std::move(stop)).run(tokens, source);
+                                    const ForwardSettings& settings, std::stop_token stop, Rounding rounding) {
+    return Model(parameters, settings, std::move(stop), rounding).run(tokens, source);
 }
 
 }  // namespace attn::reference

@@ -1,6 +1,7 @@
 #pragma once
 /// A whole model's forward pass in plain double loops: what every other computation of the engine is held against.
 
+#include <cstdint>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -19,9 +20,15 @@ struct ReferenceStage {
     std::shared_ptr<const Permissions> permissions;
 };
 
+/// What happens to each stage's numbers before the next one reads them.
+enum class Rounding : std::uint8_t {
+    None,
+    EveryStageToFloat,  ///< the least that any computation in float does: shows how far a model carries rounding errors
+};
+
 /// Every stage in the order of computation, as trace_forward() records them. `source` is read by encoder-decoders only.
 /// Throws ShapeError for a batch whose sizes disagree, Error for a token id outside the vocabulary, Cancelled once `stop` is requested.
 std::vector<ReferenceStage> forward(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source,
-                                    const ForwardSettings& settings, std::stop_token stop = {});
+                                    const ForwardSettings& settings, std::stop_token stop = {}, Rounding rounding = Rounding::None);
 
 }  // namespace attn::reference

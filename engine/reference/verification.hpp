@@ -13,8 +13,10 @@ namespace attn::reference {
 struct StageError {
     StageId id;
     double max_abs = 0;            ///< largest |fast - reference|; +inf when one is NaN and the other is not
-    double max_excess = 0;         ///< largest |fast - reference| / (atol + rtol |reference|); > 1 fails
+    double max_excess = 0;         ///< largest |fast - reference| / allowed; > 1 fails
     std::int64_t worst_index = 0;  ///< flat index of the cell with max_excess
+    /// How far rounding alone carries this stage of this model; 0 while that was not needed to judge. See verify().
+    double rounding = 0;
     bool ok = true;
     std::string problem;  ///< what is wrong besides numbers: missing, not expected here, another shape, another mask; else empty
 };

@@ -13,15 +13,21 @@ namespace attn::reference {
 inline constexpr double kFloatAtol = 2e-5;
 inline constexpr double kFloatRtol = 1e-4;
 
+/// A float's own rounding errors may grow from layer to layer (large scores without norms decide who attends to whom by their last
+/// digits). Where the tolerance above is exceeded, a stage is therefore allowed this many times what rounding every stage of the
+/// reference to float does to it: fast products round once a term, the reference once a stage.
+inline constexpr double kRoundingAllowance = 16;
+
 /// Recomputes everything with plain double loops and compares. A NaN where the other has none fails; NaN against NaN agrees.
 /// A stage that the trace lacks, has too many of or has in another order fails, and so does another shape, or a recorded mask that
 /// allows other cells than the settings say. Throws Cancelled once `stop` is requested.
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
 
-/// The comparison alone, against stages that are known to be right.
+/// The comparison alone, against stages that are known to be right. `rounding` is empty or holds for every expected stage what may be
+/// added to its tolerance kRoundingAllowance times.
 template <class Scalar>
 Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const std::vector<ReferenceStage>& expected, double atol,
-                     double rtol);
+                     double rtol, const std::vector<double>& rounding = {});
 
 }  // namespace attn::reference

@@ -21,6 +21,7 @@ public:
     Config config;
     ForwardSettings settings;
     TokenBatch tokens, source;
+    bool unruly = false;  ///< parameters so large that rounding errors may grow from layer to layer
 
     template <class Scalar>
     Trace<Scalar> trace() const {
@@ -34,7 +35,7 @@ public:
         Parameters<Scalar> out = initial_parameters<Scalar>(config);
         std::mt19937 random(static_cast<unsigned>(config.seed));
         std::normal_distribution<float> noise(0, 0.1F);
-        const float size = config.norm == NormPlacement::None ? 0.5F : 0.7F;
+        const float size = unruly ? 1 : config.norm == NormPlacement::None ? 0.5F : 0.7F;
         for (std::int64_t i = 0; i < out.count(); ++i)
             out.data()[i] = static_cast<Scalar>(size) * (out.data()[i] + static_cast<Scalar>(noise(random)));
         return out;
