@@ -1,0 +1,66 @@
+/// attnscope check: recomputes reference files and compares them tensor by tensor.
+
+#include "engine/check/check.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "app/cli/commands.hpp"
+#include "engine/io/array_file.hpp"
+#include "engine/io/file_error.hpp"
+
+namespace attn::app {
+namespace {
+
+struct CheckOptions {
+    std::vector<std::filesystem::path> files;
+    bool in_double = false;
+};
+
+void print(const check::Report& report) {
+    fmt::print("{}: {}\n", report.file, report.module);
+    std::size_t name_width = 0, shape_width = 0;
+    for (const check::TensorResult& tensor : report.tensors) {
+        name_width = std::max(name_width, tensor.name.size());
+        shape_width = std::max(shape_width, shape_text(tensor.shape).size());
+    }
+    for (const check::TensorResult& tensor : report.tensors)
+        fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}\n", tensor.name, name_width, shape_text(tensor.shape), shape_width,
+                   tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL");
+    if (report.not_recomputed > 0) fmt::print("  {} gradients are in the file and were not recomputed\n", report.not_recomputed);
+}
+
+/// Every file is tried, whatever became of the ones before; the worst outcome is what the program returns.
+int check_all(const CheckOptions& options) {
+    int worst = kExitOk;
+    for (const std::filesystem::path& file : options.files) {
+        try {
+            const check::Report report = check::check_file(file, {options.in_double});
+            print(report);
+            if (!report.ok()) worst = std::max(worst, kExitMismatch);
+        } catch (const IoError& error) {
+            fmt::print(stderr, "attnscope: {}\n", escaped(error.what(), 0));
+            worst = kExitBadInput;
+        }
+    }
+    return worst;
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& program, int& exit_code) {
+    auto options = std::make_shared<CheckOptions>();
+    CLI::App* command = program.add_subcommand("check", "Recompute reference files and compare every tensor");
+    command->add_option("FILE", options->files, "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example)")
+        ->required();
+    command->add_flag("--double", options->in_double, "Recompute in double instead of float");
+    command->footer("Exit code: 0 all within tolerance, 1 a mismatch, 2 a file that cannot be read or recomputed.");
+    command->callback([options, &exit_code] { exit_code = check_all(*options); });
+}
+
+}  // namespace attn::app

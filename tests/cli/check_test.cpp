@@ -1,0 +1,73 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kGolden = std::string(ATTN_TEST_DATA) + "/golden/";
+
+TEST(CheckCommand, PrintsOneLineATensor) {
+    const Outcome outcome = attnscope({"check", kGolden + "sdpa_causal.safetensors", kGolden + "notebook_single_head.npz"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    for (const char* word : {"sdpa_causal.safetensors: sdpa", "out.weights", "[2, 4, 6, 6]", "context", "abs", "rel", "ok"})
+        EXPECT_THAT(outcome.out, HasSubstr(word));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("FAIL")));
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2 + 4 + 1 + 7);
+}
+
+TEST(CheckCommand, DoubleIsCloser) {
+    const Outcome outcome = attnscope({"check", "--double", kGolden + "notebook_multi_head.npz"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("e-16"));
+}
+
+/// The file with one number of the tensor changed, found by its place in the header.
+std::string with_one_number_changed(std::string bytes, const std::string& tensor) {
+    const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
+    const std::size_t entry = bytes.find("\"" + tensor + "\""), offsets = bytes.find("data_offsets\":[", entry);
+    const std::size_t at = header + std::stoul(bytes.substr(offsets + 15));
+    bytes[at + 3] = static_cast<char>(bytes[at + 3] ^ 0x40);  // the float's exponent
+    return bytes;
+}
+
+TEST(CheckCommand, AMismatchIsExitOneAndNamed) {
+    const ScratchFolder folder;
+    const std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
+    const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
+    const Outcome outcome = attnscope({"check", wrong, kGolden + "sdpa_none.safetensors"});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("out.weights [^\n]*FAIL"));
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("out.context [^\n]*ok"));
+    EXPECT_THAT(outcome.out, HasSubstr("sdpa_none.safetensors"));
+}
+
+TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
+    const ScratchFolder folder;
+    const std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
+    const std::string cut = folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 1)), empty = folder.file("empty.npz", "");
+    for (const std::string& file : {cut, empty, folder.path("missing.safetensors"), folder.path("")}) {
+        const Outcome outcome = attnscope({"check", file});
+        EXPECT_EQ(outcome.exit_code, 2) << file;
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
+    }
+    // The others are still checked, and an unreadable file outweighs a mismatch.
+    const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
+    const Outcome outcome = attnscope({"check", cut, wrong});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.out, HasSubstr("FAIL"));
+    EXPECT_EQ(attnscope({"check"}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace attn::test
