@@ -25,19 +25,27 @@ void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::i
 }
 
 template <class Scalar>
-void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
-    const Shape& shape = context.shape();
+void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed) {
+    const Shape& shape = heads.shape();
     if (shape.rank() != 4) throw ShapeError("heads are joined from [B,H,T,D], not from " + shape.text());
-    const std::int64_t batches = shape[0].size, heads = shape[1].size, positions = shape[2].size, head_size = shape[3].size;
-    concat.resize({shape[0], {Axis::T, positions}, {Axis::C, heads * head_size}});
-    parallel_for(batches * heads, positions * head_size, [&](std::int64_t bh) {
-        const Scalar* from = context.data() + bh * positions * head_size;
-        Scalar* to = concat.data() + bh / heads * positions * heads * head_size + bh % heads * head_size;
-        for (std::int64_t t = 0; t < positions; ++t)
-            std::copy(from + t * head_size, from + (t + 1) * head_size, to + t * heads * head_size);
+    const std::int64_t count = shape[1].size, positions = shape[2].size, head_size = shape[3].size, width = packed.shape()[2].size;
+    parallel_for(shape[0].size * count, positions * head_size, [&](std::int64_t bh) {
+        const Scalar* from = heads.data() + bh * positions * head_size;
+        Scalar* to = packed.data() + bh / count * positions * width + first_column + bh % count * head_size;
+        for (std::int64_t t = 0; t < positions; ++t) std::copy(from + t * head_size, from + (t + 1) * head_size, to + t * width);
     });
 }
 
+template <class Scalar>
+void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
+    const Shape& shape = context.shape();
+    if (shape.rank() != 4) throw ShapeError("heads are joined from [B,H,T,D], not from " + shape.text());
+    concat.resize({shape[0], {Axis::T, shape[2].size}, {Axis::C, shape[1].size * shape[3].size}});
+    join_heads(context, 0, concat);
+}
+
+template void join_heads<float>(const Tensor<float>&, std::int64_t, Tensor<float>&);
+template void join_heads<double>(const Tensor<double>&, std::int64_t, Tensor<double>&);
 template void split_heads<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);
 template void split_heads<double>(const Tensor<double>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<double>&);
 template void concat_heads<float>(const Tensor<float>&, Tensor<float>&);

@@ -14,6 +14,11 @@ template <class Scalar>
 void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size, Axis position,
                  Tensor<Scalar>& out);
 
+/// The inverse of split_heads, and its gradient: writes the columns back, leaving the others alone.
+///   heads [B,H,P,D]  ->  packed [B,P,N], which has its shape already
+template <class Scalar>
+void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed);
+
 /// Heads side by side.
 ///   context [B,H,T,D]  ->  concat [B,T,C=HD]
 template <class Scalar>

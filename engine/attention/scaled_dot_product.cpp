@@ -14,13 +14,14 @@ namespace {
 /// One head's product weighs about as much as this many plain operations.
 std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
 
-/// context = dropped v of one head whose values are not all finite. A forbidden infinity must not be multiplied by its weight 0,
-/// which would be NaN. Rows that attend to no such value get the bits they would get without it.
+/// out = map rows, one head's map [T,S] times the rows [S,D] of its keys or values, not all of which are finite. A forbidden
+/// infinity must not be multiplied by its weight 0, which would be NaN. Rows that attend to no such value get the bits they would
+/// get without it.
 template <class Scalar>
-void add_around_bad_values(const Scalar* dropped, const Scalar* v, const Mask& mask, std::int64_t b, std::int64_t h,
-                           const AttentionSizes& sizes, Scalar* context) {
+void multiply_around_bad_rows(const Scalar* map, const Scalar* v, std::int64_t d_size, const Mask& mask, std::int64_t b, std::int64_t h,
+                              const AttentionSizes& sizes, Scalar* out) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
-    const std::int64_t t_size = sizes.queries, s_size = sizes.keys, d_size = sizes.value_size;
+    const std::int64_t t_size = sizes.queries, s_size = sizes.keys;
     std::vector<Scalar> clean(v, v + s_size * d_size);
     std::vector<std::int64_t> bad;
     for (std::int64_t s = 0; s < s_size; ++s)
@@ -28,19 +29,69 @@ void add_around_bad_values(const Scalar* dropped, const Scalar* v, const Mask& m
             bad.push_back(s);
             std::fill(clean.begin() + s * d_size, clean.begin() + (s + 1) * d_size, Scalar{0});
         }
-    gemm<Scalar>({.m = t_size,
-                  .n = d_size,
-                  .k = s_size,
-                  .a = dropped,
-                  .lda = s_size,
-                  .b = clean.data(),
-                  .ldb = d_size,
-                  .c = context,
-                  .ldc = d_size});
+    gemm<Scalar>(
+        {.m = t_size, .n = d_size, .k = s_size, .a = map, .lda = s_size, .b = clean.data(), .ldb = d_size, .c = out, .ldc = d_size});
     for (std::int64_t t = 0; t < t_size; ++t)
         for (const std::int64_t s : bad)
             if (mask.may_attend(b, h, t, s))
-                for (std::int64_t d = 0; d < d_size; ++d) context[t * d_size + d] += dropped[t * s_size + s] * v[s * d_size + d];
+                for (std::int64_t d = 0; d < d_size; ++d) out[t * d_size + d] += map[t * s_size + s] * v[s * d_size + d];
+}
+
+/// out = map rows for every head, where the mask forbids as if the row were not there.
+///   map [B,H,T,S]  rows [B,H,S,D]  ->  out [B,H,T,D]
+template <class Scalar>
+void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,
+                           const AttentionSizes& sizes, Tensor<Scalar>& out) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const std::int64_t t = sizes.queries, s = sizes.keys;
+    out.resize({{Axis::B, sizes.batches}, {Axis::H, sizes.heads}, {Axis::T, t}, {Axis::D, d}});
+    parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
+        const Scalar *p = map.data() + bh * t * s, *r = rows.data() + bh * s * d;
+        Scalar* to = out.data() + bh * t * d;
+        if (kernel.all_finite(r, s * d)) gemm<Scalar>({.m = t, .n = d, .k = s, .a = p, .lda = s, .b = r, .ldb = d, .c = to, .ldc = d});
+        else multiply_around_bad_rows(p, r, d, mask, bh / sizes.heads, bh % sizes.heads, sizes, to);
+    });
+}
+
+/// out = map^T rows for every head.
+///   map [B,H,T,S]  rows [B,H,T,D]  ->  out [B,H,S,D]
+template <class Scalar>
+void multiply_transposed(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const AttentionSizes& sizes,
+                         Tensor<Scalar>& out) {
+    const std::int64_t t = sizes.queries, s = sizes.keys;
+    out.resize({{Axis::B, sizes.batches}, {Axis::H, sizes.heads}, {Axis::S, s}, {Axis::D, d}});
+    parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
+        gemm<Scalar>({.m = s,
+                      .n = d,
+                      .k = t,
+                      .a = map.data() + bh * t * s,
+                      .lda = s,
+                      .b = rows.data() + bh * t * d,
+                      .ldb = d,
+                      .c = out.data() + bh * s * d,
+                      .ldc = d,
+                      .transpose_a = Transpose::Yes});
+    });
+}
+
+/// map = a b^T for every head.
+///   a [B,H,T,D]  b [B,H,S,D]  ->  map [B,H,T,S]
+template <class Scalar>
+void multiply_pairs(const Tensor<Scalar>& a, const Tensor<Scalar>& b, std::int64_t d, const AttentionSizes& sizes, Tensor<Scalar>& map) {
+    const std::int64_t t = sizes.queries, s = sizes.keys;
+    map.resize(sizes.map_shape());
+    parallel_for(sizes.batches * sizes.heads, product_cost(t, s, d), [&](std::int64_t bh) {
+        gemm<Scalar>({.m = t,
+                      .n = s,
+                      .k = d,
+                      .a = a.data() + bh * t * d,
+                      .lda = d,
+                      .b = b.data() + bh * s * d,
+                      .ldb = d,
+                      .c = map.data() + bh * t * s,
+                      .ldc = s,
+                      .transpose_b = Transpose::Yes});
+    });
 }
 
 }  // namespace
@@ -75,20 +126,14 @@ void require_mask_fits(const Mask& mask, const AttentionSizes& sizes) {
 
 template <class Scalar>
 void attention_scores(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const AttentionSizes& sizes, Tensor<Scalar>& scores) {
-    const std::int64_t t = sizes.queries, s = sizes.keys, d = sizes.head_size;
-    scores.resize(sizes.map_shape());
-    parallel_for(sizes.batches * sizes.heads, product_cost(t, s, d), [&](std::int64_t bh) {
-        gemm<Scalar>({.m = t,
-                      .n = s,
-                      .k = d,
-                      .a = q.data() + bh * t * d,
-                      .lda = d,
-                      .b = k.data() + bh * s * d,
-                      .ldb = d,
-                      .c = scores.data() + bh * t * s,
-                      .ldc = s,
-                      .transpose_b = Transpose::Yes});
-    });
+    multiply_pairs(q, k, sizes.head_size, sizes, scores);
+}
+
+template <class Scalar>
+void attention_scores_backward(const Tensor<Scalar>& dscores, const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Mask& mask,
+                               const AttentionSizes& sizes, Tensor<Scalar>& dq, Tensor<Scalar>& dk) {
+    multiply_allowed_rows(dscores, k, sizes.head_size, mask, sizes, dq);
+    multiply_transposed(dscores, q, sizes.head_size, sizes, dk);
 }
 
 template <class Scalar>
@@ -142,18 +187,34 @@ void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double te
 }
 
 template <class Scalar>
+void attention_weights_backward(const Tensor<Scalar>& dweights, const Tensor<Scalar>& weights, const Mask& mask, double temperature,
+                                const AttentionSizes& sizes, Tensor<Scalar>& dmasked) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const bool all = mask.allows_everything();
+    const Scalar factor = static_cast<Scalar>(1 / temperature);
+    dmasked.resize(weights.shape());
+    for_map_rows(sizes, 2, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t at) {
+        kernel.softmax_backward_row(weights.data() + at, dweights.data() + at, all ? nullptr : mask.keep_row(b, h, t), sizes.keys, factor,
+                                    dmasked.data() + at);
+    });
+}
+
+template <class Scalar>
 void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask, const AttentionSizes& sizes,
                        Tensor<Scalar>& context) {
-    const Kernels<Scalar>& kernel = kernels<Scalar>();
-    const std::int64_t t = sizes.queries, s = sizes.keys, d = sizes.value_size;
-    context.resize(sizes.context_shape());
-    parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
-        const Scalar *p = dropped.data() + bh * t * s, *values = v.data() + bh * s * d;
-        Scalar* out = context.data() + bh * t * d;
-        if (kernel.all_finite(values, s * d))
-            gemm<Scalar>({.m = t, .n = d, .k = s, .a = p, .lda = s, .b = values, .ldb = d, .c = out, .ldc = d});
-        else add_around_bad_values(p, values, mask, bh / sizes.heads, bh % sizes.heads, sizes, out);
+    multiply_allowed_rows(dropped, v, sizes.value_size, mask, sizes, context);
+}
+
+template <class Scalar>
+void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask,
+                                const AttentionSizes& sizes, Tensor<Scalar>& ddropped, Tensor<Scalar>& dv) {
+    multiply_pairs(dcontext, v, sizes.value_size, sizes, ddropped);
+    for_map_rows(sizes, 1, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t at) {
+        const std::uint8_t* keep = mask.keep_row(b, h, t);
+        Scalar* row = ddropped.data() + at;
+        for (std::int64_t s = 0; s < sizes.keys; ++s) row[s] = keep[s] != 0 ? row[s] : Scalar{0};
     });
+    multiply_transposed(dropped, dcontext, sizes.value_size, sizes, dv);
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
@@ -163,7 +224,13 @@ void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, c
     template void mask_scores<Scalar>(const Tensor<Scalar>&, const Mask&, const AttentionSizes&, Tensor<Scalar>&);                         \
     template void attention_weights<Scalar>(const Tensor<Scalar>&, const Mask&, double, const AttentionSizes&, Tensor<Scalar>&);           \
     template void attention_context<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&, const AttentionSizes&,              \
-                                            Tensor<Scalar>&);
+                                            Tensor<Scalar>&);                                                                              \
+    template void attention_scores_backward<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&,      \
+                                                    const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&);                              \
+    template void attention_weights_backward<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&, double,                    \
+                                                     const AttentionSizes&, Tensor<Scalar>&);                                              \
+    template void attention_context_backward<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&,     \
+                                                     const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
 

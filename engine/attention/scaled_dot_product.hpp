@@ -49,4 +49,20 @@ template <class Scalar>
 void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask, const AttentionSizes& sizes,
                        Tensor<Scalar>& context);
 
+/// Gradients of attention_context(): of the weights (after dropout) and of v.
+///   dcontext [B,H,T,Dv]  ->  ddropped [B,H,T,S], 0 where the mask forbids  dv [B,H,S,Dv]
+template <class Scalar>
+void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask,
+                                const AttentionSizes& sizes, Tensor<Scalar>& ddropped, Tensor<Scalar>& dv);
+
+/// Gradient of attention_weights(): w (dw - sum(w dw)) / temperature, exactly 0 where the mask forbids.
+template <class Scalar>
+void attention_weights_backward(const Tensor<Scalar>& dweights, const Tensor<Scalar>& weights, const Mask& mask, double temperature,
+                                const AttentionSizes& sizes, Tensor<Scalar>& dmasked);
+
+/// Gradients of attention_scores(): dq = dscores k, dk = dscores^T q; a forbidden key takes no part even if it is NaN or infinite.
+template <class Scalar>
+void attention_scores_backward(const Tensor<Scalar>& dscores, const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Mask& mask,
+                               const AttentionSizes& sizes, Tensor<Scalar>& dq, Tensor<Scalar>& dk);
+
 }  // namespace attn

@@ -18,8 +18,24 @@ namespace {
 
 template <class Scalar>
 constexpr Kernels<Scalar> kTable = {
-    kGemmScratch<Scalar>, &gemm<Scalar>,     &add<Scalar>,       &scale<Scalar>,       &all_finite<Scalar>,
-    &relu<Scalar>,        &gelu_erf<Scalar>, &gelu_tanh<Scalar>, &softmax_row<Scalar>, &layer_norm_row<Scalar>,
+    .gemm_scratch = kGemmScratch<Scalar>,
+    .gemm = &gemm<Scalar>,
+    .add = &add<Scalar>,
+    .scale = &scale<Scalar>,
+    .all_finite = &all_finite<Scalar>,
+    .relu = &relu<Scalar>,
+    .gelu_erf = &gelu_erf<Scalar>,
+    .gelu_tanh = &gelu_tanh<Scalar>,
+    .softmax_row = &softmax_row<Scalar>,
+    .softmax_backward_row = &softmax_backward_row<Scalar>,
+    .cross_entropy_row = &cross_entropy_row<Scalar>,
+    .relu_backward = &relu_backward<Scalar>,
+    .gelu_erf_backward = &gelu_erf_backward<Scalar>,
+    .gelu_tanh_backward = &gelu_tanh_backward<Scalar>,
+    .layer_norm_row = &layer_norm_row<Scalar>,
+    .layer_norm_backward_row = &layer_norm_backward_row<Scalar>,
+    .adamw = &adamw<Scalar>,
+    .sum_of_squares = &sum_of_squares<Scalar>,
 };
 
 }  // namespace

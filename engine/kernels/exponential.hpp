@@ -1,4 +1,4 @@
-// Part of every kernel build: exp, tanh and erf of vectors. Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: exp of vectors. Included by build.hpp inside an unnamed namespace.
 
 /// Constants of e^x = 2^n e^r with |r| <= ln2/2: ln 2 in two parts, the first with trailing zero bits so that n times it is exact.
 template <class Scalar>
@@ -46,11 +46,4 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
     return x == x ? y : x;
-}
-
-/// tanh x: for small x by its odd series' rational form, else 1 - 2/(e^2x + 1).
-template <class Scalar>
-ATTN_INLINE Vec<Scalar> tanh_of(Vec<Scalar> x) {
-    const Vec<Scalar> e = exp_of<Scalar>(x + x);
-    return Scalar{1} - Scalar{2} / (e + Scalar{1});
 }

@@ -33,16 +33,12 @@ ATTN_INLINE void store_tile_vector(const TileOperands<Scalar>& o, Scalar* c, Vec
     Vec<Scalar> value = sum * o.alpha;
     const std::int64_t left = o.columns - column;
     if (left >= kW) {
-        if (o.accumulate)
-            value += load(c + column);
-        else if (o.bias != nullptr)
-            value += load(o.bias + column);
+        if (o.accumulate) value += load(c + column);
+        else if (o.bias != nullptr) value += load(o.bias + column);
         store(c + column, value);
     } else if (left > 0) {
-        if (o.accumulate)
-            value += load_part(c + column, left, Scalar{0});
-        else if (o.bias != nullptr)
-            value += load_part(o.bias + column, left, Scalar{0});
+        if (o.accumulate) value += load_part(c + column, left, Scalar{0});
+        else if (o.bias != nullptr) value += load_part(o.bias + column, left, Scalar{0});
         store_part(c + column, value, left);
     }
 }
@@ -81,10 +77,8 @@ template <class Scalar, int kRows = Tile<Scalar>::kRows>
 ATTN_INLINE void compute_tile_of(std::int64_t rows, const TileOperands<Scalar>& o) {
     if constexpr (kRows > 0) {
         if (rows != kRows) return compute_tile_of<Scalar, kRows - 1>(rows, o);
-        if (o.columns > kWidth<Scalar>)
-            compute_tile<kRows, true>(o);
-        else
-            compute_tile<kRows, false>(o);
+        if (o.columns > kWidth<Scalar>) compute_tile<kRows, true>(o);
+        else compute_tile<kRows, false>(o);
     }
 }
 
@@ -126,10 +120,8 @@ void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, 
 #pragma GCC unroll 16
             for (int i = 0; i < kW; ++i) {
                 Scalar* to = out + (p + i) * out_step + first;
-                if (wide == kW)
-                    store(to, square[i]);
-                else
-                    store_part(to, square[i], wide);
+                if (wide == kW) store(to, square[i]);
+                else store_part(to, square[i], wide);
             }
         }
         for (; p < depth; ++p)
@@ -164,20 +156,16 @@ struct GemmPass {
 
     /// B's panel of columns [j, j + kColumns) for steps [p, p + depth) of k.
     void prepare_panel(std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth, Scalar* out) const {
-        if (g.transpose_b == Transpose::Yes)
-            pack_transposed(g.b + j * g.ldb + p, g.ldb, columns, T::kColumns, depth, out, T::kColumns);
-        else
-            pack_rows(g.b + p * g.ldb + j, g.ldb, columns, T::kColumns, depth, out);
+        if (g.transpose_b == Transpose::Yes) pack_transposed(g.b + j * g.ldb + p, g.ldb, columns, T::kColumns, depth, out, T::kColumns);
+        else pack_rows(g.b + p * g.ldb + j, g.ldb, columns, T::kColumns, depth, out);
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
         for (std::int64_t r = 0; r < rows; r += T::kRows) {
             const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
             Scalar* out = packed_a + r * depth;
-            if (g.transpose_a == Transpose::Yes)
-                pack_rows(g.a + p * g.lda + i + r, g.lda, here, T::kRows, depth, out);
-            else
-                pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
+            if (g.transpose_a == Transpose::Yes) pack_rows(g.a + p * g.lda + i + r, g.lda, here, T::kRows, depth, out);
+            else pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
         }
     }
 
@@ -193,12 +181,9 @@ struct GemmPass {
         o.b_step = in_place ? g.ldb : T::kColumns;
         for (std::int64_t r = 0; r < rows; r += T::kRows) {
             const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
-            if (pack_a)
-                o.a = packed_a + r * depth, o.a_row = 1, o.a_step = T::kRows;
-            else if (g.transpose_a == Transpose::Yes)
-                o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
-            else
-                o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
+            if (pack_a) o.a = packed_a + r * depth, o.a_row = 1, o.a_step = T::kRows;
+            else if (g.transpose_a == Transpose::Yes) o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
+            else o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
             o.c = g.c + (i + r) * g.ldc + j;
             compute_tile_of<Scalar>(here, o);
         }

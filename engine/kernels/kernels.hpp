@@ -34,6 +34,16 @@ struct GemmArguments {
     const Scalar* bias = nullptr;  ///< [n], added to every row; only without accumulate
 };
 
+/// p = p decay; g = gradient gradient_factor; m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
+/// p = p - rate m / (sqrt(v) root_correction + eps).
+template <class Scalar>
+struct AdamwArguments {
+    Scalar decay = 1, gradient_factor = 1, beta1 = 0, beta2 = 0;
+    Scalar rate = 0;             ///< learning rate / (1 - beta1^t)
+    Scalar root_correction = 1;  ///< 1 / sqrt(1 - beta2^t)
+    Scalar eps = 0;
+};
+
 template <class Scalar>
 struct Kernels {
     /// Numbers of scratch memory that gemm() needs, whatever the sizes.
@@ -57,9 +67,26 @@ struct Kernels {
     /// p = softmax(x / temperature) over the cells with keep != 0 (keep may be null: all). Other cells become exactly 0 and are
     /// not read. A row whose kept cells are all -inf, or that keeps none, becomes 0; a NaN or +inf makes every kept cell NaN.
     void (*softmax_row)(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p);
+    /// dx = factor p (dp - sum(p dp)) over the kept cells, the gradient of softmax_row for factor = 1 / temperature; other cells become 0.
+    void (*softmax_backward_row)(const Scalar* p, const Scalar* dp, const std::uint8_t* keep, std::int64_t n, Scalar factor, Scalar* dx);
+    /// Returns -log softmax(x)[target] and sets dx = factor (softmax(x) - one-hot(target)); dx may be null.
+    double (*cross_entropy_row)(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx);
+    /// dx = f'(x) dy for the three activations.
+    void (*relu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*gelu_erf_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*gelu_tanh_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+
     /// y = (x - mean) rstd gain + bias over one row; a constant row gives exactly the bias.
     void (*layer_norm_row)(const Scalar* x, const Scalar* gain, const Scalar* bias, Scalar eps, std::int64_t n, Scalar* y, Scalar* mean,
                            Scalar* rstd);
+    /// dx = the gradient of layer_norm_row, plus `plus` unless that is null; dgain += dy (x - mean) rstd and dbias += dy.
+    void (*layer_norm_backward_row)(const Scalar* dy, const Scalar* x, const Scalar* gain, Scalar mean, Scalar rstd, std::int64_t n,
+                                    const Scalar* plus, Scalar* dx, Scalar* dgain, Scalar* dbias);
+
+    /// One AdamW step (Loshchilov and Hutter, 2019) on n parameters.
+    void (*adamw)(const AdamwArguments<Scalar>& arguments, std::int64_t n, const Scalar* gradient, Scalar* parameter, Scalar* m, Scalar* v);
+    /// Sum of the squares, in double.
+    double (*sum_of_squares)(const Scalar* x, std::int64_t n);
 };
 
 /// "baseline", "v3", "v4".

@@ -37,6 +37,23 @@ void gelu_tanh(const Scalar* x, std::int64_t n, Scalar* y) {
     });
 }
 
+template <class Scalar>
+void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return v > Scalar{0} ? d : Vec<Scalar>{}; });
+}
+
+template <class Scalar>
+void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
+    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) {
+        // y = x s(2u) with s the logistic function, so y' = s + 2 x s (1 - s) u'
+        const Vec<Scalar> square = kCubic * v * v;
+        const Vec<Scalar> s = Scalar{1} / (Scalar{1} + exp_of<Scalar>(v * (-2 * kRootTwoOverPi) * (Scalar{1} + square)));
+        const Vec<Scalar> slope = kRootTwoOverPi * (Scalar{1} + Scalar{3} * square);
+        return d * (s + Scalar{2} * v * s * (Scalar{1} - s) * slope);
+    });
+}
+
 inline float erf_of(float x) { return __builtin_erff(x); }
 inline double erf_of(double x) { return __builtin_erf(x); }
 
@@ -44,6 +61,17 @@ template <class Scalar>
 void gelu_erf(const Scalar* x, std::int64_t n, Scalar* y) {
     constexpr Scalar kRootHalf = static_cast<Scalar>(0.70710678118654752440), kHalf = static_cast<Scalar>(0.5);
     for (std::int64_t i = 0; i < n; ++i) y[i] = kHalf * x[i] * (Scalar{1} + erf_of(x[i] * kRootHalf));
+}
+
+template <class Scalar>
+void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    constexpr Scalar kRootHalf = static_cast<Scalar>(0.70710678118654752440), kHalf = static_cast<Scalar>(0.5);
+    constexpr Scalar kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) {
+        Vec<Scalar> distribution;
+        for (int i = 0; i < kWidth<Scalar>; ++i) distribution[i] = kHalf + kHalf * erf_of(v[i] * kRootHalf);
+        return d * (distribution + v * kDensity * exp_of<Scalar>(v * v * -kHalf));
+    });
 }
 
 /// Lanes of a row that take part in a softmax: inside the row and kept.
@@ -75,10 +103,8 @@ ATTN_INLINE Vec<Scalar> load_count(const Scalar* p, std::int64_t count) {
 
 template <class Scalar>
 ATTN_INLINE void store_count(Scalar* p, Vec<Scalar> v, std::int64_t count) {
-    if (count == kWidth<Scalar>)
-        store(p, v);
-    else
-        store_part(p, v, count);
+    if (count == kWidth<Scalar>) store(p, v);
+    else store_part(p, v, count);
 }
 
 template <class Scalar>
@@ -113,6 +139,45 @@ void softmax_row(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scal
 }
 
 template <class Scalar>
+void softmax_backward_row(const Scalar* p, const Scalar* dp, const std::uint8_t* keep, std::int64_t n, Scalar factor, Scalar* dx) {
+    Vec<Scalar> products = {};
+    for_kept<Scalar>(
+        keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
+            products += kept ? load_count(p + i, count) * load_count(dp + i, count) : Vec<Scalar>{};
+        });
+    const Scalar total = sum_lanes<Scalar>(products);
+    for_kept<Scalar>(
+        keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
+            const Vec<Scalar> d = load_count(p + i, count) * (load_count(dp + i, count) - total) * factor;
+            store_count(dx + i, kept ? d : Vec<Scalar>{}, count);
+        });
+}
+
+template <class Scalar>
+double cross_entropy_row(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx) {
+    Scalar top = -kInfinity<Scalar>;
+    for (std::int64_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
+    Vec<Scalar> sum = {};
+    std::int64_t i = 0;
+    for (; i + kWidth<Scalar> <= n; i += kWidth<Scalar>) {
+        const Vec<Scalar> e = exp_of<Scalar>(load(x + i) - top);
+        sum += e;
+        if (dx != nullptr) store(dx + i, e);
+    }
+    if (i < n) {
+        const Vec<Scalar> e = exp_of<Scalar>(load_part(x + i, n - i, -kInfinity<Scalar>) - top);
+        sum += e;
+        if (dx != nullptr) store_part(dx + i, e, n - i);
+    }
+    const Scalar total = sum_lanes<Scalar>(sum);
+    if (dx != nullptr) {
+        scale(dx, factor / total, n, dx);
+        dx[target] -= factor;
+    }
+    return __builtin_log(static_cast<double>(total)) + (static_cast<double>(top) - static_cast<double>(x[target]));
+}
+
+template <class Scalar>
 void layer_norm_row(const Scalar* x, const Scalar* gain, const Scalar* bias, Scalar eps, std::int64_t n, Scalar* y, Scalar* mean,
                     Scalar* rstd) {
     // Deviations from the first number instead of from 0: a constant row then has exactly its own mean.
@@ -142,4 +207,63 @@ void layer_norm_row(const Scalar* x, const Scalar* gain, const Scalar* bias, Sca
     }
     *mean = center;
     *rstd = factor;
+}
+
+template <class Scalar>
+void layer_norm_backward_row(const Scalar* dy, const Scalar* x, const Scalar* gain, Scalar mean, Scalar rstd, std::int64_t n,
+                             const Scalar* plus, Scalar* dx, Scalar* dgain, Scalar* dbias) {
+    // With z = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - z mean(g z)).
+    const auto at = [n](const Scalar* p, std::int64_t i) __attribute__((always_inline)) {
+        return n - i >= kWidth<Scalar> ? load(p + i) : load_part(p + i, n - i, Scalar{0});
+    };
+    const auto put = [n](Scalar * p, std::int64_t i, Vec<Scalar> v) __attribute__((always_inline)) {
+        if (n - i >= kWidth<Scalar>) store(p + i, v);
+        else store_part(p + i, v, n - i);
+    };
+    Vec<Scalar> sum = {}, sum_z = {};
+    for (std::int64_t i = 0; i < n; i += kWidth<Scalar>) {
+        const Vec<Scalar> d = at(dy, i), z = (at(x, i) - mean) * rstd, g = d * at(gain, i);
+        sum += g;  // the lanes beyond the row have a gain of 0
+        sum_z += g * z;
+        put(dgain, i, at(dgain, i) + d * z);
+        put(dbias, i, at(dbias, i) + d);
+    }
+    const Scalar mean_g = sum_lanes<Scalar>(sum) / static_cast<Scalar>(n), mean_gz = sum_lanes<Scalar>(sum_z) / static_cast<Scalar>(n);
+    for (std::int64_t i = 0; i < n; i += kWidth<Scalar>) {
+        const Vec<Scalar> z = (at(x, i) - mean) * rstd;
+        const Vec<Scalar> d = (at(dy, i) * at(gain, i) - mean_g - z * mean_gz) * rstd;
+        put(dx, i, plus != nullptr ? at(plus, i) + d : d);
+    }
+}
+
+inline float root_of(float x) { return __builtin_sqrtf(x); }
+inline double root_of(double x) { return __builtin_sqrt(x); }
+
+template <class Scalar>
+void adamw(const AdamwArguments<Scalar>& arguments, std::int64_t n, const Scalar* __restrict gradient, Scalar* __restrict parameter,
+           Scalar* __restrict m, Scalar* __restrict v) {
+    const AdamwArguments<Scalar> a = arguments;
+    // A larger gradient's square would be infinite, and its parameter would never move again.
+    constexpr Scalar kLargest = sizeof(Scalar) == 4 ? static_cast<Scalar>(1e18) : static_cast<Scalar>(1e150);
+    for (std::int64_t i = 0; i < n; ++i) {
+        Scalar g = gradient[i] * a.gradient_factor;
+        g = g > kLargest ? kLargest : g;
+        g = g < -kLargest ? -kLargest : g;
+        m[i] = a.beta1 * m[i] + (Scalar{1} - a.beta1) * g;
+        v[i] = a.beta2 * v[i] + (Scalar{1} - a.beta2) * (g * g);
+        parameter[i] = parameter[i] * a.decay - a.rate * m[i] / (root_of(v[i]) * a.root_correction + a.eps);
+    }
+}
+
+template <class Scalar>
+double sum_of_squares(const Scalar* x, std::int64_t n) {
+    constexpr int kParts = 16;
+    double parts[kParts] = {};
+    std::int64_t i = 0;
+    for (; i + kParts <= n; i += kParts)
+        for (int j = 0; j < kParts; ++j) parts[j] += static_cast<double>(x[i + j]) * static_cast<double>(x[i + j]);
+    for (; i < n; ++i) parts[0] += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    double sum = 0;
+    for (const double part : parts) sum += part;
+    return sum;
 }

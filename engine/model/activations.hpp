@@ -1,12 +1,10 @@
 #pragma once
-/// What a forward pass computes and its backward pass needs. Memory is kept from pass to pass.
+/// What a forward pass computes and its backward pass needs; the backward pass fills a second one with the gradients of the same
+/// numbers. Memory is kept from pass to pass.
 
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
-#include "engine/attention/mask.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -27,6 +25,7 @@ struct AttentionActivations {
     Tensor<Scalar> context;                                   ///< [B,H,T,D]
     Tensor<Scalar> concat;                                    ///< [B,T,HD]
     Tensor<Scalar> out, residual;                             ///< [B,T,C]
+    Tensor<Scalar> memory;                                    ///< among gradients: [B,S,C], this block's part of the memory's
 };
 
 template <class Scalar>
@@ -55,7 +54,6 @@ struct Activations {
     StackActivations<Scalar> encoder;  ///< of an encoder-decoder
     StackActivations<Scalar> main;
     Tensor<Scalar> logits, probabilities;  ///< [B,T,V]
-    std::shared_ptr<const Mask> encoder_mask, mask, cross_mask;
 };
 
 }  // namespace attn

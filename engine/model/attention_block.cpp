@@ -1,117 +1,231 @@
 #include <cmath>
 
+#include "engine/attention/fused_attention.hpp"
 #include "engine/attention/multi_head.hpp"
-#include "engine/attention/scaled_dot_product.hpp"
-#include "engine/model/blocks.hpp"
-#include "engine/ops/dropout.hpp"
+#include "engine/model/block_end.hpp"
+#include "engine/ops/elementwise.hpp"
 #include "engine/ops/linear.hpp"
 
 namespace attn {
 namespace {
 
-/// One attention sub-layer, self or cross: which stages it has and where its tensors lie.
+/// What forward and backward pass of one attention sub-layer, self or cross, have in common.
 template <class Scalar>
 class AttentionBlock {
 public:
-    AttentionBlock(const ForwardContext<Scalar>& context, const AttentionWeights<const Scalar>& weights, bool cross, StageId where,
-                   AttentionActivations<Scalar>& activations)
-        : context_(context), weights_(weights), cross_(cross), where_(where), a_(activations) {}
+    AttentionBlock(const PassContext<Scalar>& context, const AttentionWeights<const Scalar>& weights, const Tensor<Scalar>& x,
+                   const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask, const StageId& where)
+        : context_(context), config_(context.config), weights_(weights), x_(x), memory_(memory), mask_(mask), where_(where) {
+        require_mask_fits(*mask, sizes_);
+    }
 
-    /// `memory` is null for self-attention.
-    Tensor<Scalar>& run(Tensor<Scalar>& x, const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask) {
-        const bool pre = context_.config.norm == NormPlacement::Pre;
-        project(pre ? norm_layer(context_, weights_.norm, x, stage(Stage::Norm1), a_.norm) : x, memory);
-        attend(mask);
-        Tensor<Scalar>* out = &a_.concat;
-        if (context_.config.output_projection) {
-            affine(a_.concat, weights_.out, {Axis::C, context_.config.d_model}, a_.out);
-            context_.tap(stage(Stage::AttentionOut), a_.out);
-            out = &a_.out;
+    void forward(AttentionActivations<Scalar>& a) const {
+        if (pre_) norm_layer(context_, weights_.norm, x_, stage(Stage::Norm1), a.norm);
+        project(pre_ ? a.norm.out : x_, a);
+        if (context_.tap.active()) attend_by_stages(a);
+        else attend_fused(a);
+        if (config_.output_projection) {
+            affine(a.concat, weights_.out, {Axis::C, config_.d_model}, a.out);
+            context_.tap(stage(Stage::AttentionOut), a.out);
         }
-        return end_block(context_, x, *out,
-                         {weights_.norm, a_.norm, a_.residual, stage(Stage::AttentionOut), stage(Stage::Residual1), stage(Stage::Norm1)});
+        end_block<Scalar>(context_, weights_.norm, x_, end_stages(), {config_.output_projection ? a.out : a.concat, a.residual, a.norm});
+    }
+
+    void backward(const AttentionWeights<Scalar>& dweights, const AttentionActivations<Scalar>& a, AttentionActivations<Scalar>& g,
+                  Tensor<Scalar>& dx, Tensor<Scalar>* dmemory) const {
+        const bool projects = config_.output_projection;
+        const auto [dsum, dout] = end_block_backward<Scalar>(context_, {weights_.norm, dweights.norm}, end_stages(),
+                                                             {projects ? a.out : a.concat, a.residual, a.norm},
+                                                             {projects ? g.out : g.concat, g.residual, g.norm});
+        Tensor<Scalar>* dconcat = dout;
+        if (projects) {
+            context_.tap(stage(Stage::AttentionOut), *dout);
+            g.concat.resize(a.concat.shape());
+            linear_backward(dout->data(), a.concat.data(), rows(x_), width_, config_.d_model, weights_.out.weight, g.concat.data(),
+                            dweights.out.weight, dweights.out.bias);
+            dconcat = &g.concat;
+        }
+        context_.tap(stage(Stage::Concat), *dconcat);
+        g.packed.resize(a.packed.shape());
+        if (memory_ != nullptr) g.packed_memory.resize(a.packed_memory.shape());
+        if (context_.tap.active()) attend_by_stages_backward(*dconcat, a, g);
+        else attend_fused_backward(*dconcat, a, g);
+        project_backward(dweights, *dsum, a, g, dx, dmemory);
     }
 
 private:
-    StageId stage(Stage self) const { return {cross_ ? to_cross(self) : self, where_.layer, where_.stack}; }
+    StageId stage(Stage self) const { return {memory_ != nullptr ? to_cross(self) : self, where_.layer, where_.stack}; }
+    BlockEndStages end_stages() const { return {stage(Stage::AttentionOut), stage(Stage::Residual1), stage(Stage::Norm1)}; }
+    static std::int64_t rows(const Tensor<Scalar>& x) { return x.shape()[0].size * x.shape()[1].size; }
+    double factor() const { return 1 / std::sqrt(static_cast<double>(size_)); }
+    DropoutPattern attention_dropout() const {
+        return {context_.settings.dropout.attention, context_.settings.dropout.seed, stage(Stage::Dropped)};
+    }
 
     void affine(const Tensor<Scalar>& x, const LinearWeights<const Scalar>& w, Dim out, Tensor<Scalar>& y) const {
-        const Shape& shape = x.shape();
-        y.resize({shape[0], shape[1], out});
-        linear(x.data(), shape[0].size * shape[1].size, shape[2].size, out.size, w.weight, w.bias, y.data());
+        y.resize({x.shape()[0], x.shape()[1], out});
+        linear(x.data(), rows(x), x.shape()[2].size, out.size, w.weight, w.bias, y.data());
     }
 
     /// q from x; k and v from x too, or from the memory.
-    void project(const Tensor<Scalar>& x, const Tensor<Scalar>* memory) {
-        const std::int64_t heads = context_.config.num_heads, size = context_.config.head_size(), width = heads * size;
-        if (memory == nullptr) {
-            affine(x, weights_.qkv, {Axis::N, 3 * width}, a_.packed);
-        } else {
-            affine(x, weights_.q, {Axis::N, width}, a_.packed);
-            affine(*memory, weights_.kv, {Axis::N, 2 * width}, a_.packed_memory);
+    void project(const Tensor<Scalar>& x, AttentionActivations<Scalar>& a) const {
+        if (memory_ == nullptr) return affine(x, weights_.qkv, {Axis::N, 3 * width_}, a.packed);
+        affine(x, weights_.q, {Axis::N, width_}, a.packed);
+        affine(*memory_, weights_.kv, {Axis::N, 2 * width_}, a.packed_memory);
+    }
+
+    void project_backward(const AttentionWeights<Scalar>& dweights, const Tensor<Scalar>& dsum, const AttentionActivations<Scalar>& a,
+                          AttentionActivations<Scalar>& g, Tensor<Scalar>& dx, Tensor<Scalar>* dmemory) const {
+        const Tensor<Scalar>& in = pre_ ? a.norm.out : x_;
+        Tensor<Scalar>& din = pre_ ? g.norm.out : dx;
+        const LinearWeights<const Scalar>& w = memory_ == nullptr ? weights_.qkv : weights_.q;
+        const LinearWeights<Scalar>& dw = memory_ == nullptr ? dweights.qkv : dweights.q;
+        din.resize(x_.shape());
+        linear_backward(g.packed.data(), in.data(), rows(x_), x_.shape()[2].size, a.packed.shape()[2].size, w.weight, din.data(), dw.weight,
+                        dw.bias);
+        if (memory_ != nullptr) {
+            g.memory.resize(memory_->shape());
+            linear_backward(g.packed_memory.data(), memory_->data(), rows(*memory_), memory_->shape()[2].size, 2 * width_,
+                            weights_.kv.weight, g.memory.data(), dweights.kv.weight, dweights.kv.bias);
+            add(dmemory->data(), g.memory.data(), dmemory->size(), dmemory->data());
         }
-        const Tensor<Scalar>& keys = memory == nullptr ? a_.packed : a_.packed_memory;
-        const std::int64_t first = memory == nullptr ? width : 0;
-        split_heads(a_.packed, 0, heads, size, Axis::T, a_.q);
-        context_.tap(stage(Stage::Q), a_.q);
-        split_heads(keys, first, heads, size, Axis::S, a_.k);
-        context_.tap(stage(Stage::K), a_.k);
-        split_heads(keys, first + width, heads, size, Axis::S, a_.v);
-        context_.tap(stage(Stage::V), a_.v);
+        if (pre_) {
+            context_.tap(stage(Stage::Norm1), g.norm.out);
+            norm_layer_backward<Scalar>({weights_.norm, dweights.norm}, x_, a.norm, g.norm, config_.residual ? &dsum : nullptr, dx);
+        } else if (config_.residual) {
+            add(dx.data(), dsum.data(), dx.size(), dx.data());
+        }
     }
 
-    void attend(const std::shared_ptr<const Mask>& mask) {
-        const AttentionSizes sizes = attention_sizes(a_.q, a_.k, a_.v);
-        require_mask_fits(*mask, sizes);
-        attention_scores(a_.q, a_.k, sizes, a_.scores);
-        context_.tap(stage(Stage::Scores), a_.scores);
-        scale_scores(a_.scores, 1 / std::sqrt(static_cast<double>(sizes.head_size)), a_.scaled);
-        context_.tap(stage(Stage::Scaled), a_.scaled);
-        mask_scores(a_.scaled, *mask, sizes, a_.masked);
-        context_.tap(stage(Stage::Masked), a_.masked, mask);
-        attention_weights(a_.masked, *mask, context_.settings.temperature, sizes, a_.weights);
-        context_.tap(stage(Stage::Weights), a_.weights, mask);
-        const DropoutSettings& settings = context_.settings.dropout;
-        a_.dropped.resize(a_.weights.shape());
-        dropout(DropoutPattern(settings.attention, settings.seed, stage(Stage::Dropped)), a_.weights.data(), a_.weights.size(),
-                a_.dropped.data());
-        context_.tap(stage(Stage::Dropped), a_.dropped, mask);
-        attention_context(a_.dropped, a_.v, *mask, sizes, a_.context);
-        context_.tap(stage(Stage::Context), a_.context);
-        concat_heads(a_.context, a_.concat);
-        context_.tap(stage(Stage::Concat), a_.concat);
+    void attend_by_stages(AttentionActivations<Scalar>& a) const {
+        const Tensor<Scalar>& keys = memory_ == nullptr ? a.packed : a.packed_memory;
+        split_heads(a.packed, 0, config_.num_heads, size_, Axis::T, a.q);
+        context_.tap(stage(Stage::Q), a.q);
+        split_heads(keys, first_key_, config_.num_heads, size_, Axis::S, a.k);
+        context_.tap(stage(Stage::K), a.k);
+        split_heads(keys, first_key_ + width_, config_.num_heads, size_, Axis::S, a.v);
+        context_.tap(stage(Stage::V), a.v);
+        attention_scores(a.q, a.k, sizes_, a.scores);
+        context_.tap(stage(Stage::Scores), a.scores);
+        scale_scores(a.scores, factor(), a.scaled);
+        context_.tap(stage(Stage::Scaled), a.scaled);
+        mask_scores(a.scaled, *mask_, sizes_, a.masked);
+        context_.tap(stage(Stage::Masked), a.masked, mask_);
+        attention_weights(a.masked, *mask_, context_.settings.temperature, sizes_, a.weights);
+        context_.tap(stage(Stage::Weights), a.weights, mask_);
+        a.dropped.resize(a.weights.shape());
+        dropout(attention_dropout(), a.weights.data(), a.weights.size(), a.dropped.data());
+        context_.tap(stage(Stage::Dropped), a.dropped, mask_);
+        attention_context(a.dropped, a.v, *mask_, sizes_, a.context);
+        context_.tap(stage(Stage::Context), a.context);
+        concat_heads(a.context, a.concat);
+        context_.tap(stage(Stage::Concat), a.concat);
     }
 
-    const ForwardContext<Scalar>& context_;
+    void attend_by_stages_backward(const Tensor<Scalar>& dconcat, const AttentionActivations<Scalar>& a,
+                                   AttentionActivations<Scalar>& g) const {
+        split_heads(dconcat, 0, config_.num_heads, size_, Axis::T, g.context);
+        context_.tap(stage(Stage::Context), g.context);
+        attention_context_backward(g.context, a.dropped, a.v, *mask_, sizes_, g.dropped, g.v);
+        context_.tap(stage(Stage::Dropped), g.dropped, mask_);
+        g.weights.resize(a.weights.shape());
+        dropout(attention_dropout(), g.dropped.data(), g.dropped.size(), g.weights.data());
+        context_.tap(stage(Stage::Weights), g.weights, mask_);
+        attention_weights_backward(g.weights, a.weights, *mask_, context_.settings.temperature, sizes_, g.masked);
+        context_.tap(stage(Stage::Masked), g.masked, mask_);
+        // A masked cell's gradient is 0 already, so what is left of masking is the identity.
+        g.scaled = g.masked;
+        context_.tap(stage(Stage::Scaled), g.scaled);
+        scale_scores(g.scaled, factor(), g.scores);
+        context_.tap(stage(Stage::Scores), g.scores);
+        attention_scores_backward(g.scores, a.q, a.k, *mask_, sizes_, g.q, g.k);
+        context_.tap(stage(Stage::V), g.v);
+        context_.tap(stage(Stage::K), g.k);
+        context_.tap(stage(Stage::Q), g.q);
+        Tensor<Scalar>& keys = memory_ == nullptr ? g.packed : g.packed_memory;
+        join_heads(g.q, 0, g.packed);
+        join_heads(g.k, first_key_, keys);
+        join_heads(g.v, first_key_ + width_, keys);
+    }
+
+    /// Heads of packed rows [B,P,N] from a column on.
+    template <class Value, class Packed>
+    HeadsView<Value> heads(Packed& packed, std::int64_t first_column) const {
+        const std::int64_t positions = packed.shape()[1].size, columns = packed.shape()[2].size;
+        return {packed.data() + first_column, positions * columns, size_, columns};
+    }
+
+    template <class Value, class A>
+    std::array<HeadsView<Value>, 3> q_k_v(A& a) const {
+        auto& keys = memory_ == nullptr ? a.packed : a.packed_memory;
+        return {heads<Value>(a.packed, 0), heads<Value>(keys, first_key_), heads<Value>(keys, first_key_ + width_)};
+    }
+
+    void attend_fused(AttentionActivations<Scalar>& a) const {
+        const auto [q, k, v] = q_k_v<const Scalar>(std::as_const(a));
+        const DropoutPattern pattern = attention_dropout();
+        a.concat.resize({x_.shape()[0], x_.shape()[1], {Axis::C, width_}});
+        fused_attention<Scalar>(q, k, v, {*mask_, factor(), context_.settings.temperature, pattern}, sizes_, a.weights, a.dropped,
+                                heads<Scalar>(a.concat, 0));
+    }
+
+    void attend_fused_backward(const Tensor<Scalar>& dconcat, const AttentionActivations<Scalar>& a,
+                               AttentionActivations<Scalar>& g) const {
+        const auto [q, k, v] = q_k_v<const Scalar>(a);
+        const auto [dq, dk, dv] = q_k_v<Scalar>(g);
+        const DropoutPattern pattern = attention_dropout();
+        fused_attention_backward<Scalar>(heads<const Scalar>(dconcat, 0), q, k, v, a.weights, a.dropped,
+                                         {*mask_, factor(), context_.settings.temperature, pattern}, sizes_, {dq, dk, dv});
+    }
+
+    const PassContext<Scalar>& context_;
+    const Config& config_;
     const AttentionWeights<const Scalar>& weights_;
-    bool cross_;
+    const Tensor<Scalar>& x_;
+    const Tensor<Scalar>* memory_;
+    const std::shared_ptr<const Mask>& mask_;
     StageId where_;
-    AttentionActivations<Scalar>& a_;
+    bool pre_ = config_.norm == NormPlacement::Pre;
+    std::int64_t size_ = config_.head_size(), width_ = config_.attention_width();
+    std::int64_t first_key_ = memory_ == nullptr ? width_ : 0;  ///< column of k in the packed rows it lies in
+    AttentionSizes sizes_{
+        x_.shape()[0].size, config_.num_heads, x_.shape()[1].size, (memory_ == nullptr ? x_ : *memory_).shape()[1].size, size_, size_};
 };
 
 }  // namespace
 
 template <class Scalar>
-Tensor<Scalar>& self_attention_block(const ForwardContext<Scalar>& context, const AttentionWeights<const Scalar>& weights,
-                                     Tensor<Scalar>& x, const std::shared_ptr<const Mask>& mask, StageId where,
-                                     AttentionActivations<Scalar>& activations) {
-    return AttentionBlock<Scalar>(context, weights, false, where, activations).run(x, nullptr, mask);
+Tensor<Scalar>& output_of(const Config& config, AttentionActivations<Scalar>& activations) {
+    if (config.norm == NormPlacement::Post) return activations.norm.out;
+    if (config.residual) return activations.residual;
+    return config.output_projection ? activations.out : activations.concat;
 }
 
 template <class Scalar>
-Tensor<Scalar>& cross_attention_block(const ForwardContext<Scalar>& context, const AttentionWeights<const Scalar>& weights,
-                                      Tensor<Scalar>& x, const Tensor<Scalar>& memory, const std::shared_ptr<const Mask>& mask,
-                                      StageId where, AttentionActivations<Scalar>& activations) {
-    return AttentionBlock<Scalar>(context, weights, true, where, activations).run(x, &memory, mask);
+void attention_block(const PassContext<Scalar>& context, const AttentionWeights<const Scalar>& weights, const Tensor<Scalar>& x,
+                     const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask, const StageId& where,
+                     AttentionActivations<Scalar>& activations) {
+    AttentionBlock<Scalar>(context, weights, x, memory, mask, where).forward(activations);
+}
+
+template <class Scalar>
+void attention_block_backward(const PassContext<Scalar>& context, const WeightsAndGradients<AttentionWeights, Scalar>& weights,
+                              const Tensor<Scalar>& x, const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask,
+                              const StageId& where, const AttentionActivations<Scalar>& activations,
+                              AttentionActivations<Scalar>& gradients, Tensor<Scalar>& dx, Tensor<Scalar>* dmemory) {
+    AttentionBlock<Scalar>(context, weights.weights, x, memory, mask, where)
+        .backward(weights.gradients, activations, gradients, dx, dmemory);
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
-    template Tensor<Scalar>& self_attention_block<Scalar>(const ForwardContext<Scalar>&, const AttentionWeights<const Scalar>&,            \
-                                                          Tensor<Scalar>&, const std::shared_ptr<const Mask>&, StageId,                    \
-                                                          AttentionActivations<Scalar>&);                                                  \
-    template Tensor<Scalar>& cross_attention_block<Scalar>(const ForwardContext<Scalar>&, const AttentionWeights<const Scalar>&,           \
-                                                           Tensor<Scalar>&, const Tensor<Scalar>&, const std::shared_ptr<const Mask>&,     \
-                                                           StageId, AttentionActivations<Scalar>&);
+    template Tensor<Scalar>& output_of<Scalar>(const Config&, AttentionActivations<Scalar>&);                                              \
+    template void attention_block<Scalar>(const PassContext<Scalar>&, const AttentionWeights<const Scalar>&, const Tensor<Scalar>&,        \
+                                          const Tensor<Scalar>*, const std::shared_ptr<const Mask>&, const StageId&,                       \
+                                          AttentionActivations<Scalar>&);                                                                  \
+    template void attention_block_backward<Scalar>(const PassContext<Scalar>&, const WeightsAndGradients<AttentionWeights, Scalar>&,       \
+                                                   const Tensor<Scalar>&, const Tensor<Scalar>*, const std::shared_ptr<const Mask>&,       \
+                                                   const StageId&, const AttentionActivations<Scalar>&, AttentionActivations<Scalar>&,     \
+                                                   Tensor<Scalar>&, Tensor<Scalar>*);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
 

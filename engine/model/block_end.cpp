@@ -1,52 +1,92 @@
-#include "engine/model/blocks.hpp"
+#include "engine/model/block_end.hpp"
+
 #include "engine/ops/dropout.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/layer_norm.hpp"
 
 namespace attn {
+namespace {
 
 template <class Scalar>
-Tensor<Scalar>& norm_layer(const ForwardContext<Scalar>& context, const NormWeights<const Scalar>& weights, const Tensor<Scalar>& x,
-                           const StageId& where, NormActivations<Scalar>& activations) {
+DropoutPattern residual_dropout(const PassContext<Scalar>& context, const StageId& out) {
+    return {context.settings.dropout.residual, context.settings.dropout.seed, out};
+}
+
+}  // namespace
+
+template <class Scalar>
+void norm_layer(const PassContext<Scalar>& context, const NormWeights<const Scalar>& weights, const Tensor<Scalar>& x, const StageId& where,
+                NormActivations<Scalar>& activations) {
     const Shape& shape = x.shape();
-    const std::int64_t rows = shape[0].size * shape[1].size;
     activations.out.resize(shape);
     activations.mean.resize({shape[0], shape[1]});
     activations.rstd.resize({shape[0], shape[1]});
-    layer_norm(x.data(), rows, shape[2].size, weights.gain, weights.bias, context.config.layer_norm_eps, activations.out.data(),
-               activations.mean.data(), activations.rstd.data());
+    layer_norm(x.data(), shape[0].size * shape[1].size, shape[2].size, weights.gain, weights.bias, context.config.layer_norm_eps,
+               activations.out.data(), activations.mean.data(), activations.rstd.data());
     context.tap(where, activations.out);
-    return activations.out;
 }
 
 template <class Scalar>
-Tensor<Scalar>& end_block(const ForwardContext<Scalar>& context, const Tensor<Scalar>& x, Tensor<Scalar>& out,
-                          const BlockEnd<Scalar>& end) {
+void norm_layer_backward(const WeightsAndGradients<NormWeights, Scalar>& weights, const Tensor<Scalar>& x,
+                         const NormActivations<Scalar>& activations, const NormActivations<Scalar>& gradients, const Tensor<Scalar>* plus,
+                         Tensor<Scalar>& dx) {
+    const Shape& shape = x.shape();
+    dx.resize(shape);
+    layer_norm_backward<Scalar>(gradients.out.data(), x.data(), shape[0].size * shape[1].size, shape[2].size, weights.weights.gain,
+                                activations.mean.data(), activations.rstd.data(),
+                                {dx.data(), weights.gradients.gain, weights.gradients.bias, plus == nullptr ? nullptr : plus->data()});
+}
+
+template <class Scalar>
+void end_block(const PassContext<Scalar>& context, const NormWeights<const Scalar>& weights, const Tensor<Scalar>& x,
+               const BlockEndStages& stages, const BlockEndValues<Scalar>& end) {
     const Config& config = context.config;
-    Tensor<Scalar>* result = &out;
     if (config.residual) {
-        const DropoutSettings& settings = context.settings.dropout;
-        const DropoutPattern pattern(settings.residual, settings.seed, end.dropped_stage);
+        const DropoutPattern pattern = residual_dropout(context, stages.out);
         end.residual.resize(x.shape());
-        const Scalar* added = out.data();
+        const Scalar* added = end.out.data();
         if (pattern.rate() > 0) {
-            // The recorded output stays what W_O gave; what is added to the stream is its dropped copy.
-            dropout(pattern, out.data(), out.size(), end.residual.data());
+            // The recorded output stays what the block gave; what is added to the stream is its dropped copy.
+            dropout(pattern, end.out.data(), end.out.size(), end.residual.data());
             added = end.residual.data();
         }
         add(x.data(), added, x.size(), end.residual.data());
-        context.tap(end.residual_stage, end.residual);
-        result = &end.residual;
+        context.tap(stages.residual, end.residual);
     }
-    if (config.norm == NormPlacement::Post) return norm_layer(context, end.weights, *result, end.norm_stage, end.norm);
-    return *result;
+    if (config.norm == NormPlacement::Post) norm_layer(context, weights, config.residual ? end.residual : end.out, stages.norm, end.norm);
 }
 
-template Tensor<float>& norm_layer<float>(const ForwardContext<float>&, const NormWeights<const float>&, const Tensor<float>&,
-                                          const StageId&, NormActivations<float>&);
-template Tensor<double>& norm_layer<double>(const ForwardContext<double>&, const NormWeights<const double>&, const Tensor<double>&,
-                                            const StageId&, NormActivations<double>&);
-template Tensor<float>& end_block<float>(const ForwardContext<float>&, const Tensor<float>&, Tensor<float>&, const BlockEnd<float>&);
-template Tensor<double>& end_block<double>(const ForwardContext<double>&, const Tensor<double>&, Tensor<double>&, const BlockEnd<double>&);
+template <class Scalar>
+BlockEndGradients<Scalar> end_block_backward(const PassContext<Scalar>& context, const WeightsAndGradients<NormWeights, Scalar>& weights,
+                                             const BlockEndStages& stages, const ConstBlockEndValues<Scalar>& end,
+                                             const BlockEndValues<Scalar>& gradients) {
+    const Config& config = context.config;
+    Tensor<Scalar>& dsum = config.residual ? gradients.residual : gradients.out;
+    if (config.norm == NormPlacement::Post) {
+        context.tap(stages.norm, gradients.norm.out);
+        norm_layer_backward<Scalar>(weights, config.residual ? end.residual : end.out, end.norm, gradients.norm, nullptr, dsum);
+    }
+    if (!config.residual) return {&dsum, &dsum};
+    context.tap(stages.residual, dsum);
+    const DropoutPattern pattern = residual_dropout(context, stages.out);
+    if (pattern.rate() == 0 && !context.tap.active()) return {&dsum, &dsum};
+    gradients.out.resize(end.out.shape());
+    dropout(pattern, dsum.data(), dsum.size(), gradients.out.data());
+    return {&dsum, &gradients.out};
+}
+
+#define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template void norm_layer<Scalar>(const PassContext<Scalar>&, const NormWeights<const Scalar>&, const Tensor<Scalar>&, const StageId&,  \
+                                     NormActivations<Scalar>&);                                                                            \
+    template void norm_layer_backward<Scalar>(const WeightsAndGradients<NormWeights, Scalar>&, const Tensor<Scalar>&,                      \
+                                              const NormActivations<Scalar>&, const NormActivations<Scalar>&, const Tensor<Scalar>*,       \
+                                              Tensor<Scalar>&);                                                                            \
+    template void end_block<Scalar>(const PassContext<Scalar>&, const NormWeights<const Scalar>&, const Tensor<Scalar>&,                   \
+                                    const BlockEndStages&, const BlockEndValues<Scalar>&);                                                 \
+    template BlockEndGradients<Scalar> end_block_backward<Scalar>(const PassContext<Scalar>&,                                              \
+                                                                  const WeightsAndGradients<NormWeights, Scalar>&, const BlockEndStages&,  \
+                                                                  const ConstBlockEndValues<Scalar>&, const BlockEndValues<Scalar>&);
+ATTN_INSTANTIATE(float)
+ATTN_INSTANTIATE(double)
 
 }  // namespace attn

@@ -1,5 +1,5 @@
 #pragma once
-/// The two kinds of sub-layer: attention and feed-forward, each with its norm and residual.
+/// The two kinds of sub-layer, attention and feed-forward, each with its norm and residual: forward, and backward under it.
 
 #include <memory>
 
@@ -9,48 +9,52 @@
 
 namespace attn {
 
-/// What every block of one forward pass shares.
+/// What every block of one pass shares. While the tap is active every stage is computed as a tensor of its own; otherwise stages are
+/// fused where that is faster. A backward pass taps gradients under the stages' names and needs the same kind of forward pass.
 template <class Scalar>
-struct ForwardContext {
+struct PassContext {
     const Config& config;
     const ForwardSettings& settings;
     Tap<Scalar>& tap;
 };
 
-/// Self-attention: x [B,T,C] -> the block's output [B,T,C] (a tensor of `activations`, or `x` itself if the block changes nothing).
-/// `where` gives layer and stack.
-template <class Scalar>
-Tensor<Scalar>& self_attention_block(const ForwardContext<Scalar>& context, const AttentionWeights<const Scalar>& weights,
-                                     Tensor<Scalar>& x, const std::shared_ptr<const Mask>& mask, StageId where,
-                                     AttentionActivations<Scalar>& activations);
-
-/// Cross-attention: x [B,T,C] asks, memory [B,S,C] answers.
-template <class Scalar>
-Tensor<Scalar>& cross_attention_block(const ForwardContext<Scalar>& context, const AttentionWeights<const Scalar>& weights,
-                                      Tensor<Scalar>& x, const Tensor<Scalar>& memory, const std::shared_ptr<const Mask>& mask,
-                                      StageId where, AttentionActivations<Scalar>& activations);
-
-/// x [B,T,C] -> [B,T,C]
-template <class Scalar>
-Tensor<Scalar>& feed_forward_block(const ForwardContext<Scalar>& context, const FeedForwardWeights<const Scalar>& weights,
-                                   Tensor<Scalar>& x, StageId where, FeedForwardActivations<Scalar>& activations);
-
-/// Normalises x into `activations` and taps it as `where`.
-template <class Scalar>
-Tensor<Scalar>& norm_layer(const ForwardContext<Scalar>& context, const NormWeights<const Scalar>& weights, const Tensor<Scalar>& x,
-                           const StageId& where, NormActivations<Scalar>& activations);
-
-/// What both kinds of block end with: the residual x + dropout(out), then the norm of a post-norm model. Residual dropout belongs to
-/// the addition: a model without residuals has none.
-///   x, out [B,T,C] -> [B,T,C]
-template <class Scalar>
-struct BlockEnd {
-    const NormWeights<const Scalar>& weights;
-    NormActivations<Scalar>& norm;
-    Tensor<Scalar>& residual;
-    StageId dropped_stage, residual_stage, norm_stage;
+/// A block's parameters and the gradients to add to.
+template <template <class> class Weights, class Scalar>
+struct WeightsAndGradients {
+    const Weights<const Scalar>& weights;
+    const Weights<Scalar>& gradients;
 };
+
+/// The tensor among a block's activations (or gradients) that is its output.
 template <class Scalar>
-Tensor<Scalar>& end_block(const ForwardContext<Scalar>& context, const Tensor<Scalar>& x, Tensor<Scalar>& out, const BlockEnd<Scalar>& end);
+Tensor<Scalar>& output_of(const Config& config, AttentionActivations<Scalar>& activations);
+template <class Scalar>
+Tensor<Scalar>& output_of(const Config& config, FeedForwardActivations<Scalar>& activations);
+
+/// Attention: x [B,T,C] -> output_of(activations) [B,T,C]. `memory` [B,S,C] answers a cross-attention and is null for
+/// self-attention. `where` gives layer and stack.
+template <class Scalar>
+void attention_block(const PassContext<Scalar>& context, const AttentionWeights<const Scalar>& weights, const Tensor<Scalar>& x,
+                     const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask, const StageId& where,
+                     AttentionActivations<Scalar>& activations);
+
+/// Gradients of attention_block(): from output_of(gradients) those of every stage, of the parameters (+=), of x (dx =) and, for
+/// cross-attention, of the memory (dmemory +=).
+template <class Scalar>
+void attention_block_backward(const PassContext<Scalar>& context, const WeightsAndGradients<AttentionWeights, Scalar>& weights,
+                              const Tensor<Scalar>& x, const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask,
+                              const StageId& where, const AttentionActivations<Scalar>& activations,
+                              AttentionActivations<Scalar>& gradients, Tensor<Scalar>& dx, Tensor<Scalar>* dmemory);
+
+/// Feed-forward: x [B,T,C] -> output_of(activations) [B,T,C]
+template <class Scalar>
+void feed_forward_block(const PassContext<Scalar>& context, const FeedForwardWeights<const Scalar>& weights, const Tensor<Scalar>& x,
+                        const StageId& where, FeedForwardActivations<Scalar>& activations);
+
+/// Gradients of feed_forward_block(), as attention_block_backward().
+template <class Scalar>
+void feed_forward_block_backward(const PassContext<Scalar>& context, const WeightsAndGradients<FeedForwardWeights, Scalar>& weights,
+                                 const Tensor<Scalar>& x, const StageId& where, const FeedForwardActivations<Scalar>& activations,
+                                 FeedForwardActivations<Scalar>& gradients, Tensor<Scalar>& dx);
 
 }  // namespace attn

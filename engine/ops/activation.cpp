@@ -20,15 +20,38 @@ auto forward_of(Activation activation) {
     return k.gelu_tanh;
 }
 
+template <class Scalar>
+auto backward_of(Activation activation) {
+    const Kernels<Scalar>& k = kernels<Scalar>();
+    switch (activation) {
+    case Activation::Relu:
+        return k.relu_backward;
+    case Activation::GeluErf:
+        return k.gelu_erf_backward;
+    case Activation::GeluTanh:
+        break;
+    }
+    return k.gelu_tanh_backward;
+}
+
+constexpr std::int64_t kGrain = 64, kCost = 4;
+
 }  // namespace
 
 template <class Scalar>
 void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y) {
     const auto f = forward_of<Scalar>(activation);
-    constexpr std::int64_t kGrain = 64, kCost = 4;
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, last - first, y + first); });
 }
 
+template <class Scalar>
+void activate_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    const auto f = backward_of<Scalar>(activation);
+    parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, dy + first, last - first, dx + first); });
+}
+
+template void activate_backward<float>(Activation, const float*, const float*, std::int64_t, float*);
+template void activate_backward<double>(Activation, const double*, const double*, std::int64_t, double*);
 template void activate<float>(Activation, const float*, std::int64_t, float*);
 template void activate<double>(Activation, const double*, std::int64_t, double*);
 

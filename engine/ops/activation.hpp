@@ -12,4 +12,9 @@ namespace attn {
 template <class Scalar>
 void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y);
 
+/// dx = f'(x) dy
+///   x [n]  dy [n]  ->  dx [n]
+template <class Scalar>
+void activate_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+
 }  // namespace attn

@@ -20,21 +20,24 @@ bool DropoutPattern::keeps(std::int64_t index) const {
 }
 
 template <class Scalar>
-void dropout(const DropoutPattern& pattern, const Scalar* x, std::int64_t n, Scalar* y) {
+void dropout_part(const DropoutPattern& pattern, const Scalar* x, std::int64_t first, std::int64_t n, Scalar* y) {
     if (pattern.rate() == 0) {
         if (x != y) std::copy(x, x + n, y);
         return;
     }
-    if (pattern.rate() == 1) {
-        std::fill(y, y + n, Scalar{0});
-        return;
-    }
+    // At rate 1 nothing is kept and 1 / (1 - 1) never used.
     const Scalar factor = static_cast<Scalar>(1 / (1 - pattern.rate()));
-    parallel_ranges(n, 64, 4, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) y[i] = pattern.keeps(i) ? x[i] * factor : Scalar{0};
-    });
+    for (std::int64_t i = 0; i < n; ++i) y[i] = pattern.keeps(first + i) ? x[i] * factor : Scalar{0};
 }
 
+template <class Scalar>
+void dropout(const DropoutPattern& pattern, const Scalar* x, std::int64_t n, Scalar* y) {
+    parallel_ranges(n, 64, 4,
+                    [&](std::int64_t first, std::int64_t last) { dropout_part(pattern, x + first, first, last - first, y + first); });
+}
+
+template void dropout_part<float>(const DropoutPattern&, const float*, std::int64_t, std::int64_t, float*);
+template void dropout_part<double>(const DropoutPattern&, const double*, std::int64_t, std::int64_t, double*);
 template void dropout<float>(const DropoutPattern&, const float*, std::int64_t, float*);
 template void dropout<double>(const DropoutPattern&, const double*, std::int64_t, double*);
 

@@ -21,8 +21,13 @@ private:
 };
 
 /// y = x / (1 - rate) where the pattern keeps, else 0. Rate 0 copies bit for bit, rate 1 gives zeros. y may be x.
+/// The same function is its own backward pass: dx from dy.
 ///   x [n]  ->  y [n]
 template <class Scalar>
 void dropout(const DropoutPattern& pattern, const Scalar* x, std::int64_t n, Scalar* y);
+
+/// The same for numbers [first, first + n) of the tensor, which x and y point at, on the calling thread.
+template <class Scalar>
+void dropout_part(const DropoutPattern& pattern, const Scalar* x, std::int64_t first, std::int64_t n, Scalar* y);
 
 }  // namespace attn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/kernels/kernels.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -22,6 +23,17 @@ void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t 
     }
 }
 
+template <class Scalar>
+void embed_backward(std::span<const std::int32_t> ids, const Scalar* dy, std::int64_t width, Scalar* dtable) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        Scalar* row = dtable + ids[i] * width;
+        kernel.add(row, dy + static_cast<std::int64_t>(i) * width, width, row);
+    }
+}
+
+template void embed_backward<float>(std::span<const std::int32_t>, const float*, std::int64_t, float*);
+template void embed_backward<double>(std::span<const std::int32_t>, const double*, std::int64_t, double*);
 template void embed<float>(std::span<const std::int32_t>, const float*, std::int64_t, float*);
 template void embed<double>(std::span<const std::int32_t>, const double*, std::int64_t, double*);
 

@@ -14,4 +14,9 @@ void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, con
 template <class Scalar>
 void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t width, Scalar* y);
 
+/// dtable[ids[i]] += dy[i], in the order of i
+///   dy [rows,width]  ->  dtable [V,width]
+template <class Scalar>
+void embed_backward(std::span<const std::int32_t> ids, const Scalar* dy, std::int64_t width, Scalar* dtable);
+
 }  // namespace attn

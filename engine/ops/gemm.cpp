@@ -1,23 +1,14 @@
 #include "engine/ops/gemm.hpp"
 
 #include "engine/ops/parallel.hpp"
-#include "engine/tensor/tensor.hpp"
+#include "engine/ops/scratch.hpp"
 
 namespace attn {
-namespace {
-
-/// Work space of the calling thread, kept for its life: packing happens in every product.
-template <class Scalar>
-Scalar* scratch() {
-    thread_local AlignedVector<Scalar> memory(static_cast<std::size_t>(kernels<Scalar>().gemm_scratch));
-    return memory.data();
-}
-
-}  // namespace
 
 template <class Scalar>
 void gemm(const GemmArguments<Scalar>& arguments) {
-    kernels<Scalar>().gemm(arguments, scratch<Scalar>());
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    kernel.gemm(arguments, scratch<Scalar, ScratchUse::Gemm>(kernel.gemm_scratch));
 }
 
 template <class Scalar>

@@ -1,6 +1,9 @@
 #include "engine/ops/layer_norm.hpp"
 
+#include <algorithm>
+
 #include "engine/kernels/kernels.hpp"
+#include "engine/ops/column_sums.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn {
@@ -14,6 +17,27 @@ void layer_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar
     });
 }
 
+template <class Scalar>
+void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* mean,
+                         const Scalar* rstd, const LayerNormGradients<Scalar>& gradients) {
+    const Kernels<Scalar>& k = kernels<Scalar>();
+    // The gradients of gain and bias are summed side by side: [2n].
+    Scalar* sums = scratch<Scalar, ScratchUse::NormSums>(2 * n);
+    std::fill(sums, sums + 2 * n, Scalar{0});
+    const LayerNormGradients<Scalar>& out = gradients;
+    sum_in_runs(rows, 2 * n, 2 * n, sums, [&](std::int64_t first, std::int64_t last, Scalar* partial) {
+        for (std::int64_t row = first; row < last; ++row)
+            k.layer_norm_backward_row(dy + row * n, x + row * n, gain, mean[row], rstd[row], n,
+                                      out.plus == nullptr ? nullptr : out.plus + row * n, out.dx + row * n, partial, partial + n);
+    });
+    k.add(gradients.dgain, sums, n, gradients.dgain);
+    k.add(gradients.dbias, sums + n, n, gradients.dbias);
+}
+
+template void layer_norm_backward<float>(const float*, const float*, std::int64_t, std::int64_t, const float*, const float*, const float*,
+                                         const LayerNormGradients<float>&);
+template void layer_norm_backward<double>(const double*, const double*, std::int64_t, std::int64_t, const double*, const double*,
+                                          const double*, const LayerNormGradients<double>&);
 template void layer_norm<float>(const float*, std::int64_t, std::int64_t, const float*, const float*, double, float*, float*, float*);
 template void layer_norm<double>(const double*, std::int64_t, std::int64_t, const double*, const double*, double, double*, double*,
                                  double*);

@@ -11,4 +11,18 @@ template <class Scalar>
 void layer_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, double eps, Scalar* y,
                 Scalar* mean, Scalar* rstd);
 
+/// Where layer_norm_backward() leaves its results, and what it adds to the first.
+template <class Scalar>
+struct LayerNormGradients {
+    Scalar *dx, *dgain, *dbias;
+    const Scalar* plus = nullptr;  ///< [rows,n] or null
+};
+
+/// Gradients of layer_norm(): dx = that of x + plus, dgain += and dbias += theirs.
+///   dy [rows,n]  x [rows,n]  mean, rstd [rows] of the forward pass  ->  dx [rows,n]  dgain [n]  dbias [n]; dx may be dy or plus
+/// With z = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - z mean(g z)).
+template <class Scalar>
+void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* mean,
+                         const Scalar* rstd, const LayerNormGradients<Scalar>& gradients);
+
 }  // namespace attn

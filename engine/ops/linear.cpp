@@ -1,5 +1,6 @@
 #include "engine/ops/linear.hpp"
 
+#include "engine/ops/column_sums.hpp"
 #include "engine/ops/gemm.hpp"
 
 namespace attn {
@@ -10,14 +11,64 @@ void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t ou
 }
 
 template <class Scalar>
+void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
+                     Scalar* dx, Scalar* dweight, Scalar* dbias) {
+    if (dx != nullptr)
+        parallel_gemm<Scalar>({.m = rows,
+                               .n = in,
+                               .k = out,
+                               .a = dy,
+                               .lda = out,
+                               .b = weight,
+                               .ldb = out,
+                               .c = dx,
+                               .ldc = in,
+                               .transpose_b = Transpose::Yes});
+    parallel_gemm<Scalar>({.m = in,
+                           .n = out,
+                           .k = rows,
+                           .a = x,
+                           .lda = in,
+                           .b = dy,
+                           .ldb = out,
+                           .c = dweight,
+                           .ldc = out,
+                           .transpose_a = Transpose::Yes,
+                           .accumulate = true});
+    if (dbias != nullptr) add_column_sums(dy, rows, out, dbias);
+}
+
+template <class Scalar>
 void linear_tied(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table, Scalar* y) {
     parallel_gemm<Scalar>(
         {.m = rows, .n = out, .k = in, .a = x, .lda = in, .b = table, .ldb = in, .c = y, .ldc = out, .transpose_b = Transpose::Yes});
 }
 
-template void linear<float>(const float*, std::int64_t, std::int64_t, std::int64_t, const float*, const float*, float*);
-template void linear<double>(const double*, std::int64_t, std::int64_t, std::int64_t, const double*, const double*, double*);
-template void linear_tied<float>(const float*, std::int64_t, std::int64_t, std::int64_t, const float*, float*);
-template void linear_tied<double>(const double*, std::int64_t, std::int64_t, std::int64_t, const double*, double*);
+template <class Scalar>
+void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table,
+                          Scalar* dx, Scalar* dtable) {
+    parallel_gemm<Scalar>({.m = rows, .n = in, .k = out, .a = dy, .lda = out, .b = table, .ldb = in, .c = dx, .ldc = in});
+    parallel_gemm<Scalar>({.m = out,
+                           .n = in,
+                           .k = rows,
+                           .a = dy,
+                           .lda = out,
+                           .b = x,
+                           .ldb = in,
+                           .c = dtable,
+                           .ldc = in,
+                           .transpose_a = Transpose::Yes,
+                           .accumulate = true});
+}
+
+#define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template void linear<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, const Scalar*, Scalar*);          \
+    template void linear_tied<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*);                    \
+    template void linear_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*,  \
+                                          Scalar*, Scalar*);                                                                               \
+    template void linear_tied_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*,      \
+                                               Scalar*, Scalar*);
+ATTN_INSTANTIATE(float)
+ATTN_INSTANTIATE(double)
 
 }  // namespace attn

@@ -10,9 +10,21 @@ namespace attn {
 template <class Scalar>
 void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y);
 
+/// Gradients of linear(): dx = dy W^T (skipped when dx is null), dW += x^T dy, db += column sums of dy (skipped when null).
+///   dy [rows,out]  x [rows,in]  weight [in,out]  ->  dx [rows,in]  dweight [in,out]  dbias [out]
+template <class Scalar>
+void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
+                     Scalar* dx, Scalar* dweight, Scalar* dbias);
+
 /// y = x E^T, the head that is tied to the embedding table.
 ///   x [rows,in]  table [out,in]  ->  y [rows,out]
 template <class Scalar>
 void linear_tied(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table, Scalar* y);
+
+/// Gradients of linear_tied(): dx = dy E, dE += dy^T x.
+///   dy [rows,out]  x [rows,in]  table [out,in]  ->  dx [rows,in]  dtable [out,in]
+template <class Scalar>
+void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table,
+                          Scalar* dx, Scalar* dtable);
 
 }  // namespace attn

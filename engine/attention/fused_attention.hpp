@@ -1,0 +1,49 @@
+#pragma once
+/// Scaled dot-product attention for training: all stages of a block of rows while they are in the cache, heads read and written where
+/// they lie in packed rows, and nothing kept but the weights. The same mathematics as scaled_dot_product.hpp, which has a function
+/// per stage.
+
+#include <cstdint>
+
+#include "engine/attention/mask.hpp"
+#include "engine/attention/scaled_dot_product.hpp"
+#include "engine/ops/dropout.hpp"
+
+namespace attn {
+
+/// Heads inside packed rows: row t of head h of sequence b begins at data + b batch + h head + t row.
+template <class Value>
+struct HeadsView {
+    Value* data = nullptr;
+    std::int64_t batch = 0, head = 0, row = 0;
+    Value* at(std::int64_t b, std::int64_t h, std::int64_t t = 0) const { return data + b * batch + h * head + t * row; }
+};
+
+/// What one attention is besides its numbers.
+struct AttentionRule {
+    const Mask& mask;
+    double factor = 1;       ///< 1 / sqrt(d_head)
+    double temperature = 1;  ///< weights = softmax(factor q k^T / temperature)
+    const DropoutPattern& dropout;
+};
+
+/// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
+///   q [B,H,T,D]  k [B,H,S,D]  v [B,H,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
+/// Forbidden keys must be finite; a NaN anywhere may reach every row of its head.
+template <class Scalar>
+void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
+                     const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
+                     const HeadsView<Scalar>& context);
+
+template <class Scalar>
+struct AttentionGradients {
+    HeadsView<Scalar> dq, dk, dv;
+};
+
+/// Gradients of fused_attention(): overwrites dq, dk and dv.
+template <class Scalar>
+void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
+                              const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,
+                              const AttentionRule& rule, const AttentionSizes& sizes, const AttentionGradients<Scalar>& gradients);
+
+}  // namespace attn

@@ -1,0 +1,234 @@
+#include "engine/model/model_pass.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "engine/attention/position.hpp"
+#include "engine/ops/column_sums.hpp"
+#include "engine/ops/dropout.hpp"
+#include "engine/ops/elementwise.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/ops/linear.hpp"
+#include "engine/ops/softmax.hpp"
+
+namespace attn {
+namespace {
+
+void require_one_batch(const TokenBatch& batch, const Config& config, const char* what) {
+    const std::int64_t expected = batch.size() * batch.length;
+    if (batch.length < 0 || static_cast<std::int64_t>(batch.ids.size()) != expected)
+        throw ShapeError(std::string(what) + ": " + std::to_string(batch.ids.size()) + " ids do not fill " + std::to_string(batch.size()) +
+                         " sequences of " + std::to_string(batch.length) + " positions");
+    for (const std::int64_t length : batch.lengths)
+        if (length < 0 || length > batch.length)
+            throw ShapeError(std::string(what) + ": a sequence of length " + std::to_string(length) + " in " +
+                             std::to_string(batch.length) + " positions");
+    if (batch.length > config.context_length)
+        throw ConfigError(std::string(what) + ": " + std::to_string(batch.length) + " positions are more than the context length " +
+                          std::to_string(config.context_length));
+    require_ids(batch.ids, config.vocab_size, "token id");
+}
+
+}  // namespace
+
+void require_settings(const ForwardSettings& settings) {
+    if (!(settings.temperature > 0))
+        throw ConfigError("the temperature is " + std::to_string(settings.temperature) + ": it has to be above 0");
+    for (const double rate : {settings.dropout.attention, settings.dropout.residual, settings.dropout.embedding})
+        if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + ": 0 to 1 is possible");
+}
+
+void require_batch(const Config& config, const TokenBatch& tokens, const TokenBatch& source) {
+    require_one_batch(tokens, config, "the text");
+    if (config.architecture != Architecture::EncoderDecoder) return;
+    require_one_batch(source, config, "the source text");
+    if (source.size() != tokens.size())
+        throw ShapeError(std::to_string(source.size()) + " source texts for " + std::to_string(tokens.size()) + " texts");
+}
+
+template <class Scalar>
+ModelPass<Scalar>::ModelPass(const Parameters<Scalar>& parameters)
+    : parameters_(parameters), config_(parameters.config()), two_stacks_(config_.architecture == Architecture::EncoderDecoder),
+      weights_(weights_of(parameters)) {
+    for (auto* all : {&activations_, &dactivations_}) {
+        all->main.layers.resize(weights_.main.layers.size());
+        all->encoder.layers.resize(weights_.encoder.layers.size());
+    }
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::build_masks() {
+    MaskKey& key = next_mask_key_;
+    key.settings = settings_.masks;
+    key.lengths = tokens_.lengths;
+    key.source_lengths = source_.lengths;
+    key.length = tokens_.length;
+    key.source_length = source_.length;
+    if (mask_ != nullptr && key == mask_key_) return;
+    mask_ = std::make_shared<const Mask>(build_mask(key.settings, key.lengths, key.length));
+    if (two_stacks_) {
+        encoder_mask_ = std::make_shared<const Mask>(build_source_mask(key.settings, key.source_lengths, key.source_length));
+        cross_mask_ = std::make_shared<const Mask>(build_cross_mask(key.settings, key.source_lengths, key.length, key.source_length));
+    }
+    mask_key_ = key;
+}
+
+template <class Scalar>
+StackInputs<Scalar> ModelPass<Scalar>::main_inputs() {
+    if (!two_stacks_) return {mask_, nullptr, nullptr, Stack::Main};
+    return {mask_, &output_of(config_, false, activations_.encoder), cross_mask_, Stack::Decoder};
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap) {
+    require_settings(settings);
+    require_batch(config_, tokens, source);
+    tokens_ = tokens;
+    if (two_stacks_) source_ = source;
+    settings_ = settings;
+    build_masks();
+    const PassContext<Scalar> context{config_, settings_, tap};
+    if (two_stacks_) {
+        embed_tokens(source_, Stack::Encoder, tap, activations_.encoder);
+        run_stack(context, weights_.encoder, encoder_inputs(), activations_.encoder);
+    }
+    const StackInputs<Scalar> inputs = main_inputs();
+    embed_tokens(tokens_, inputs.stack, tap, activations_.main);
+    run_stack(context, weights_.main, inputs, activations_.main);
+    if (config_.lm_head) predict(inputs.stack, tap);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::embed_tokens(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& a) {
+    const std::int64_t batches = tokens.size(), positions = tokens.length, width = config_.d_model;
+    const Shape shape{{Axis::B, batches}, {Axis::T, positions}, {Axis::C, width}};
+    a.tokens.resize({{Axis::B, batches}, {Axis::T, positions}});
+    std::transform(tokens.ids.begin(), tokens.ids.end(), a.tokens.data(), [](std::int32_t id) { return static_cast<Scalar>(id); });
+    tap({Stage::Tokens, -1, stack}, a.tokens);
+    a.token_embedding.resize(shape);
+    embed<Scalar>(tokens.ids, weights_.token_embedding, width, a.token_embedding.data());
+    tap({Stage::TokenEmbedding, -1, stack}, a.token_embedding);
+
+    a.embedding.resize(shape);
+    if (config_.position == PositionKind::None) {
+        std::copy(a.token_embedding.values().begin(), a.token_embedding.values().end(), a.embedding.data());
+    } else {
+        a.position_embedding.resize(shape);
+        fill_positions(batches, positions, a.position_embedding);
+        tap({Stage::PositionEmbedding, -1, stack}, a.position_embedding);
+        add(a.token_embedding.data(), a.position_embedding.data(), a.embedding.size(), a.embedding.data());
+    }
+    const StageId where{Stage::Embedding, -1, stack};
+    dropout({settings_.dropout.embedding, settings_.dropout.seed, where}, a.embedding.data(), a.embedding.size(), a.embedding.data());
+    tap(where, a.embedding);
+}
+
+/// The same positions for every sequence.
+template <class Scalar>
+void ModelPass<Scalar>::fill_positions(std::int64_t batches, std::int64_t positions, Tensor<Scalar>& out) {
+    const std::int64_t one = positions * config_.d_model;
+    if (batches == 0) return;
+    if (config_.position == PositionKind::Sinusoidal) sinusoidal_positions(positions, config_.d_model, out.data());
+    else std::copy(weights_.position_embedding, weights_.position_embedding + one, out.data());
+    for (std::int64_t b = 1; b < batches; ++b) std::copy(out.data(), out.data() + one, out.data() + b * one);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::embed_tokens_backward(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& g) {
+    const StageId where{Stage::Embedding, -1, stack};
+    tap(where, g.embedding);
+    g.token_embedding.resize(g.embedding.shape());
+    dropout({settings_.dropout.embedding, settings_.dropout.seed, where}, g.embedding.data(), g.embedding.size(), g.token_embedding.data());
+    embed_backward<Scalar>(tokens.ids, g.token_embedding.data(), config_.d_model, dweights_.token_embedding);
+    if (config_.position == PositionKind::Learned)
+        add_column_sums(g.token_embedding.data(), tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
+    if (!tap.active()) return;
+    if (config_.position != PositionKind::None) {
+        g.position_embedding = g.token_embedding;
+        tap({Stage::PositionEmbedding, -1, stack}, g.position_embedding);
+    }
+    tap({Stage::TokenEmbedding, -1, stack}, g.token_embedding);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::predict(Stack stack, Tap<Scalar>& tap) {
+    auto& a = activations_;
+    const Tensor<Scalar>& x = output_of(config_, two_stacks_, a.main);
+    const Shape& shape = x.shape();
+    const std::int64_t rows = shape[0].size * shape[1].size, vocab = config_.vocab_size;
+    a.logits.resize({shape[0], shape[1], {Axis::V, vocab}});
+    if (config_.tied_lm_head) linear_tied(x.data(), rows, config_.d_model, vocab, weights_.token_embedding, a.logits.data());
+    else linear<Scalar>(x.data(), rows, config_.d_model, vocab, weights_.lm_head, nullptr, a.logits.data());
+    tap({Stage::Logits, -1, stack}, a.logits);
+    if (!tap.active()) return;
+    a.probabilities.resize(a.logits.shape());
+    softmax(a.logits.data(), rows, vocab, a.probabilities.data());
+    tap({Stage::Probabilities, -1, stack}, a.probabilities);
+}
+
+template <class Scalar>
+CrossEntropy ModelPass<Scalar>::loss(std::span<const std::int32_t> targets) {
+    if (!config_.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
+    if (targets.size() != tokens_.ids.size())
+        throw ShapeError(std::to_string(targets.size()) + " targets for " + std::to_string(tokens_.ids.size()) + " tokens");
+    targets_.assign(targets.begin(), targets.end());
+    row_losses_.resize(targets.size());
+    dactivations_.logits.resize(activations_.logits.shape());
+    return cross_entropy<Scalar>(activations_.logits.data(), targets, config_.vocab_size, row_losses_, dactivations_.logits.data());
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::predict_backward(Stack stack, Tap<Scalar>& tap) {
+    auto &a = activations_, &g = dactivations_;
+    if (tap.active()) {
+        // The loss is -log p[target], averaged.
+        g.probabilities = Tensor<Scalar>(g.logits.shape());
+        const std::int64_t counted = std::count_if(targets_.begin(), targets_.end(), [](std::int32_t t) { return t != kIgnoredTarget; });
+        for (std::size_t row = 0; row < targets_.size(); ++row) {
+            if (targets_[row] == kIgnoredTarget) continue;
+            const std::int64_t cell = static_cast<std::int64_t>(row) * config_.vocab_size + targets_[row];
+            g.probabilities.data()[cell] = Scalar{-1} / (static_cast<Scalar>(counted) * a.probabilities.data()[cell]);
+        }
+        tap({Stage::Probabilities, -1, stack}, g.probabilities);
+    }
+    tap({Stage::Logits, -1, stack}, g.logits);
+    const Tensor<Scalar>& x = output_of(config_, two_stacks_, a.main);
+    Tensor<Scalar>& dx = output_of(config_, two_stacks_, g.main);
+    const std::int64_t rows = x.shape()[0].size * x.shape()[1].size, vocab = config_.vocab_size;
+    dx.resize(x.shape());
+    if (config_.tied_lm_head)
+        linear_tied_backward(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.token_embedding, dx.data(),
+                             dweights_.token_embedding);
+    else
+        linear_backward<Scalar>(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.lm_head, dx.data(), dweights_.lm_head,
+                                nullptr);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::backward(Tap<Scalar>& tap) {
+    if (gradients_ == nullptr) {
+        gradients_ = std::make_unique<Parameters<Scalar>>(config_);
+        dweights_ = weights_of(*gradients_);
+    }
+    std::fill(gradients_->data(), gradients_->data() + gradients_->count(), Scalar{0});
+    const PassContext<Scalar> context{config_, settings_, tap};
+    const StackInputs<Scalar> inputs = main_inputs();
+    predict_backward(inputs.stack, tap);
+    Tensor<Scalar>* dmemory = nullptr;
+    if (two_stacks_) {
+        dmemory = &output_of(config_, false, dactivations_.encoder);
+        dmemory->resize(inputs.memory->shape());
+        std::fill(dmemory->values().begin(), dmemory->values().end(), Scalar{0});
+    }
+    run_stack_backward<Scalar>(context, {weights_.main, dweights_.main}, inputs, activations_.main, dactivations_.main, dmemory);
+    embed_tokens_backward(tokens_, inputs.stack, tap, dactivations_.main);
+    if (!two_stacks_) return;
+    run_stack_backward<Scalar>(context, {weights_.encoder, dweights_.encoder}, encoder_inputs(), activations_.encoder,
+                               dactivations_.encoder, nullptr);
+    embed_tokens_backward(source_, Stack::Encoder, tap, dactivations_.encoder);
+}
+
+template class ModelPass<float>;
+template class ModelPass<double>;
+
+}  // namespace attn

@@ -1,0 +1,73 @@
+#pragma once
+/// Forward and backward pass of a whole model, with memory that is kept from pass to pass.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/model/batch.hpp"
+#include "engine/model/stack.hpp"
+#include "engine/ops/cross_entropy.hpp"
+
+namespace attn {
+
+/// Throws ConfigError for a temperature that is not above 0 or a dropout rate outside [0, 1].
+void require_settings(const ForwardSettings& settings);
+/// Throws ShapeError for sizes that disagree, ConfigError for a batch longer than the context, Error for an id outside the vocabulary.
+/// `source` matters for an encoder-decoder only.
+void require_batch(const Config& config, const TokenBatch& tokens, const TokenBatch& source);
+
+/// Passes over one model. Allocates only when a batch is larger than all before, or its lengths or masks change.
+template <class Scalar>
+class ModelPass {
+public:
+    /// Reads `parameters` at every pass; they have to outlive this.
+    explicit ModelPass(const Parameters<Scalar>& parameters);
+
+    /// All stages of the batch, as the functions above require it. While the tap is active, every stage is a tensor of its own.
+    void forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap);
+    /// [B,T,V] after forward(); empty without a head.
+    const Tensor<Scalar>& logits() const { return activations_.logits; }
+
+    /// Mean cross-entropy of the logits, whose gradient starts backward().
+    ///   targets [B,T], kIgnoredTarget where nothing is to be predicted
+    CrossEntropy loss(std::span<const std::int32_t> targets);
+    /// Gradients of everything after forward() and loss(), of the same batch and settings. The tap has to be as active as it was then.
+    void backward(Tap<Scalar>& tap);
+    /// Gradients of the parameters, once backward() has run.
+    const Parameters<Scalar>& gradients() const { return *gradients_; }
+
+private:
+    void build_masks();
+    void embed_tokens(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& a);
+    void fill_positions(std::int64_t batches, std::int64_t positions, Tensor<Scalar>& out);
+    void predict(Stack stack, Tap<Scalar>& tap);
+    void predict_backward(Stack stack, Tap<Scalar>& tap);
+    void embed_tokens_backward(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& g);
+    StackInputs<Scalar> main_inputs();
+    StackInputs<Scalar> encoder_inputs() const { return {encoder_mask_, nullptr, nullptr, Stack::Encoder}; }
+
+    const Parameters<Scalar>& parameters_;
+    const Config& config_;
+    bool two_stacks_;
+    ModelWeights<const Scalar> weights_;
+    std::unique_ptr<Parameters<Scalar>> gradients_;  ///< since the first backward pass
+    ModelWeights<Scalar> dweights_;
+    struct {
+        StackActivations<Scalar> encoder, main;
+        Tensor<Scalar> logits, probabilities;  ///< [B,T,V]
+    } activations_, dactivations_;
+    TokenBatch tokens_, source_;
+    ForwardSettings settings_;
+    std::vector<std::int32_t> targets_;
+    std::vector<double> row_losses_;
+    std::shared_ptr<const Mask> encoder_mask_, mask_, cross_mask_;
+    struct MaskKey {  ///< what the masks were built from
+        MaskSettings settings;
+        std::vector<std::int64_t> lengths, source_lengths;
+        std::int64_t length = -1, source_length = -1;
+        bool operator==(const MaskKey&) const = default;
+    } mask_key_, next_mask_key_;
+};
+
+}  // namespace attn

@@ -1,0 +1,40 @@
+#pragma once
+/// Compares hand-derived gradients with central differences in double.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace attn {
+
+/// Largest error of `gradient` against fourth-order central differences of `loss` with respect to `x`, relative to the larger of the
+/// two numbers, but no less than a thousandth of the tensor's largest gradient. Infinite when anything is NaN.
+inline double worst_gradient_error(std::span<double> x, std::span<const double> gradient, const std::function<double()>& loss) {
+    constexpr double kStep = 1e-3;
+    double largest = 0;
+    std::vector<double> numeric(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double before = x[i];
+        const auto at = [&](double offset) {
+            x[i] = before + offset;
+            return loss();
+        };
+        numeric[i] = (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) / (12 * kStep);
+        x[i] = before;
+        largest = std::max({largest, std::abs(numeric[i]), std::abs(gradient[i])});
+    }
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double size = std::max({std::abs(numeric[i]), std::abs(gradient[i]), 1e-3 * largest, 1e-12});
+        const double error = std::abs(numeric[i] - gradient[i]) / size;
+        if (!(error <= worst)) worst = std::isnan(error) ? HUGE_VAL : error;
+    }
+    return worst;
+}
+
+inline constexpr double kGradientTolerance = 1e-6;
+
+}  // namespace attn
