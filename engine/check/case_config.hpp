@@ -1,8 +1,10 @@
 #pragma once
 /// The configuration inside a reference file's metadata.
 
+#include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/io/json_object.hpp"
 
@@ -15,6 +17,11 @@ public:
 
     std::int64_t size(std::string_view key) { return required<std::int64_t>(key, std::int64_t{1}, std::int64_t{1} << 24); }
     double number(std::string_view key, double min, double max) { return required<double>(key, min, max); }
+    std::array<double, 2> pair(std::string_view key, double min, double max) {
+        const std::vector<double> values = required<std::vector<double>>(key, min, max);
+        if (values.size() != 2) fail(key, "is not a pair");
+        return {values[0], values[1]};
+    }
     bool flag(std::string_view key) { return required<bool>(key); }
     std::string text(std::string_view key) { return required<std::string>(key); }
     bool has(std::string_view key) const { return json_.has(key); }

@@ -20,6 +20,7 @@ Report check_case(CaseFile file, const std::string& module, CaseConfig config) {
     else if (module == "decoder_layer") check_decoder_layer<Scalar>(file, config);
     else if (module == "transformer") check_transformer<Scalar>(file, config);
     else if (module == "gpt2") check_gpt2<Scalar>(file, config);
+    else if (module == "train_gpt2") check_train_gpt2<Scalar>(file, config);
     else throw FileError(FileFault::Unsupported, file.name(), "metadata", "the module \"" + escaped(module) + "\" cannot be recomputed");
     return file.finish(module);
 }

@@ -12,14 +12,17 @@ struct Options {
 };
 
 /// Reads `path`, a .safetensors file of the format attnscope-case/1 or a notebook's .npz, and recomputes what it expects:
-///   sdpa                                       scores, scaled scores, weights, context
-///   multihead_attention                        weights and output
-///   encoder_layer, decoder_layer, transformer  output
-///   gpt2                                       logits, loss, every layer's weights
+///   sdpa                                       scores, scaled scores, weights, context, gradients of q, k and v
+///   multihead_attention                        weights, output, gradients of the inputs and every parameter
+///   encoder_layer, decoder_layer, transformer  output, gradients of the inputs and every parameter
+///   gpt2                                       logits, loss, every layer's weights, gradients of every parameter
+///   train_gpt2                                 losses and gradient norms of a run, the parameters after it
 ///   notebook .npz                              every matrix from q to output; recognised by its array names
-/// Gradients in the file are counted, not recomputed.
-/// Tolerances: 2e-5 + 1e-4 |expected|; for float64 data recomputed in double 1e-12 + 1e-12 |expected|.
-/// Throws IoError naming file and tensor for a file that cannot be read, lacks a tensor, or holds one of another type or shape.
+/// Gradients in a file without a gradient to start from (in.grad_out) are counted, not recomputed.
+/// Tolerances: 1e-4 |expected| for the losses of a run; for the biases of its keys, which no loss determines, as far as the optimizer can
+/// have moved them; otherwise 2e-5 + 1e-4 |expected|; for float64
+/// data recomputed in double 1e-12 + 1e-12 |expected|. Throws IoError naming file and tensor for a file that cannot be read, lacks a
+/// tensor, or holds one of another type or shape.
 Report check_file(const std::filesystem::path& path, const Options& options = {});
 
 }  // namespace attn::check

@@ -1,7 +1,7 @@
 #include "engine/check/masks.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/check/torch_parameters.hpp"
-#include "engine/model/blocks.hpp"
+#include "engine/model/stack.hpp"
 
 namespace attn::check {
 namespace {
@@ -23,37 +23,47 @@ Config torch_layers(CaseConfig& config, Architecture architecture, std::int64_t 
     return out;
 }
 
-/// One stack run layer by layer on tensors instead of tokens. Keeps what was computed, which the tensors it returns live in.
+/// One stack run forward and, if the file has a gradient for its output, backward, on tensors instead of tokens.
 template <class Scalar>
 class StackRun {
 public:
-    StackRun(const Config& config, const StackWeights<const Scalar>& weights, Stack stack)
-        : context_{config, settings_, tap_}, weights_(weights), stack_(stack), activations_(weights.layers.size()) {}
+    StackRun(const Config& config, const StackWeights<const Scalar>& weights, const StackWeights<Scalar>& dweights,
+             StackInputs<Scalar> inputs)
+        : context_{config, settings_, tap_}, weights_{weights, dweights}, inputs_(std::move(inputs)) {
+        activations_.layers.resize(weights.layers.size());
+        gradients_.layers.resize(weights.layers.size());
+    }
 
-    /// `memory` is null for an encoder.
-    Tensor<Scalar>& run(Tensor<Scalar>& input, const std::shared_ptr<const Mask>& mask, const Tensor<Scalar>* memory,
-                        const std::shared_ptr<const Mask>& memory_mask) {
-        Tensor<Scalar>* x = &input;
-        for (std::size_t i = 0; i < weights_.layers.size(); ++i) {
-            const StageId where{Stage::Tokens, static_cast<int>(i), stack_};
-            const LayerWeights<const Scalar>& layer = weights_.layers[i];
-            LayerActivations<Scalar>& a = activations_[i];
-            x = &self_attention_block(context_, layer.self, *x, mask, where, a.self);
-            if (memory != nullptr) x = &cross_attention_block(context_, layer.cross, *x, *memory, memory_mask, where, a.cross);
-            x = &feed_forward_block(context_, layer.feed_forward, *x, where, a.feed_forward);
-        }
-        if (!context_.config.final_norm) return *x;
-        return norm_layer(context_, weights_.final_norm, *x, {Stage::FinalNorm, -1, stack_}, final_norm_);
+    const Tensor<Scalar>& forward(Tensor<Scalar> x) {
+        activations_.embedding = std::move(x);
+        run_stack(context_, weights_.weights, inputs_, activations_);
+        return output_of(context_.config, inputs_.memory != nullptr, activations_);
+    }
+
+    /// Gradient of the input; adds the memory's to dmemory.
+    const Tensor<Scalar>& backward(Tensor<Scalar> doutput, Tensor<Scalar>* dmemory) {
+        output_of(context_.config, inputs_.memory != nullptr, gradients_) = std::move(doutput);
+        run_stack_backward<Scalar>(context_, weights_, inputs_, activations_, gradients_, dmemory);
+        return gradients_.embedding;
     }
 
 private:
     const ForwardSettings settings_;
     Tap<Scalar> tap_;
-    ForwardContext<Scalar> context_;
-    const StackWeights<const Scalar>& weights_;
-    Stack stack_;
-    std::vector<LayerActivations<Scalar>> activations_;
-    NormActivations<Scalar> final_norm_;
+    PassContext<Scalar> context_;
+    WeightsAndGradients<StackWeights, Scalar> weights_;
+    StackInputs<Scalar> inputs_;
+    StackActivations<Scalar> activations_, gradients_;
+};
+
+/// A model's parameters from the file and a place for their gradients.
+template <class Scalar>
+struct Loaded {
+    Loaded(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links)
+        : parameters(load_parameters<Scalar>(file, config, links)), gradients(config) {}
+    Parameters<Scalar> parameters, gradients;
+    ModelWeights<const Scalar> weights = weights_of(std::as_const(parameters));
+    ModelWeights<Scalar> dweights = weights_of(gradients);
 };
 
 /// [B,H,T,S] of attention from one sequence to another; refuses batches that differ and maps beyond memory.
@@ -72,26 +82,34 @@ Mask::Target map_between(const CaseFile& file, const Config& config, const Tenso
 template <class Scalar>
 void check_encoder_layer(CaseFile& file, CaseConfig& config) {
     const Config model = validated(file, torch_layers(config, Architecture::Encoder, 1));
-    Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model);
+    const Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model);
     const auto mask = read_masks(file, "in.src_mask", "in.src_key_padding_mask", map_between(file, model, src, "in.src", src));
-    const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, encoder_layer_links(model, "", "layers.0."));
-    const ModelWeights<const Scalar> weights = weights_of(parameters);
-    StackRun<Scalar> encoder(model, weights.main, Stack::Main);
-    file.compare("out.output", encoder.run(src, mask, nullptr, nullptr));
+    const std::vector<ParameterLink> links = encoder_layer_links(model, "", "layers.0.");
+    Loaded<Scalar> loaded(file, model, links);
+    StackRun<Scalar> encoder(model, loaded.weights.main, loaded.dweights.main, {mask, nullptr, nullptr, Stack::Main});
+    file.compare("out.output", encoder.forward(src));
+    if (!file.has("in.grad_out")) return;
+    file.compare("grad.in.src", encoder.backward(file.tensor<Scalar>("in.grad_out", src.shape()), nullptr));
+    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
 }
 
 template <class Scalar>
 void check_decoder_layer(CaseFile& file, CaseConfig& config) {
     const Config model = validated(file, torch_layers(config, Architecture::EncoderDecoder, 1));
-    Tensor<Scalar> tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
+    const Tensor<Scalar> tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
     const Tensor<Scalar> memory = read_sequence<Scalar>(file, "in.memory", model.d_model);
     const auto mask = read_masks(file, "in.tgt_mask", "in.tgt_key_padding_mask", map_between(file, model, tgt, "in.tgt", tgt));
     const auto memory_mask =
         read_masks(file, "in.memory_mask", "in.memory_key_padding_mask", map_between(file, model, tgt, "in.memory", memory));
-    const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, decoder_layer_links(model, "", "decoder.layers.0."));
-    const ModelWeights<const Scalar> weights = weights_of(parameters);
-    StackRun<Scalar> decoder(model, weights.main, Stack::Decoder);
-    file.compare("out.output", decoder.run(tgt, mask, &memory, memory_mask));
+    const std::vector<ParameterLink> links = decoder_layer_links(model, "", "decoder.layers.0.");
+    Loaded<Scalar> loaded(file, model, links);
+    StackRun<Scalar> decoder(model, loaded.weights.main, loaded.dweights.main, {mask, &memory, memory_mask, Stack::Decoder});
+    file.compare("out.output", decoder.forward(tgt));
+    if (!file.has("in.grad_out")) return;
+    Tensor<Scalar> dmemory(memory.shape());
+    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape()), &dmemory));
+    file.compare("grad.in.memory", dmemory);
+    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
 }
 
 template <class Scalar>
@@ -101,15 +119,22 @@ void check_transformer(CaseFile& file, CaseConfig& config) {
     Config model = torch_layers(config, Architecture::EncoderDecoder, layers);
     model.final_norm = true;
     model = validated(file, std::move(model));
-    Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model), tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
+    const Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model),
+                         tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
     const auto src_mask = read_masks(file, "in.src_mask", "in.src_key_padding_mask", map_between(file, model, src, "in.src", src));
     const auto tgt_mask = read_masks(file, "in.tgt_mask", "in.tgt_key_padding_mask", map_between(file, model, tgt, "in.tgt", tgt));
     const auto memory_mask = read_masks(file, "in.memory_mask", "in.memory_key_padding_mask", map_between(file, model, tgt, "in.src", src));
-    const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, transformer_links(model));
-    const ModelWeights<const Scalar> weights = weights_of(parameters);
-    StackRun<Scalar> encoder(model, weights.encoder, Stack::Encoder), decoder(model, weights.main, Stack::Decoder);
-    const Tensor<Scalar>& memory = encoder.run(src, src_mask, nullptr, nullptr);
-    file.compare("out.output", decoder.run(tgt, tgt_mask, &memory, memory_mask));
+    const std::vector<ParameterLink> links = transformer_links(model);
+    Loaded<Scalar> loaded(file, model, links);
+    StackRun<Scalar> encoder(model, loaded.weights.encoder, loaded.dweights.encoder, {src_mask, nullptr, nullptr, Stack::Encoder});
+    const Tensor<Scalar>& memory = encoder.forward(src);
+    StackRun<Scalar> decoder(model, loaded.weights.main, loaded.dweights.main, {tgt_mask, &memory, memory_mask, Stack::Decoder});
+    file.compare("out.output", decoder.forward(tgt));
+    if (!file.has("in.grad_out")) return;
+    Tensor<Scalar> dmemory(memory.shape());
+    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape()), &dmemory));
+    file.compare("grad.in.src", encoder.backward(std::move(dmemory), nullptr));
+    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
 }
 
 template void check_encoder_layer<float>(CaseFile&, CaseConfig&);

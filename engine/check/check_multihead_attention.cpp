@@ -36,18 +36,31 @@ void check_multihead_attention(CaseFile& file, CaseConfig& config) {
     const auto mask = read_masks(file, "in.attn_mask", "in.key_padding_mask", {batch, model.num_heads, queries, keys});
 
     const std::string place = cross ? "decoder.layers.0.cross_attention" : "layers.0.attention";
-    const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, attention_links(model, "", place, cross));
+    const std::vector<ParameterLink> links = attention_links(model, "", place, cross);
+    const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, links);
     const ModelWeights<const Scalar> weights = weights_of(parameters);
+    const AttentionWeights<const Scalar>& layer = cross ? weights.main.layers.front().cross : weights.main.layers.front().self;
     const ForwardSettings settings;
-    Tap<Scalar> tap(true);
+    Tap<Scalar> tap;
     AttentionActivations<Scalar> activations;
-    const ForwardContext<Scalar> context{model, settings, tap};
-    const LayerWeights<const Scalar>& layer = weights.main.layers.front();
-    const Tensor<Scalar>& output =
-        cross ? cross_attention_block(context, layer.cross, query, memory, mask, {Stage::Tokens, 0, Stack::Decoder}, activations)
-              : self_attention_block(context, layer.self, query, mask, {Stage::Tokens, 0}, activations);
-    file.compare("out.output", output);
+    const PassContext<Scalar> context{model, settings, tap};
+    const Tensor<Scalar>* answers = cross ? &memory : nullptr;
+    const StageId where{Stage::Tokens, 0, cross ? Stack::Decoder : Stack::Main};
+    attention_block(context, layer, query, answers, mask, where, activations);
+    file.compare("out.output", output_of(model, activations));
     file.compare("out.weights", activations.weights);
+    if (!file.has("in.grad_out")) return;
+
+    Parameters<Scalar> dparameters(model);
+    const ModelWeights<Scalar> dweights = weights_of(dparameters);
+    const AttentionWeights<Scalar>& dlayer = cross ? dweights.main.layers.front().cross : dweights.main.layers.front().self;
+    AttentionActivations<Scalar> gradients;
+    Tensor<Scalar> dquery, dmemory(memory.shape());
+    output_of(model, gradients) = file.tensor<Scalar>("in.grad_out", output_of(model, activations).shape());
+    attention_block_backward<Scalar>(context, {layer, dlayer}, query, answers, mask, where, activations, gradients, dquery, &dmemory);
+    file.compare("grad.in.query", dquery);
+    if (cross) file.compare("grad.in.key_value", dmemory);
+    compare_parameters(file, links, "grad.param.", dparameters.layout(), std::as_const(dparameters).data());
 }
 
 template void check_multihead_attention<float>(CaseFile&, CaseConfig&);

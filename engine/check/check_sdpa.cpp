@@ -52,6 +52,17 @@ void check_sdpa(CaseFile& file, CaseConfig& config) {
     file.compare("out.scaled", scaled);
     file.compare("out.weights", weights);
     file.compare("out.context", context);
+    if (!file.has("in.grad_out")) return;
+
+    const Tensor<Scalar> dcontext = file.tensor<Scalar>("in.grad_out", context.shape());
+    Tensor<Scalar> dweights, dmasked, dscores, dq, dk, dv;
+    attention_context_backward(dcontext, weights, v, mask, sizes, dweights, dv);
+    attention_weights_backward(dweights, weights, mask, 1.0, sizes, dmasked);
+    scale_scores(dmasked, config.number("scale", -1e30, 1e30), dscores);
+    attention_scores_backward(dscores, q, k, mask, sizes, dq, dk);
+    file.compare("grad.in.q", dq);
+    file.compare("grad.in.k", dk);
+    file.compare("grad.in.v", dv);
 }
 
 template void check_sdpa<float>(CaseFile&, CaseConfig&);

@@ -23,6 +23,9 @@ template <class Scalar>
 void check_transformer(CaseFile& file, CaseConfig& config);
 template <class Scalar>
 void check_gpt2(CaseFile& file, CaseConfig& config);
+/// A training run: losses, gradient norms and the parameters after it.
+template <class Scalar>
+void check_train_gpt2(CaseFile& file, CaseConfig& config);
 
 // --- shared -------------------------------------------------------------------------------------------------------
 

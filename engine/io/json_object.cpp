@@ -74,6 +74,14 @@ void read_integer(const json& value, std::string_view source, std::string_view p
     out = value.get<Integer>();
 }
 
+double number_at(const json& value, const std::string& source, const std::string& place, double min, double max) {
+    const std::string expected = fmt::format("a number from {} to {}", min, max);
+    if (!value.is_number()) fail_at(FileFault::Format, source, place, expected, value);
+    const double number = value.get<double>();
+    if (!(number >= min && number <= max)) fail_at(FileFault::Range, source, place, expected, value);
+    return number;
+}
+
 }  // namespace
 
 void check_json_text(std::string_view text, std::string_view source, std::uint64_t first_byte) {
@@ -181,11 +189,18 @@ bool JsonObject::read(std::string_view key, std::uint64_t& value) {
 bool JsonObject::read(std::string_view key, double& value, double min, double max) {
     const json* found = take(key);
     if (found == nullptr) return false;
-    const std::string expected = fmt::format("a number from {} to {}", min, max);
-    if (!found->is_number()) fail_at(FileFault::Format, source_, pointer_to(key), expected, *found);
-    const double number = found->get<double>();
-    if (!(number >= min && number <= max)) fail_at(FileFault::Range, source_, pointer_to(key), expected, *found);
-    value = number;
+    value = number_at(*found, source_, pointer_to(key), min, max);
+    return true;
+}
+
+bool JsonObject::read(std::string_view key, std::vector<double>& value, double min, double max) {
+    const json* found = take(key);
+    if (found == nullptr) return false;
+    if (!found->is_array()) fail_at(FileFault::Format, source_, pointer_to(key), "a list of numbers", *found);
+    std::vector<double> numbers;
+    for (const json& item : *found)
+        numbers.push_back(number_at(item, source_, fmt::format("{}/{}", pointer_to(key), numbers.size()), min, max));
+    value = std::move(numbers);
     return true;
 }
 

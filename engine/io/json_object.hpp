@@ -32,6 +32,7 @@ public:
     bool read(std::string_view key, std::int32_t& value, std::int32_t min, std::int32_t max);
     bool read(std::string_view key, std::uint64_t& value);
     bool read(std::string_view key, double& value, double min, double max);
+    bool read(std::string_view key, std::vector<double>& value, double min, double max);
     /// A list of pairs [a, b] of integers in min..max.
     bool read(std::string_view key, std::vector<std::pair<std::int32_t, std::int32_t>>& value, std::int32_t min, std::int32_t max);
     /// One of `names`; `index` becomes its place.

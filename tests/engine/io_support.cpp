@@ -12,7 +12,7 @@ thread_local std::size_t allocated_total = 0;
 thread_local std::size_t allocated_largest = 0;
 }  // namespace
 
-// Replaces the program's plain `new`, so that a reader's appetite is counted and not guessed from the resident size. Both forms,
+// Replaces the program's `new`, so that a reader's appetite is counted and not guessed from the resident size. Both forms,
 // because the same `delete` frees what either gave.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
     allocated_total += size;
@@ -24,6 +24,16 @@ void* operator new(std::size_t size) {
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+    allocated_total += size;
+    if (size > allocated_largest) allocated_largest = size;
+    const std::size_t step = static_cast<std::size_t>(alignment);
+    void* memory = std::aligned_alloc(step, (size / step + 1) * step);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
