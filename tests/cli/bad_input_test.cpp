@@ -56,9 +56,7 @@ TEST(BadInput, DocumentsThatCannotBeComputed) {
     expect_refused(trace + Arguments{"--text-file", folder.file("empty.txt", "")}, "empty.txt");
     expect_refused(trace + Arguments{"--text-file", folder.file("blank.txt", "\n \n\t\r\n")}, "blank.txt");
     expect_refused(trace + Arguments{"--text-file", folder.file("binary.txt", std::string("a\0b", 3))}, "binary.txt");
-    expect_refused(trace + Arguments{"--text-file", folder.file("utf16.txt", "\xFF\xFE"
-                                                                             "a\0")},
-                   "utf16.txt");
+    expect_refused(trace + Arguments{"--text-file", folder.file("utf16.txt", std::string("\xFF\xFE\x61\x00", 4))}, "utf16.txt");
     std::string long_text;
     for (int i = 0; i < 100000; ++i) long_text += "word ";
     expect_refused(trace + Arguments{"--text-file", folder.file("long.txt", long_text)}, "");
