@@ -15,19 +15,21 @@ void expect_below(const char* what, std::int64_t index, std::int64_t count) {
         throw Error(fmt::format("there is no {0} {1}: the model has {2}, {0} 0 to {3}", what, index, count, count - 1));
 }
 
+std::string stage_names(const Trace<float>& trace) {
+    std::string names;
+    for (const auto& recorded : trace.stages)
+        if (recorded.id.layer <= 0) names += (names.empty() ? "" : ", ") + std::string(stage_name(recorded.id.stage));
+    return names;
+}
+
 /// The recorded stage of that name and layer; in an encoder-decoder the decoder's comes first.
 StageId find_stage(const ViewOptions& options, const Trace<float>& trace) {
     const std::optional<Stage> stage = stage_from_name(options.stage);
-    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; attnscope trace lists them all", options.stage));
+    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", options.stage, stage_names(trace)));
     const int layer = is_layer_stage(*stage) ? static_cast<int>(options.layer) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, layer, stack}; trace.find(id) != nullptr) return id;
-    std::string names;
-    for (const auto& recorded : trace.stages) {
-        const std::string name(stage_name(recorded.id.stage));
-        if (recorded.id.layer <= 0) names += (names.empty() ? "" : ", ") + name;
-    }
-    throw Error(fmt::format("this model has no stage {}; it has {}", options.stage, names));
+    throw Error(fmt::format("this model has no stage {}; it has {}", options.stage, stage_names(trace)));
 }
 
 }  // namespace

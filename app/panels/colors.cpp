@@ -15,12 +15,19 @@ HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const S
     const auto& ranges = context.snapshot.ranges;
     const auto it = std::find_if(ranges.begin(), ranges.end(), [&](const StageRange& range) { return range.id == id; });
     const float lo = it == ranges.end() ? 0 : it->lo, hi = it == ranges.end() ? 0 : it->hi;
-    return resolve_style(options_of(context, matrix), matrix.content == Content::Probability, lo, hi);
+    const ColorOptions& options = options_of(context, matrix);
+    HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi);
+    // What dropout keeps is scaled up and may exceed 1.
+    if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto) style.hi = std::max(1.F, hi);
+    return style;
 }
 
 HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
+    // A range set by hand is meant for values, not for parameters, differences and gradients.
+    ColorOptions options = options_of(context, matrix);
+    if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
     const TensorStatistics& statistics = context.matrices.statistics(matrix);
-    return resolve_style(options_of(context, matrix), matrix.content == Content::Probability, statistics.min, statistics.max);
+    return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max);
 }
 
 }  // namespace attn::app

@@ -1,5 +1,7 @@
 #include "app/panels/edits.hpp"
 
+#include "app/widgets/imgui_compat.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -30,7 +32,10 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
 }
 
 void close_gesture(PanelContext& context, const Edited& edited) {
-    if (edited.finished) ++context.view.gesture;
+    if (!edited.finished) return;
+    ++context.view.gesture;
+    // After a drag the arrow keys belong to the stages again.
+    if (ImGui::IsMouseReleased(0)) release_keyboard_focus();
 }
 
 }  // namespace attn::app

@@ -8,7 +8,7 @@ namespace {
 
 // Logical pixels.
 constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 66, kBarGap = 26, kTitle = 22, kAxisTitle = 20;
-constexpr float kMostCell = 60, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
+constexpr float kMostCell = 84, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
 
 float px(float logical, float scale) { return std::floor(logical * scale); }
 float count(std::int64_t n) { return static_cast<float>(std::max<std::int64_t>(n, 1)); }
@@ -29,7 +29,7 @@ Room fit_result(const Matrix& result, Room room, float scale) {
     float height = std::min(room.height, rows * most);
     const float width = std::min(room.width, cols * std::min(most, std::max(height / rows * 1.8F, px(26, scale))));
     // A single row or a few rows should not become a wall either.
-    height = std::min(height, rows * std::max(width / cols * 3.F, px(32, scale)));
+    height = std::min(height, rows * std::max(width / cols * 3.F, px(44, scale)));
     return {width, height};
 }
 
@@ -66,7 +66,7 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const std::size_t strips = equation.operands.size() - in_row;
     const float strips_height = static_cast<float>(strips) * px(kStrip + kStripGap, scale);
     const bool many = in_row > 4;
-    const float gap = many ? px(10, scale) : px(kGap + 14, scale);
+    const float gap = many ? px(10, scale) : px(rowwise ? kGap + 34 : kGap + 14, scale);
     const float sums = equation.row_sums ? px(kSums + 16, scale) : 0;
     const float bar = bar_width(area, scale) + px(kBarGap, scale);
     const float usable = area.width() - layout.row_labels - gap * static_cast<float>(in_row) - sums - bar;

@@ -22,7 +22,7 @@ struct FrameLayout {
 };
 
 constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
-constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 420, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240;
+constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 620, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240;
 
 /// On a small window the panes give way before the picture does.
 PaneState fitted(const PaneState& panes, float width, float height) {

@@ -6,6 +6,7 @@
 
 #include "app/panels/colors.hpp"
 #include "app/panels/head_captions.hpp"
+#include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -44,7 +45,7 @@ struct GridLayout {
     float tile = 0, pitch_x = 0, pitch_y = 0, label = 0;
 };
 
-constexpr float kCaption = 20, kTileGap = 10, kMinTile = 34, kMaxTile = 220;
+constexpr float kCaption = 20, kTileGap = 10, kMinTile = 34, kMaxTile = 320;
 
 /// As many columns as heads, shrunk until the rows fit; below the smallest legible tile the grid scrolls instead.
 GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
@@ -57,7 +58,7 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
     const float by_height = size.y / std::max(rows, 1.F) - caption - gap;
     grid.tile = std::floor(std::clamp(std::min(by_width, by_height), std::min(context.px(kMinTile), std::max(by_width, context.px(20))),
                                       context.px(kMaxTile)));
-    grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), grid.tile + context.px(60));
+    grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), grid.tile * 1.5F + context.px(60));
     grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / std::max(rows, 1.F), grid.tile + context.px(70)));
     return grid;
 }
@@ -67,7 +68,7 @@ std::string tile_name(const Tile& tile) {
     return fmt::format("{}{}layer {} · head {}", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer, tile.head);
 }
 
-void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) {
+void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
@@ -79,8 +80,11 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) {
     const bool hovered = ImGui::IsItemHovered();
     list.AddRect(at, end, chosen ? colors.chosen : hovered ? colors.accent : colors.line, 0, 0, context.px(chosen || hovered ? 2 : 1));
     const HeadCaption caption = head_caption(context, tile.weights, tile.head);
-    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, caption.color,
-              elide(fonts.mono_small, caption.text, size + context.px(kTileGap)));
+    const std::string place = context.view.sort_heads_by.empty() ? "" : fmt::format("L{} H{} ", tile.id.layer, tile.head);
+    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, colors.text, place);
+    const float place_width = text_width(fonts.mono_small, place);
+    draw_text(list, fonts.mono_small, {at.x + place_width, end.y + context.px(3)}, caption.color,
+              elide(fonts.mono_small, caption.text, room - place_width - context.px(4)));
     if (!hovered) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)),
@@ -118,6 +122,12 @@ void draw_heading(const PanelContext& context, const Trace<float>& trace, std::s
 
 void draw_grid_view(PanelContext& context) {
     if (!context.ready()) return;
+    // The cell at the right belongs to the maps that are shown.
+    StageId& stage = context.view.stage;
+    if (to_self(stage.stage) != context.view.heads_stage)
+        stage = {is_cross(stage.stage) ? to_cross(context.view.heads_stage) : context.view.heads_stage, std::max(stage.layer, 0),
+                 stage.stack};
+    keep_view_valid(context.view, context.trace());
     const std::vector<Tile> tiles = tiles_of(context);
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 top = ImGui::GetCursorScreenPos();
@@ -152,7 +162,7 @@ void draw_grid_view(PanelContext& context) {
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         const bool clicked = ImGui::InvisibleButton("##tile", {grid.tile, grid.tile});
-        draw_tile(context, tiles[i], at, grid.tile);
+        draw_tile(context, tiles[i], at, grid.tile, grid.pitch_x);
         ImGui::PopID();
         if (clicked) open_tile(context, tiles[i]);
     }

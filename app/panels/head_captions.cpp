@@ -8,6 +8,9 @@
 namespace attn::app {
 namespace {
 
+/// Fewer repeated tokens say nothing about a head.
+constexpr std::int64_t kFewestRows = 4;
+
 const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
     const auto& scores = context.snapshot.head_scores;
     const auto it =
@@ -26,7 +29,7 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         double value;
         Color color;
     };
-    const std::array<Candidate, 4> candidates = {{{"induction", score->induction, colors.chosen},
+    const std::array<Candidate, 4> candidates = {{{"induction", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen},
                                                   {"previous", score->previous_token, colors.axis(Axis::T)},
                                                   {"first", score->first_token, colors.axis(Axis::S)},
                                                   {"same", score->same_token, colors.axis(Axis::H)}}};
@@ -42,7 +45,7 @@ double head_pattern(const PanelContext& context, const StageId& weights, std::in
     if (pattern == "previous token") return score->previous_token;
     if (pattern == "first token") return score->first_token;
     if (pattern == "same token") return score->same_token;
-    if (pattern == "induction") return score->induction;
+    if (pattern == "induction") return score->induction_rows >= kFewestRows ? score->induction : 0;
     return 0;
 }
 

@@ -67,7 +67,8 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_text(list, fonts.strong, {box.min.x, title_y}, hovered ? colors.accent : colors.text, title);
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0}, caption.color,
                  caption.text);
-    tooltip_for_last(context.ui(), "Open this head step by step.");
+    tooltip_for_last(context.ui(), "Open this head step by step. The figure at the right is a mean over the rows of all texts that are not "
+                                   "padding; entropy is in nats.");
 
     const MatrixViewResult result = draw_matrix(
         context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false});

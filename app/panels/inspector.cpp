@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "app/panels/labels.hpp"
 #include "app/panels/navigation.hpp"
@@ -71,18 +72,28 @@ void term_bar(const PanelContext& context, ImVec2 min, ImVec2 max, double value,
     const float middle = bars.any_negative ? (min.x + max.x) / 2 : min.x;
     const float length = bars.largest > 0 && std::isfinite(value) ? static_cast<float>(value / bars.largest) * (max.x - middle) : 0;
     const Color color = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
-    list.AddRectFilled({std::min(middle, middle + length), min.y}, {std::max(middle, middle + length), max.y}, color, context.px(2));
+    if (length != 0)
+        list.AddRectFilled({std::min(middle, middle + length), min.y}, {std::max(middle, middle + length), max.y}, color, context.px(2));
     list.AddLine({middle, min.y - context.px(5)}, {middle, max.y + context.px(5)}, colors.line);
 }
 
-void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
+/// What a term runs over: a key by its token where there is room, else the index.
+std::string term_label(const PanelContext& context, const CellRef& cell, const Term& term) {
+    const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
+    if (!over_keys && !over_vocabulary) return term.label;
+    const int index = std::atoi(term.label.c_str());
+    return term.label + " " + index_label(context, cell.stage, over_keys ? Axis::S : Axis::V, index);
+}
+
+void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.mono_small, at, colors.faint,
-              elide(fonts.mono_small, term.label, context.px(term.operands.size() > 1 ? 30 : 92)));
+    const bool narrow = term.operands.size() > 1;
+    draw_text(list, fonts.mono_small, at, term.own ? colors.chosen : colors.faint,
+              elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), context.px(narrow ? 30 : 96)));
     const float y = at.y;
     if (term.masked) {
-        draw_text(list, fonts.mono_small, {at.x + context.px(34), y}, colors.faint, kMasked);
+        draw_text_in(list, fonts.mono_small, {at.x, y}, {at.x + width, y + context.px(14)}, {1, 0}, colors.faint, kMasked);
         draw_hatching(list, context.theme, {at.x + context.px(150), y + context.px(2)},
                       {at.x + width - context.px(64), y + context.px(14)});
         return;
@@ -90,7 +101,7 @@ void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, 
     const Color inks[2] = {colors.axis(Axis::T), colors.axis(Axis::S)};
     if (term.operands.size() >= 2) {
         operand_number(context, term.operands[0], {at.x + context.px(82), y}, inks[0], id * 4);
-        draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, "×");
+        draw_text(list, fonts.mono_small, {at.x + context.px(90), y}, colors.faint, term.divides ? "÷" : "×");
         operand_number(context, term.operands[1], {at.x + context.px(152), y}, inks[1], id * 4 + 1);
     } else if (term.operands.size() == 1) {
         operand_number(context, term.operands[0], {at.x + context.px(152), y}, inks[0], id * 4);
@@ -100,21 +111,34 @@ void draw_term(PanelContext& context, const Term& term, ImVec2 at, float width, 
                  term.operands.size() >= 2 ? signed_number(term.value) : number(term.value));
 }
 
-/// The terms worth showing: all of them, or the largest ones in their own order.
+/// The terms worth showing: all of them, or the largest of those that take part, in their own order.
 std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
-    std::vector<std::size_t> order(terms.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < terms.size(); ++i)
+        if (terms.size() <= kMostTerms || !terms[i].masked) order.push_back(i);
     if (order.size() <= kMostTerms) return order;
-    const auto size_of = [&](std::size_t i) {
-        return terms[i].masked ? -1.0 : std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value);
-    };
+    const auto size_of = [&](std::size_t i) { return std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
     order.resize(kMostTerms);
     std::sort(order.begin(), order.end());
     return order;
 }
 
-void draw_terms(PanelContext& context, const std::vector<Term>& terms) {
+/// What the list above leaves out, "" when it is complete.
+std::string left_out(const Provenance& provenance, std::size_t shown) {
+    const auto& terms = provenance.terms;
+    const auto masked = static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), [](const Term& term) { return term.masked; }));
+    std::string text;
+    if (shown + masked < terms.size())
+        text = fmt::format("The {} largest of {} terms; the sum has all of them.", shown, terms.size() - masked);
+    if (terms.size() > kMostTerms && masked > 0) text += fmt::format("{}{} masked ones are not listed.", text.empty() ? "" : " ", masked);
+    if (provenance.omitted_terms > 0)
+        text += fmt::format("{}{} terms that are 0 are not listed.", text.empty() ? "" : " ", provenance.omitted_terms);
+    return text;
+}
+
+void draw_terms(PanelContext& context, const CellRef& cell, const Provenance& provenance) {
+    const std::vector<Term>& terms = provenance.terms;
     if (terms.empty()) return;
     const float width = ImGui::GetContentRegionAvail().x;
     const BarScale bars = bar_scale(terms);
@@ -122,13 +146,12 @@ void draw_terms(PanelContext& context, const std::vector<Term>& terms) {
     const std::vector<std::size_t> shown = shown_terms(terms);
     float y = origin.y;
     for (const std::size_t i : shown) {
-        draw_term(context, terms[i], {origin.x, y}, width, bars, static_cast<int>(i));
+        draw_term(context, cell, terms[i], {origin.x, y}, width, bars, static_cast<int>(i));
         y += context.px(kLine);
     }
     ImGui::SetCursorScreenPos({origin.x, y});
-    if (shown.size() < terms.size())
-        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint,
-                  fmt::format("The {} largest of {} terms; the sum has all of them.", shown.size(), terms.size()));
+    const std::string rest = left_out(provenance, shown.size());
+    if (!rest.empty()) paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.faint, rest);
 }
 
 void draw_value_line(const PanelContext& context, std::string_view label, std::string_view value, Color ink, ImFont* font) {
@@ -141,6 +164,16 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
     ImGui::Dummy({width, 0});
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
+}
+
+/// What this number does to the loss of predicting the next token.
+void draw_gradient(PanelContext& context, const CellRef& cell) {
+    if (context.snapshot.gradients == nullptr) return;
+    const RecordedStage<float>* stage = context.snapshot.gradients->find(cell.stage);
+    if (stage == nullptr || stage->value.empty()) return;
+    const auto& i = cell.index;
+    draw_value_line(context, "∂ loss ÷ ∂ this", number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4),
+                    context.theme.colors.text, context.theme.fonts.mono_small);
 }
 
 void draw_steps(PanelContext& context, const Provenance& provenance) {
@@ -169,7 +202,8 @@ void draw_title(const PanelContext& context, const CellRef& cell, const Provenan
             draw_text(list, fonts.mono_body, {x, at.y}, colors.faint, is_attention_map(cell.stage.stage) ? " → " : " · ");
             x += text_width(fonts.mono_body, " → ");
         }
-        text = elide(fonts.mono_body, text, std::max(room - (x - at.x), context.px(30)));
+        const bool last = a == shape.rank() - 1;
+        text = elide(fonts.mono_body, text, std::max(last ? room - (x - at.x) : room * 0.55F, context.px(30)));
         draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(axis), text);
         x += text_width(fonts.mono_body, text);
     }
@@ -189,8 +223,8 @@ void draw_where_it_goes(PanelContext& context, const CellRef& cell) {
         const auto& index = operand.cell.index;
         const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) &&
                             !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
-        const std::string name(stage_name(operand.cell.stage.stage));
-        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there: " + operand.label))
+        const std::string& name = operand.label;
+        if (value_row(context.ui(), name, masked ? kMasked : number(operand.value, 4), "Click to go there."))
             go_to_cell(context.view, context.trace(), operand.cell);
         ImGui::PopID();
     }
@@ -237,6 +271,40 @@ void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t q
         paragraph(context.ui(), fonts.label, colors.faint, fmt::format("The first {} of {} keys.", shown, weights.data.cols));
 }
 
+/// The tokens that the model thinks most likely after the chosen position.
+void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
+    const Matrix probabilities =
+        context.matrices.stage(context.trace(), {Stage::Probabilities, -1, cell.stage.stack}, context.view.batch, 0);
+    const std::int64_t row = cell.index[1];
+    if (probabilities.empty() || row >= probabilities.data.rows) return;
+    constexpr std::size_t kShown = 8;
+    std::vector<std::int64_t> order(static_cast<std::size_t>(probabilities.data.cols));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int64_t>(i);
+    const std::size_t shown = std::min(kShown, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                      [&](std::int64_t a, std::int64_t b) { return probabilities.at(row, a) > probabilities.at(row, b); });
+    const auto& [colors, fonts, scale] = context.theme;
+    gap(context.ui(), 14);
+    section_heading(context.ui(), "Most likely next");
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(22);
+    const float left = origin.x + context.px(96), right = origin.x + width - context.px(54);
+    const float largest = probabilities.at(row, order[0]);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const float y = origin.y + static_cast<float>(i) * line, value = probabilities.at(row, order[i]);
+        const std::string label = elide(fonts.mono_small, index_label(context, cell.stage, Axis::V, order[i]), context.px(86));
+        draw_text_in(list, fonts.mono_small, {origin.x, y}, {left - context.px(8), y + context.px(16)}, {1, 0}, colors.muted, label);
+        const float length = largest > 0 && std::isfinite(value) ? value / largest * (right - left) : 0;
+        list.AddRectFilled({left, y + context.px(3)}, {left + std::max(length, context.px(1)), y + context.px(14)}, colors.accent,
+                           context.px(2));
+        draw_text_in(list, fonts.mono_small, {right, y}, {origin.x + width, y + context.px(16)}, {1, 0}, colors.text,
+                     number(static_cast<double>(value)));
+    }
+    ImGui::SetCursorScreenPos({origin.x, origin.y + static_cast<float>(shown) * line});
+    ImGui::Dummy({width, 1});
+}
+
 void draw_nothing_chosen(const PanelContext& context) {
     paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
               "Hover a cell of the picture to see the arithmetic behind its number. Click to lock it, Esc to let go.");
@@ -262,9 +330,11 @@ void draw_inspector(PanelContext& context) {
     gap(ui, 4);
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
     gap(ui, 8);
-    draw_terms(context, provenance.terms);
+    draw_terms(context, *cell, provenance);
     draw_steps(context, provenance);
+    draw_gradient(context, *cell);
     draw_where_it_goes(context, *cell);
+    if (cell->stage.stage == Stage::Logits || cell->stage.stage == Stage::Probabilities) draw_likely_tokens(context, *cell);
     if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
 }
 

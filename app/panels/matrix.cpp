@@ -18,7 +18,7 @@ std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
     return seed;
 }
 
-enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage };
+enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kGradient };
 
 }  // namespace
 
@@ -44,10 +44,14 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 }
 
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
-    Matrix matrix;
     const RecordedStage<float>* stage = trace.find(id);
-    if (stage == nullptr || stage->value.empty()) return matrix;
-    const Shape& shape = stage->value.shape();
+    return stage == nullptr || stage->value.empty() ? Matrix() : slice(*stage, batch, head);
+}
+
+Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head) {
+    Matrix matrix;
+    const StageId& id = stage.id;
+    const Shape& shape = stage.value.shape();
     const bool per_head = shape.rank() == 4;
     const bool vector = shape.rank() == 2;  // tokens [B,T]
     const std::int64_t b = std::min(batch, shape[0].size - 1);
@@ -61,12 +65,12 @@ Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int
     matrix.col_axis = cols.axis;
     matrix.content = is_probability(id.stage) || to_self(id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
     const std::int64_t slice = per_head ? b * shape[1].size + h : b;
-    matrix.data.values = stage->value.data() + slice * rows.size * cols.size;
+    matrix.data.values = stage.value.data() + slice * rows.size * cols.size;
     matrix.data.rows = rows.size;
     matrix.data.cols = cols.size;
     matrix.data.row_stride = cols.size;
-    if (stage->mask != nullptr && !stage->mask->allows_everything()) matrix.data.keep = stage->mask->keep_row(b, h, 0);
-    const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage->value.data());
+    if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
+    const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
     matrix.data.key = mix(mix(mix_text(mix(serial_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
     CellRef origin;
     origin.stage = id;
@@ -109,6 +113,7 @@ Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
     Matrix out = matrix;
     out.symbol = std::move(symbol);
     out.name += " transposed";
+    out.is_transposed = !matrix.is_transposed;
     std::swap(out.row_axis, out.col_axis);
     std::swap(out.row_index, out.col_index);
     std::swap(out.data.rows, out.data.cols);
@@ -124,6 +129,44 @@ Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
     }
     out.data.values = store.values.data();
     out.data.keep = nullptr;
+    return out;
+}
+
+Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace, const GradientTrace<float>& gradients) {
+    if (matrix.empty() || !matrix.origin) return {};
+    Matrix out;
+    if (matrix.origin->parameter.empty()) {
+        const RecordedStage<float>* stage = gradients.find(matrix.origin->stage);
+        if (stage == nullptr || stage->value.empty()) return {};
+        out = slice(*stage, matrix.origin->index[0], matrix.origin->index[1]);
+        // A masked cell's gradient is exactly 0; it is shown as masked, as its value is.
+        const RecordedStage<float>* value = trace.find(matrix.origin->stage);
+        if (out.data.keep == nullptr && value != nullptr && value->mask != nullptr && !value->mask->allows_everything())
+            out.data.keep = value->mask->keep_row(matrix.origin->index[0], matrix.origin->index[1], 0);
+        if (matrix.is_transposed) out = transposed(out, "");
+    } else {
+        const ParameterInfo* info = trace.parameters->layout().find(matrix.origin->parameter);
+        if (info == nullptr || gradients.parameters == nullptr) return {};
+        out = matrix;
+        if (matrix.is_transposed) {
+            out.is_transposed = false;
+            std::swap(out.data.rows, out.data.cols);
+            std::swap(out.row_axis, out.col_axis);
+            std::swap(out.row_index, out.col_index);
+        }
+        const std::int64_t width = info->shape[info->shape.rank() - 1].size;
+        const std::int64_t first =
+            info->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * width + matrix.origin->index[1];
+        out.data.values = gradients.parameters->data() + info->offset + first;
+        out.data.row_stride = width;
+        out.data.key = mix(matrix.data.key, kGradient);
+        if (matrix.is_transposed) out = transposed(out, "");
+    }
+    out.symbol = "∂" + matrix.symbol;
+    out.name = matrix.name + " gradient";
+    out.row_axis = matrix.row_axis;
+    out.content = Content::Signed;
+    out.is_gradient = true;
     return out;
 }
 

@@ -10,6 +10,7 @@
 #include "app/session/snapshot.hpp"
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/statistics.hpp"
+#include "engine/model/gradient_trace.hpp"
 #include "engine/trace/provenance.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -27,6 +28,8 @@ struct Matrix {
     /// Cell behind (row, col): `origin` with row and col put at these index positions; -1 where the axis is not indexed.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;
+    bool is_gradient = false;    ///< of the loss, instead of the value
+    bool is_transposed = false;  ///< drawn with rows and columns changed about
 
     bool empty() const { return data.values == nullptr; }
     float at(std::int64_t row, std::int64_t col) const { return data.values[row * data.row_stride + col]; }
@@ -47,6 +50,8 @@ public:
     Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                      std::int64_t cols, std::int64_t first_row = 0, std::int64_t rows = -1);
     Matrix transposed(const Matrix& matrix, std::string symbol);
+    /// The gradients of the matrix' numbers, laid out as it is; empty for what has none (one-hot rows, differences, sums).
+    Matrix gradient_of(const Matrix& matrix, const Trace<float>& trace, const GradientTrace<float>& gradients);
     /// One-hot rows of the tokens of a sequence, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.
@@ -63,6 +68,7 @@ private:
         std::vector<std::uint8_t> keep;
     };
     Computed& computed(std::uint64_t key, bool& fresh);
+    Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
     std::uint64_t serial_ = 0;
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;

@@ -98,6 +98,7 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 }
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
+    if (matrix.is_gradient) return style_of(context, matrix);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference"))
         return style_of(context, matrix, matrix.origin->stage);
@@ -134,6 +135,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
                                               style_for(context, matrix, options), zoom.state(), view);
     out.hovered = result.hovered;
     out.clicked = result.clicked;
+    out.held = result.held;
     return out;
 }
 

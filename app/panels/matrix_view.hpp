@@ -28,6 +28,7 @@ struct MatrixViewOptions {
 struct MatrixViewResult {
     std::optional<HeatmapCell> hovered, clicked;
     bool title_clicked = false;
+    bool held = false;  ///< the mouse button went down on the matrix and is still down
 };
 
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options);

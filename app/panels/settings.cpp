@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edits.hpp"
+#include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -110,10 +111,10 @@ void draw_masks(PanelContext& context) {
     mask_slider("prefix", &MaskSettings::prefix, longest, "Keys before this position are seen by every query, even with the causal mask.",
                 masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
-    if (button(ui, context.view.painting ? "stop painting" : "paint ...",
+    if (button(ui, context.view.painting ? "stop" : "paint ...",
                {.width = 90,
                 .active = context.view.painting,
-                .notes = {.tooltip = "Click cells of an attention map to forbid or allow them."}}))
+                .notes = {.tooltip = "Click or drag over cells of an attention map to forbid them, or to allow them again."}}))
         context.view.painting = !context.view.painting;
     ImGui::SameLine(0, context.px(8));
     const std::string clear = fmt::format("clear {}", masks.painted.size());
@@ -217,7 +218,7 @@ void draw_compare(PanelContext& context) {
 void draw_parts(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Parts of the model");
-    static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "tanh"},
+    static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "GELU tanh"},
                               kPositions = {"none", "learned", "sine"};
     config_choice(context, "positions", &Config::position, kPositions, "What tells the model where a token stands.");
     config_choice(context, "norm", &Config::norm, kNorms, "LayerNorm before each sublayer, after its residual, or not at all.");
@@ -255,23 +256,24 @@ void draw_tokenizer(PanelContext& context) {
 
 struct Pattern {
     const char* name;
-    double HeadScore::*score;
     const char* tooltip;
 };
 constexpr std::array<Pattern, 4> kPatterns = {{
-    {"previous token", &HeadScore::previous_token, "Weight on the token just before the query."},
-    {"first token", &HeadScore::first_token, "Weight on the first token of the text."},
-    {"same token", &HeadScore::same_token, "Weight on the query's own position."},
-    {"induction", &HeadScore::induction, "Weight on what followed an earlier occurrence of the same token."},
+    {"previous token", "Weight on the token just before the query."},
+    {"first token", "Weight on the first token of the text."},
+    {"same token", "Weight on the query's own position."},
+    {"induction", "Weight on what followed an earlier occurrence of the same token, where at least four queries have one."},
 }};
 
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Find heads");
     for (const Pattern& pattern : kPatterns) {
-        const auto strong = std::count_if(context.snapshot.head_scores.begin(), context.snapshot.head_scores.end(),
-                                          [&](const HeadScore& score) { return score.*pattern.score > 0.5; });
-        if (value_row(ui, pattern.name, std::to_string(strong), pattern.tooltip))
+        const auto strong =
+            std::count_if(context.snapshot.head_scores.begin(), context.snapshot.head_scores.end(),
+                          [&](const HeadScore& score) { return head_pattern(context, score.id, score.head, pattern.name) > 0.5; });
+        const std::string shown = pattern.name == context.view.sort_heads_by ? std::string(pattern.name) + " · sorted" : pattern.name;
+        if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
             context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
     }
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
@@ -308,7 +310,8 @@ void draw_settings(PanelContext& context) {
         section(draw_shown_maps);
         section(draw_find_heads);
         section(draw_masks);
-        section(draw_softmax, true);
+        section(draw_softmax);
+        section(draw_model, true);
         return;
     }
     section(draw_shown);

@@ -13,7 +13,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<Shortcut, 20> kShortcuts = {{
+constexpr std::array<Shortcut, 21> kShortcuts = {{
     {"← →", "previous and next stage"},
     {"Home End", "first and last stage"},
     {"Space", "play the stages, pause"},
@@ -26,6 +26,7 @@ constexpr std::array<Shortcut, 20> kShortcuts = {{
     {"C", "causal mask on or off"},
     {"P", "padding mask on or off"},
     {"B", "compare with the unmasked state"},
+    {"D", "values or gradients"},
     {"T", "edit the text"},
     {"F", "fit the picture again"},
     {"Ctrl + Z", "undo"},
@@ -116,6 +117,9 @@ void character_keys(PanelContext& context) {
         case 'b':
             view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off;
             break;
+        case 'd':
+            view.gradients = !view.gradients;
+            break;
         case 't':
             start_text_edit(context);
             break;
@@ -168,6 +172,10 @@ std::span<const Shortcut> shortcuts() { return kShortcuts; }
 void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
     if (io.WantTextInput || ImGui::IsAnyItemActive()) return;
+    if (any_popup_open()) {
+        if (key_pressed(Key::Escape, false)) close_popups();
+        return;
+    }
     undo_keys(context);
     if (key_pressed(Key::Escape, false)) escape(context.view);
     if (key_pressed(Key::F11, false)) context.view.panes.only_centre = !context.view.panes.only_centre;

@@ -70,7 +70,6 @@ bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
               elide(fonts.mono_small, stage_name(stage.id.stage), text_width_left));
     draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, stage.value.shape());
-    if (hovered && !current) ImGui::SetTooltip("%s  %s", tensor_name(stage.id).c_str(), stage.value.shape().text().c_str());
     return clicked;
 }
 

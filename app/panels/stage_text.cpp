@@ -20,7 +20,7 @@ std::string masked_sentence(const MaskSettings& masks, bool cross) {
     if (masks.padding) add("nobody attends to pad tokens");
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
-    if (!masks.painted.empty() && !cross) add(fmt::format("{} cells painted by hand", masks.painted.size()));
+    if (!masks.painted.empty() && !cross) add("cells painted by hand");
     if (rules.empty()) return "No mask is on: every query may attend to every key.";
     return "Hatched cells may not be attended to; the softmax never sees them. On: " + rules + ".";
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "app/panels/colors.hpp"
 #include "app/panels/edits.hpp"
@@ -50,6 +51,39 @@ Equation comparison(PanelContext& context, const Matrix& result, const Trace<flo
     return equation;
 }
 
+/// Why there are no gradients to show, "" when there are.
+std::string_view no_gradients(const PanelContext& context) {
+    if (context.snapshot.gradients != nullptr) return "";
+    return context.trace().config.lm_head ? "The gradients are being computed."
+                                          : "A model without an output head predicts nothing, so there is no loss.";
+}
+
+void draw_gradient_switch(PanelContext& context, float right, float y) {
+    static constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
+    const float width = segmented_width(context.ui(), kNames);
+    ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
+    int chosen = context.view.gradients ? 1 : 0;
+    const ControlNotes notes{.tooltip = "What the numbers are, or how the loss of predicting the next token changes with each of them (D).",
+                             .disabled = no_gradients(context)};
+    if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
+}
+
+/// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
+void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
+    const GradientTrace<float>& gradients = *context.snapshot.gradients;
+    const auto replace = [&](Matrix& matrix) {
+        Matrix gradient = context.matrices.gradient_of(matrix, context.trace(), gradients);
+        if (!gradient.empty()) matrix = std::move(gradient);
+    };
+    for (Matrix& operand : equation.operands) replace(operand);
+    replace(equation.result);
+    equation.row_sums = false;
+    text.formula = "∂loss ÷ ∂" + text.title;
+    text.sentence = fmt::format(
+        "How much the loss changes with each of these numbers. Loss of predicting the next token: {} nats, over {} predictions.",
+        format_number(gradients.loss, {.decimals = 4}), gradients.counted);
+}
+
 void draw_play_buttons(PanelContext& context, float right, float y) {
     const Ui ui = context.ui();
     ViewState& view = context.view;
@@ -65,6 +99,7 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
         view.next_step_at = context.now;
     }
     if (put("##previous", Icon::Previous, "Previous stage (Left)")) step_stage(view, context.trace(), -1);
+    draw_gradient_switch(context, x - context.px(14), y);
 }
 
 void draw_header(PanelContext& context, const StageText& text) {
@@ -81,7 +116,10 @@ void draw_header(PanelContext& context, const StageText& text) {
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(14);
-    if (stage != nullptr) draw_shape(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, stage->value.shape(), true);
+    static constexpr std::array<std::string_view, 2> kSwitch = {"values", "gradients"};
+    const float room = at.x + width - context.px(3 * 36 + 28) - segmented_width(context.ui(), kSwitch) - x;
+    if (stage != nullptr && room > context.px(60))
+        draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
     draw_play_buttons(context, at.x + width, at.y);
 }
 
@@ -114,26 +152,35 @@ void draw_arrow(const PanelContext& context, const Box& left, const Box& right, 
     list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
 }
 
-/// A click on a cell: locks it, or paints the mask.
-void use_click(PanelContext& context, const Matrix& matrix, std::int64_t row, std::int64_t col) {
+/// Forbids or allows the cells that the mouse is dragged over: as the first of them asks.
+void paint(PanelContext& context, const HeatmapCell& at) {
     ViewState& view = context.view;
-    if (view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S) {
-        ForwardSettings forward = context.document.forward;
-        const PaintedCell cell{static_cast<std::int32_t>(row), static_cast<std::int32_t>(col)};
-        auto& painted = forward.masks.painted;
-        const auto it = std::find(painted.begin(), painted.end(), cell);
-        if (it == painted.end()) painted.push_back(cell);
-        else painted.erase(it);
-        emit_forward(context, std::move(forward), "");
-        return;
-    }
-    const bool again = view.locked.on(matrix.row_axis) == row && view.locked.on(matrix.col_axis) == col;
+    ForwardSettings forward = context.document.forward;
+    auto& painted = forward.masks.painted;
+    const PaintedCell cell{static_cast<std::int32_t>(at.row), static_cast<std::int32_t>(at.col)};
+    const auto it = std::find(painted.begin(), painted.end(), cell);
+    if (!view.stroke) view.stroke = it == painted.end();
+    if (*view.stroke == (it != painted.end())) return;
+    if (*view.stroke) painted.push_back(cell);
+    else painted.erase(it);
+    emit_forward(context, std::move(forward), "paint");
+}
+
+void end_stroke(ViewState& view) {
+    if (!view.stroke || ImGui::IsMouseDown(0)) return;
+    view.stroke.reset();
+    ++view.gesture;
+}
+
+/// A click on a cell locks it, another lets it go.
+void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
+    const bool again = view.locked.on(matrix.row_axis) == cell.row && view.locked.on(matrix.col_axis) == cell.col;
     if (again) {
         view.locked.clear();
         return;
     }
-    view.locked.set(matrix.row_axis, row);
-    view.locked.set(matrix.col_axis, col);
+    view.locked.set(matrix.row_axis, cell.row);
+    view.locked.set(matrix.col_axis, cell.col);
 }
 
 /// One matrix of the equation with its title; takes over what is hovered and clicked there.
@@ -147,7 +194,9 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
     }
-    if (result.clicked) use_click(context, matrix, result.clicked->row, result.clicked->col);
+    const bool paints = context.view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
+    if (paints && result.held && result.hovered) paint(context, *result.hovered);
+    if (!paints && result.clicked) lock_cell(context.view, matrix, *result.clicked);
     if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
 }
 
@@ -276,6 +325,7 @@ void draw_step_view(PanelContext& context) {
                   context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
         return;
     }
+    end_stroke(context.view);
     const StageId id = context.view.stage;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const ImVec2 room = ImGui::GetContentRegionAvail();
@@ -285,6 +335,8 @@ void draw_step_view(PanelContext& context) {
     Equation equation = equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head);
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
+    const bool gradients = context.view.gradients && context.snapshot.gradients != nullptr && context.view.compare == Compare::Off;
+    if (gradients && id.stage != Stage::Tokens) show_gradients(context, equation, text);
     const float text_height = text_block_height(context, area.width(), text);
     if (id.stage == Stage::Tokens) {
         draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, text);
@@ -298,6 +350,7 @@ void draw_step_view(PanelContext& context) {
         if (!cannot_compare(context, compared)) {
             equation = std::move(compared);
             comparing = true;
+            text.formula = text.title + " now − " + (context.view.compare == Compare::Pinned ? "pinned" : "unmasked");
         }
     }
     const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;

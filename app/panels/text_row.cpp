@@ -83,7 +83,8 @@ void draw_chips(PanelContext& context, float width) {
     };
     ViewState& view = context.view;
     ChipOptions options;
-    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T), mark(view.hover_shown, Axis::S)};
+    options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
+                     mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ChipResult result = token_chips(context.ui(), "##chips", tokens, width, options);
     if (result.clicked >= 0) view.locked.set(Axis::T, result.clicked);

@@ -60,6 +60,7 @@ struct ViewState {
     bool playing = false;
     double next_step_at = 0;  ///< time of the next automatic step, seconds
 
+    bool gradients = false;  ///< maps show what their numbers do to the loss
     Compare compare = Compare::Off;
     std::shared_ptr<const Snapshot> pinned;
 
@@ -70,6 +71,7 @@ struct ViewState {
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale
     bool help = false;
+    std::optional<bool> stroke;                     ///< while the mouse paints: whether it forbids cells
     bool painting = false;                          ///< clicks on an attention map forbid or allow cells
     std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
     std::optional<StageId> strip_shows;             ///< the stage that the strip has scrolled to

@@ -8,6 +8,7 @@
 #include "app/session/document_error.hpp"
 #include "app/session/prepare.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/reference/verify.hpp"
 
@@ -21,6 +22,17 @@ constexpr double kOneThreadMiB = 16;
 constexpr int kMostThreads = 4;
 
 int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
+
+/// What each position is to predict: the token after it; nothing at the end of a text and in its padding.
+std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
+    std::vector<std::int32_t> targets(tokens.ids.size(), kIgnoredTarget);
+    for (std::int64_t b = 0; b < tokens.size(); ++b)
+        for (std::int64_t t = 0; t + 1 < tokens.lengths[static_cast<std::size_t>(b)]; ++t) {
+            const auto at = static_cast<std::size_t>(b * tokens.length + t);
+            targets[at] = tokens.ids[at + 1];
+        }
+    return targets;
+}
 
 ForwardSettings without_masks() {
     ForwardSettings settings;
@@ -38,6 +50,10 @@ Computation Computation::engine() {
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
+        },
+        [](const Trace<float>& trace, std::stop_token stop) {
+            return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,
+                                          std::move(stop));
         },
     };
 }
@@ -101,6 +117,8 @@ void Analyst::work(Step step, const std::shared_ptr<const Document>& document, c
             return compute_trace(document, job);
         case Step::Baseline:
             return compute_baseline(job);
+        case Step::Gradients:
+            return compute_gradients(job);
         case Step::Verify:
             shown_.verification = std::make_shared<const reference::Verification>(computation_.verify(*shown_.trace, job));
             return publish(Step::Rest);
@@ -121,7 +139,7 @@ void Analyst::work(Step step, const std::shared_ptr<const Document>& document, c
     if (job.stop_requested()) return;
     shown_.problem = std::move(problem);
     shown_.problem_field = field;
-    publish(step == Step::Trace ? unfinished() : step == Step::Baseline ? Step::Verify : Step::Rest);
+    publish(step == Step::Trace ? unfinished() : step < Step::Verify ? Step::Verify : Step::Rest);
 }
 
 void Analyst::compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job) {
@@ -148,6 +166,7 @@ void Analyst::compute_trace(const std::shared_ptr<const Document>& document, con
     shown_.source_tokens = std::move(prepared.source_chips);
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
+    shown_.gradients.reset();
     shown_.verification.reset();
     shown_.problem.clear();
     shown_.problem_field = Field::None;
@@ -172,9 +191,19 @@ void Analyst::compute_baseline(const std::stop_token& job) {
     publish(unfinished());
 }
 
+void Analyst::compute_gradients(const std::stop_token& job) {
+    shown_.gradients = std::make_shared<const GradientTrace<float>>(computation_.gradients(*shown_.trace, job));
+    publish(unfinished());
+}
+
+bool Analyst::wants_gradients() const {
+    return shown_.gradients == nullptr && shown_.trace->config.lm_head && trace_mib_ <= kBaselineLimitMiB && computation_.gradients;
+}
+
 Analyst::Step Analyst::unfinished() const {
     if (shown_.trace == nullptr) return Step::Rest;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
+    if (wants_gradients()) return Step::Gradients;
     return shown_.verification == nullptr ? Step::Verify : Step::Rest;
 }
 

@@ -22,12 +22,14 @@ struct Computation {
                                const ForwardSettings&, std::stop_token)>
         forward;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
+    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
     /// The engine itself.
     static Computation engine();
 };
 
-/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks and the verification,
-/// each published when it is there. A newer request abandons whatever is under way. All methods are for one thread (the UI's).
+/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the gradients and the
+/// verification, each published when it is there. A newer request abandons whatever is under way. All methods are for one thread (the
+/// UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -39,17 +41,19 @@ public:
     void request(std::shared_ptr<const Document> document);
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// Waits until the newest request has its trace and baseline (and, if asked, verification) or its problem.
+    /// Waits until the newest request has its trace, baseline and gradients (and, if asked, verification) or its problem.
     std::shared_ptr<const Snapshot> wait(bool verified);
 
 private:
-    enum class Step : std::uint8_t { Trace, Baseline, Verify, Rest };  // in this order after every request
+    enum class Step : std::uint8_t { Trace, Baseline, Gradients, Verify, Rest };  // in this order after every request
 
     void run(const std::stop_token& stop);
     void work(Step step, const std::shared_ptr<const Document>& document, const std::stop_token& job);
     void compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job);
     std::shared_ptr<const Trace<float>> reusable_baseline() const;
     void compute_baseline(const std::stop_token& job);
+    void compute_gradients(const std::stop_token& job);
+    bool wants_gradients() const;
     /// What the shown trace still lacks.
     Step unfinished() const;
     /// Shows `shown_`; `next` comes after it unless there is a newer request.

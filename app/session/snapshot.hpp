@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/session/document.hpp"
+#include "engine/model/gradient_trace.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/head_scores.hpp"
 #include "engine/trace/stage_range.hpp"
@@ -50,6 +51,9 @@ struct Snapshot {
     /// The same parameters and text without masks or dropout and at temperature 1, for before/after. It follows shortly after `trace`
     /// (null until then) and stays null for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const Trace<float>> unmasked;
+    /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
+    /// for models without a head and for traces beyond kBaselineLimitMiB.
+    std::shared_ptr<const GradientTrace<float>> gradients;
     std::vector<StageRange> ranges;                               ///< of every stage of `trace`, in its order
     std::vector<HeadScore> head_scores;                           ///< of every head of `trace`
     std::vector<std::vector<Token>> tokens;                       ///< [B][T]

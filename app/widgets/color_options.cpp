@@ -32,7 +32,10 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
     if (!std::isfinite(lo) || !std::isfinite(hi)) lo = hi = 0;
     if (lo > hi) std::swap(lo, hi);
     HeatmapStyle style;
-    style.map = options.map != ColorMap::Auto ? options.map : probability ? ColorMap::Sequential : ColorMap::Diverging;
+    const bool from_to = effective(options, probability) == RangeMode::Manual && options.lo != -options.hi;
+    // A range by hand that is not symmetric is shown as it was set: by a map that need not be symmetric.
+    const ColorMap automatic = probability || from_to ? ColorMap::Sequential : ColorMap::Diverging;
+    style.map = options.map != ColorMap::Auto ? options.map : automatic;
     style.log = options.log;
     const float reach = std::max(std::abs(lo), std::abs(hi));
     switch (effective(options, probability)) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -9,30 +11,30 @@
 namespace attn::app {
 namespace {
 
-constexpr float kInvisible = 22, kOpaque = 28;  ///< logical cell widths between which numbers fade in
-constexpr float kLowest = 18;                   ///< logical cell height from which there is air above and below
-constexpr float kInfinityFrom = 34;             ///< logical cell width from which a masked cell says minus infinity
-constexpr int kWanted = 5;                      ///< characters of "−9.63"
+constexpr float kLowest = 18;        ///< logical cell height from which there is air above and below
+constexpr float kInfinityFrom = 34;  ///< logical cell width from which a masked cell says minus infinity
+constexpr int kWanted = 5;           ///< characters of "−9.63"
 
 struct NumberLook {
     ImFont* font = nullptr;
-    int characters = 0, decimals = 0;
-    float opacity = 0;
+    int characters = 0;
+    int decimals = -1;  ///< of every number of the map; -1 when no number fits that would be worth reading
 };
 
 NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const HeatmapStyle& style) {
     NumberLook look;
     const float w = geometry.cell_w(), h = geometry.cell_h(), room = w - ui.px(5);
-    look.opacity = std::clamp((w / ui.theme.scale - kInvisible) / (kOpaque - kInvisible), 0.0f, 1.0f);
     const std::array<ImFont*, 3> fonts{ui.fonts().mono, ui.fonts().mono_small, ui.fonts().mono_tiny};
     for (ImFont* font : fonts) {
         look.font = font;
         if (kWanted * text_width(font, "0") <= room && font_size(font) + ui.px(4) <= h) break;
     }
-    if (h < ui.px(kLowest)) look.opacity = 0;
     look.characters = static_cast<int>(room / std::max(1.0f, text_width(look.font, "0")));
     const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
-    look.decimals = std::max(0, decimals_that_fit(largest, look.characters, style.lo < 0));
+    const int decimals = decimals_that_fit(largest, look.characters, style.lo < 0);
+    // A map whose largest number would show a single digit says more by its colours alone.
+    const int digits = decimals + static_cast<int>(std::floor(std::log10(std::max(largest, 1e-30f)))) + 1;
+    if (h >= ui.px(kLowest) && decimals >= 0 && digits >= 2) look.decimals = decimals;
     return look;
 }
 
@@ -51,7 +53,7 @@ std::string fitting_text(float value, const NumberLook& look) {
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data,
                        const HeatmapStyle& style) {
     const NumberLook look = number_look(ui, geometry, style);
-    if (look.opacity <= 0 || look.characters < 1) return;
+    if (look.decimals < 0) return;
     for (std::int64_t row = geometry.first_row(); row < geometry.end_row(); ++row) {
         const HeatmapStyle own = row_style(data, style, row);
         for (std::int64_t col = geometry.first_col(); col < geometry.end_col(); ++col) {
@@ -71,7 +73,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
                                    ui.px(3));
                 ink = ui.colors().text;
             }
-            draw_text_in(list, look.font, min, max, ImVec2(0.5f, 0.5f), with_alpha(ink, look.opacity), text);
+            draw_text_in(list, look.font, min, max, ImVec2(0.5f, 0.5f), ink, text);
         }
     }
 }

@@ -122,6 +122,9 @@ inline void own_mouse_wheel() {
 /// Seconds that the mouse has rested on one item.
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 
+inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
+inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
+
 /// Takes the keyboard away from whichever item holds it.
 inline void release_keyboard_focus() { ImGui::SetWindowFocus(nullptr); }
 

@@ -18,7 +18,8 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     item.hovered = ImGui::IsItemHovered();
     item.held = ImGui::IsItemActive();
     item.focused = ImGui::IsItemFocused();
-    tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
+    // While a control is dragged its tooltip would cover what changes.
+    if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
     return item;
 }
 

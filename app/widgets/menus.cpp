@@ -13,8 +13,13 @@ constexpr float kMenuWidth = 320, kItemPadding = 10;
 /// Opens the popup under the item when it is pressed; true while it is open, and then it has been begun.
 bool begin_popup_under(const Ui& ui, const Item& item) {
     if (item.pressed) ImGui::OpenPopup("menu");
-    ImGui::SetNextWindowPos(ImVec2(item.min.x, item.max.y + ui.px(4)));
-    ImGui::SetNextWindowSizeConstraints(ImVec2(item.width(), 0), ImVec2(ui.px(kMenuWidth) + item.width(), ui.px(520)));
+    // Menus of buttons at the right grow to the left, and none is higher than the room below it.
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const bool at_right = item.min.x > display.x / 2;
+    ImGui::SetNextWindowPos(ImVec2(at_right ? item.max.x : item.min.x, item.max.y + ui.px(4)), ImGuiCond_Always,
+                            ImVec2(at_right ? 1.0f : 0.0f, 0));
+    const float room = std::max(ui.px(160), display.y - item.max.y - ui.px(24));
+    ImGui::SetNextWindowSizeConstraints(ImVec2(item.width(), 0), ImVec2(ui.px(kMenuWidth) + item.width(), room));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(ui.px(6), ui.px(6)));
     ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, ui.px(8));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, ui.px(1)));

@@ -45,7 +45,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     ImGui::SetNextItemWidth(width);
     const bool first = edit.focus;
     if (edit.focus) ImGui::SetKeyboardFocusHere();
-    const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
+    const ImGuiInputTextFlags flags =
+        ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool entered = ImGui::InputTextWithHint("##text", hint, edit.text.data(), edit.text.capacity() + 1, flags, on_input, &edit);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));

@@ -61,16 +61,25 @@ const Palette& palette(bool dark) { return dark ? kDark : kLight; }
 
 Color Palette::axis(Axis axis) const {
     switch (axis) {
-    case Axis::B: return axis_b;
-    case Axis::H: return axis_h;
-    case Axis::T: return axis_t;
-    case Axis::S: return axis_s;
-    case Axis::C: return axis_c;
-    case Axis::D: return axis_d;
-    case Axis::V: return axis_v;
-    case Axis::F: return axis_f;
+    case Axis::B:
+        return axis_b;
+    case Axis::H:
+        return axis_h;
+    case Axis::T:
+        return axis_t;
+    case Axis::S:
+        return axis_s;
+    case Axis::C:
+        return axis_c;
+    case Axis::D:
+        return axis_d;
+    case Axis::V:
+        return axis_v;
+    case Axis::F:
+        return axis_f;
     case Axis::L:
-    case Axis::N: return muted;
+    case Axis::N:
+        return muted;
     }
     return muted;
 }

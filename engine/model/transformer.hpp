@@ -4,8 +4,8 @@
 #include <memory>
 #include <span>
 #include <stop_token>
-#include <vector>
 
+#include "engine/model/gradient_trace.hpp"
 #include "engine/trace/tap.hpp"
 #include "engine/trace/trace.hpp"
 
@@ -18,24 +18,6 @@ namespace attn {
 template <class Scalar>
 Trace<Scalar> trace_forward(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                             const ForwardSettings& settings, std::stop_token stop = {});
-
-/// The gradient of the loss with respect to every number of a Trace and every parameter.
-template <class Scalar>
-struct GradientTrace {
-    double loss = 0;           ///< mean cross-entropy over the counted targets
-    std::int64_t counted = 0;  ///< 0: there was nothing to predict, and every gradient is 0
-    /// Under the ids of the forward pass and in its order; the tokens have none. Of a tensor that is used twice (the residual
-    /// stream) the gradient is the whole one.
-    std::vector<RecordedStage<Scalar>> stages;
-    std::shared_ptr<const Parameters<Scalar>> parameters;
-
-    /// nullptr when the stage was not recorded.
-    const RecordedStage<Scalar>* find(const StageId& id) const {
-        for (const auto& stage : stages)
-            if (stage.id == id) return &stage;
-        return nullptr;
-    }
-};
 
 /// Runs the model forward and backward for the mean cross-entropy of `targets` [B,T], kIgnoredTarget where nothing is to be predicted.
 /// Throws as trace_forward() does, ShapeError for another number of targets, Error for one outside the vocabulary, ConfigError for a

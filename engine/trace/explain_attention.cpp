@@ -95,8 +95,13 @@ Provenance scaled(const TraceCells& cells, const StageId& id, const Index& index
     out.sentence = "The score of " + pair_text(index) + " divided by the square root of the " + number(size) +
                    " dimensions of a head, so that its spread does not grow with them.";
     const Operand score = cells.operand(input, index);
-    out.terms.push_back(product("", score, constant("1/√" + number(size), 1 / std::sqrt(static_cast<double>(size)))));
-    out.result = out.terms.front().value;
+    const double root = std::sqrt(static_cast<double>(size));
+    Term term;
+    term.operands = {score, constant("√" + number(size), root)};
+    term.value = score.value / root;
+    term.divides = true;
+    out.terms.push_back(term);
+    out.result = term.value;
     return out;
 }
 

@@ -52,7 +52,7 @@ void add_linear(Provenance& out, const TraceCells& cells, const StageId& input, 
     if (!cells.has_parameter(parameter + ".bias")) return;
     const Operand bias = cells.parameter(parameter + ".bias", {column, 0, 0, 0});
     out.result += bias.value;
-    out.steps.push_back({"+ bias", out.result, {bias}});
+    out.steps.push_back({"sum + bias", out.result, {bias}});
 }
 
 namespace {

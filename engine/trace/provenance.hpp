@@ -31,6 +31,7 @@ struct Term {
     std::vector<Operand> operands;  ///< in reading order; "0.73 x -0.56" has two
     double value = 0;               ///< the product, the exponential
     bool masked = false;            ///< takes no part
+    bool divides = false;           ///< the second operand divides instead of multiplying
     bool own = false;               ///< the row that the explained cell is about: its own exponential, the one-hot's 1
 };
 
