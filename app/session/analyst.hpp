@@ -22,7 +22,7 @@ struct Computation {
                                const ForwardSettings&, std::stop_token)>
         forward;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
-    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
+    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients{};  ///< of predicting the next token; none: skipped
     /// The engine itself.
     static Computation engine();
 };

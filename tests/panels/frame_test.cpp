@@ -224,6 +224,35 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     EXPECT_LT(difference.at(0, 9), 0);
 }
 
+TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
+    open("causal-attention");
+    const auto& gradients = *session->snapshot()->gradients;
+    for (const StageId& id : {StageId{Stage::Scores, 0}, StageId{Stage::Q, 0}, StageId{Stage::Residual1, 0}}) {
+        const Matrix value = matrices.stage(trace(), id, 0, 1);
+        const Matrix gradient = matrices.gradient_of(value, trace(), gradients);
+        ASSERT_FALSE(gradient.empty());
+        const Matrix turned = matrices.gradient_of(matrices.transposed(value, "t"), trace(), gradients);
+        const auto& expected = gradients.find(id)->value;
+        for (std::int64_t r = 0; r < value.data.rows; ++r)
+            for (std::int64_t c = 0; c < value.data.cols; ++c) {
+                const float number = expected.shape().rank() == 4 ? expected(0, 1, r, c) : expected(0, r, c);
+                EXPECT_EQ(gradient.at(r, c), number);
+                EXPECT_EQ(turned.at(c, r), number);
+            }
+    }
+    const Matrix head = matrices.parameter(trace(), "layers.0.attention.qkv.weight", Axis::C, Axis::D, 8, 8, 2, 5);
+    const Matrix gradient = matrices.gradient_of(head, trace(), gradients);
+    const float* all = gradients.parameters->find("layers.0.attention.qkv.weight");
+    ASSERT_EQ(gradient.data.rows, 5);
+    EXPECT_EQ(gradient.at(1, 3), all[3 * 48 + 8 + 3]);
+    EXPECT_TRUE(matrices.gradient_of(matrices.one_hot(trace(), {Stage::TokenEmbedding}, 0), trace(), gradients).empty());
+    const auto values_drawn = largest_map();
+    type("d", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.gradients);
+    EXPECT_NE(largest_map().request.data.values, values_drawn.request.data.values);
+}
+
 TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     for (const Preset& preset : presets()) {
         open(preset.name.c_str());

@@ -1,0 +1,63 @@
+/// The gradients that come with a snapshot: of the next token, there for every stage, absent without a head.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+
+namespace attn::app {
+namespace {
+
+TEST(SnapshotGradients, AreOfPredictingTheNextToken) {
+    Session session(open_preset("causal-attention"), [] {});
+    const auto snapshot = session.wait(true);
+    ASSERT_NE(snapshot->gradients, nullptr);
+    const Trace<float>& trace = *snapshot->trace;
+    // The loss again, from the probabilities that are on screen.
+    const auto* probabilities = trace.find({Stage::Probabilities});
+    ASSERT_NE(probabilities, nullptr);
+    double loss = 0;
+    std::int64_t counted = 0;
+    for (std::int64_t b = 0; b < trace.tokens.size(); ++b)
+        for (std::int64_t t = 0; t + 1 < trace.tokens.lengths[static_cast<std::size_t>(b)]; ++t) {
+            loss -= std::log(static_cast<double>(
+                probabilities->value(b, t, trace.tokens.ids[static_cast<std::size_t>(b * trace.tokens.length + t + 1)])));
+            ++counted;
+        }
+    EXPECT_EQ(snapshot->gradients->counted, counted);
+    EXPECT_NEAR(snapshot->gradients->loss, loss / static_cast<double>(counted), 1e-5);
+}
+
+TEST(SnapshotGradients, HaveTheShapeOfEveryStageButTheTokens) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const auto snapshot = session.wait(true);
+    ASSERT_NE(snapshot->gradients, nullptr);
+    for (const auto& stage : snapshot->trace->stages) {
+        const auto* gradient = snapshot->gradients->find(stage.id);
+        if (stage.id.stage == Stage::Tokens) {
+            EXPECT_EQ(gradient, nullptr);
+            continue;
+        }
+        ASSERT_NE(gradient, nullptr) << tensor_name(stage.id);
+        EXPECT_EQ(gradient->value.shape().count(), stage.value.shape().count()) << tensor_name(stage.id);
+    }
+}
+
+TEST(SnapshotGradients, AreAbsentWithoutAHead) {
+    Session session(open_preset("self-attention"), [] {});
+    EXPECT_EQ(session.wait(true)->gradients, nullptr);
+}
+
+TEST(SnapshotGradients, FollowTheText) {
+    Session session(open_preset("causal-attention"), [] {});
+    const double before = session.wait(true)->gradients->loss;
+    session.apply({command::SetTexts{{"tired was it because mat the on sat cat the"}, {}}, ""});
+    const double after = session.wait(true)->gradients->loss;
+    EXPECT_FALSE(before == after);
+    EXPECT_TRUE(std::isfinite(after));
+}
+
+}  // namespace
+}  // namespace attn::app
