@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
     add_trace_command(program, exit_code);
     add_render_command(program, exit_code);
     add_check_command(program, exit_code);
+    add_bench_command(program, exit_code);
 
     program.parse_complete_callback([&] {
         const auto commands = program.get_subcommands();

@@ -16,5 +16,6 @@ inline constexpr int kExitBadInput = 2;
 void add_trace_command(CLI::App& program, int& exit_code);
 void add_render_command(CLI::App& program, int& exit_code);
 void add_check_command(CLI::App& program, int& exit_code);
+void add_bench_command(CLI::App& program, int& exit_code);
 
 }  // namespace attn::app

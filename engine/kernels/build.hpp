@@ -14,6 +14,7 @@ namespace {
 
 #include "engine/kernels/exponential.hpp"
 #include "engine/kernels/gemm.hpp"
+#include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"
 
 template <class Scalar>
@@ -35,6 +36,7 @@ constexpr Kernels<Scalar> kTable = {
     .layer_norm_row = &layer_norm_row<Scalar>,
     .layer_norm_backward_row = &layer_norm_backward_row<Scalar>,
     .adamw = &adamw<Scalar>,
+    .multiply_add_loop = &multiply_add_loop<Scalar>,
     .sum_of_squares = &sum_of_squares<Scalar>,
 };
 

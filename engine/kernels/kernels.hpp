@@ -85,6 +85,9 @@ struct Kernels {
 
     /// One AdamW step (Loshchilov and Hutter, 2019) on n parameters.
     void (*adamw)(const AdamwArguments<Scalar>& arguments, std::int64_t n, const Scalar* gradient, Scalar* parameter, Scalar* m, Scalar* v);
+    /// `rounds` rounds of independent multiply-adds in registers, to measure the highest rate of this instruction set; returns the number
+    /// of floating-point operations.
+    double (*multiply_add_loop)(std::int64_t rounds);
     /// Sum of the squares, in double.
     double (*sum_of_squares)(const Scalar* x, std::int64_t n);
 };

@@ -126,6 +126,14 @@ TYPED_TEST(KernelsOf, GemmOfAnEmptySumIsTheBias) {
     });
 }
 
+TYPED_TEST(KernelsOf, MultiplyAddLoopCountsItsOperations) {
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        EXPECT_GE(kernel.multiply_add_loop(1), 2.0 * 12 * 16 / sizeof(TypeParam));
+        EXPECT_EQ(kernel.multiply_add_loop(5000), 5000 * kernel.multiply_add_loop(1));
+        EXPECT_EQ(kernel.multiply_add_loop(0), 0);
+    });
+}
+
 /// What makes every split over threads and every cut of a batch give the same bits.
 TYPED_TEST(KernelsOf, GemmElementDoesNotDependOnItsNeighbours) {
     const std::int64_t m = 45, n = 83, k = 700;

@@ -1,0 +1,61 @@
+#pragma once
+/// What the subcommands of `attnscope bench` share: their options, the times they print, and how many operations they count.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+void add_bench_train(CLI::App& bench);
+void add_bench_attention(CLI::App& bench);
+void add_bench_peak(CLI::App& bench);
+
+struct BenchOptions {
+    int threads = 0;         ///< 0: as many as OpenMP would use
+    std::int64_t steps = 0;  ///< measured repetitions; 0: the command's own number
+    bool json = false;
+};
+
+/// --threads, --steps and --json.
+void add_bench_options(CLI::App& command, BenchOptions& options);
+/// From now on this thread's work is spread over the number of threads asked for, which is returned.
+int use_threads(const BenchOptions& options);
+
+struct Timing {
+    std::int64_t count = 0;
+    double median_ms = 0, min_ms = 0;
+};
+/// Of at least one time, in milliseconds.
+Timing timing_of(std::vector<double> times);
+
+/// Floating-point operations of the matrix products of one step, with attention maps counted as whole squares and, for a causal
+/// mask (else 0), without the half that it forbids.
+struct Operations {
+    double full = 0, half = 0;
+};
+
+/// What one benchmark found, and on what machine.
+struct BenchResult {
+    Timing timing;
+    double tokens = 0;  ///< of one step
+    Operations operations;
+    double peak_gflops = 0;  ///< of multiply-adds in registers, same threads, same run
+    std::int64_t peak_bytes = 0;
+    double bytes_per_token = 0;
+    int threads = 1;
+};
+
+/// Appends the fields that every benchmark of steps has.
+void append_fields(const BenchResult& result, nlohmann::ordered_json& line);
+/// The same in words, one line each, indented.
+std::string describe(const BenchResult& result, const std::string& step);
+/// One-minute load average, the busy threads of the whole machine; negative where the system does not say.
+double load_average();
+
+}  // namespace attn::app
