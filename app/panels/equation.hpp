@@ -35,7 +35,4 @@ Equation equation_of(MatrixStore& store, const Trace<float>& trace, const StageI
 
 StageText text_of(const Trace<float>& trace, const StageId& id);
 
-/// The stage whose output the attention of this layer reads: norm_1 of a pre-norm layer, else the residual stream before it.
-StageId attention_input(const Trace<float>& trace, const StageId& id);
-
 }  // namespace attn::app

@@ -67,7 +67,11 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (options.role == MatrixRole::Strip) at = {box.max.x + context.px(10), box.min.y};
     const bool small = options.role == MatrixRole::Strip;
     ImFont* font = small ? fonts.mono_small : fonts.strong;
-    const float width = text_width(font, matrix.symbol);
+    // Beside the matrix a title has room; above it, it ends before the next one begins.
+    const bool above = options.role != MatrixRole::Top && !small;
+    const float room = std::max(box.width() + context.px(30), context.px(60));
+    const std::string symbol = above ? elide(font, matrix.symbol, room) : matrix.symbol;
+    const float width = text_width(font, symbol);
     const bool stage = matrix.origin && matrix.origin->parameter.empty() && !(matrix.origin->stage == options.stage);
     bool clicked = false, hovered = false;
     if (stage) {
@@ -78,12 +82,13 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
         ImGui::PopID();
         tooltip_for_last(context.ui(), "Go to this stage.");
     }
-    draw_text(list, font, at, hovered ? colors.accent : colors.text, matrix.symbol);
+    draw_text(list, font, at, hovered ? colors.accent : colors.text, symbol);
     if (small) return clicked;
     const Shape shape{{matrix.row_axis, matrix.data.rows}, {matrix.col_axis, matrix.data.cols}};
     const ImVec2 shape_at =
         options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
-    draw_shape(list, context.theme, fonts.mono_tiny, shape_at, shape);
+    const bool fits = !above || width + context.px(10) + runs_width(fonts.mono_tiny, shape_runs(context.theme, shape)) <= room;
+    if (fits) draw_shape(list, context.theme, fonts.mono_tiny, shape_at, shape);
     return clicked;
 }
 
