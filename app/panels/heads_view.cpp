@@ -106,9 +106,11 @@ void draw_heads_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string title(stage_name(id.stage));
     draw_text(list, fonts.heading, origin, colors.text, title);
-    draw_text(list, fonts.label, {origin.x + text_width(fonts.heading, title) + context.px(12), origin.y + context.px(9)}, colors.muted,
-              fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers", id.layer,
-                          head_count(context.trace())));
+    const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
+    const std::string detail = fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
+                                           id.layer, head_count(context.trace()));
+    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
+              elide(fonts.label, detail, origin.x + room.x - detail_x));
     const float header = context.px(40);
     room.y -= header;
     room.x -= context.px(kBar);
