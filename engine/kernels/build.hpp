@@ -1,8 +1,12 @@
 // The kernels, once per instruction set. A source file that includes this first defines ATTN_KERNEL_TABLE, the name of its
 // function that returns the table. Compiled with different flags, functions of equal name must never meet in the linker: all but
-// that one function is therefore inside an unnamed namespace, and no header with inline functions is included.
+// that one function is therefore inside an unnamed namespace, and no header is included whose inline functions the compiler might not
+// inline (immintrin.h asks for it always).
 
 #include <cstdint>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/kernels/tables.hpp"

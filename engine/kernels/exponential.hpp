@@ -27,23 +27,39 @@ ATTN_INLINE Vec<Scalar> power_of_two(Bits<Scalar> n) {
     return reinterpret_cast<Vec<Scalar>>((n + C::kBias) << C::kMantissa);
 }
 
+/// 1 / n!
+template <class Scalar, int n>
+constexpr Scalar kInverseFactorial = static_cast<Scalar>(1.0L / n) * kInverseFactorial<Scalar, n - 1>;
+template <>
+constexpr float kInverseFactorial<float, 0> = 1;
+template <>
+constexpr double kInverseFactorial<double, 0> = 1;
+
+/// The terms n, n - 1, ..., 0 of e^r.
+template <int n, class Scalar>
+ATTN_INLINE void horner(Vec<Scalar>& sum, Vec<Scalar> r) {
+    sum = sum * r + kInverseFactorial<Scalar, n>;
+    if constexpr (n > 0) horner<n - 1, Scalar>(sum, r);
+}
+
 /// e^x to about one unit in the last place, with gradual underflow; NaN stays NaN, +inf gives +inf, -inf gives 0.
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     using C = ExpConstants<Scalar>;
     // Both comparisons are false for NaN, which so passes through the arithmetic below.
     Vec<Scalar> bounded = x > C::kLargest ? splat(C::kLargest) : x;
-    bounded = bounded < C::kSmallest ? splat(C::kSmallest) : bounded;
+    // What is too small for any number is not computed: -inf is common, and a result below the normal range costs a processor much.
+    const Bits<Scalar> vanishes = x < C::kSmallest;
+    bounded = vanishes ? Vec<Scalar>{} : bounded;
     const Vec<Scalar> shifted = bounded * C::kLog2e + C::kRound;
     const Vec<Scalar> n = shifted - C::kRound;
     const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
     const Vec<Scalar> r = (bounded - n * C::kLn2High) - n * C::kLn2Low;
     // Taylor's series by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
-    Vec<Scalar> sum = splat(Scalar{1});
-#pragma GCC unroll 13
-    for (int i = C::kTerms; i >= 1; --i) sum = sum * r * (Scalar{1} / static_cast<Scalar>(i)) + Scalar{1};
+    Vec<Scalar> sum = splat(kInverseFactorial<Scalar, C::kTerms>);
+    horner<C::kTerms - 1, Scalar>(sum, r);
     // In two steps, because 2^n alone may be beyond the range where the result is not.
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
-    return x == x ? y : x;
+    return vanishes ? Vec<Scalar>{} : x == x ? y : x;
 }

@@ -27,58 +27,72 @@ struct TileOperands {
     bool accumulate;
 };
 
+/// The last panel of a matrix, narrower than a tile: `sums` holds rows of kColumns.
 template <class Scalar>
-ATTN_INLINE void store_tile_vector(const TileOperands<Scalar>& o, Scalar* c, Vec<Scalar> sum, std::int64_t column) {
-    constexpr int kW = kWidth<Scalar>;
-    Vec<Scalar> value = sum * o.alpha;
-    const std::int64_t left = o.columns - column;
-    if (left >= kW) {
-        if (o.accumulate) value += load(c + column);
-        else if (o.bias != nullptr) value += load(o.bias + column);
-        store(c + column, value);
-    } else if (left > 0) {
-        if (o.accumulate) value += load_part(c + column, left, Scalar{0});
-        else if (o.bias != nullptr) value += load_part(o.bias + column, left, Scalar{0});
-        store_part(c + column, value, left);
-    }
+[[gnu::noinline]] void store_narrow_tile(const TileOperands<Scalar>& o, std::int64_t rows, const Scalar* sums) {
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < o.columns; ++j) {
+            Scalar& c = o.c[i * o.ldc + j];
+            const Scalar start = o.accumulate ? c : o.bias != nullptr ? o.bias[j] : Scalar{0};
+            c = o.alpha * sums[i * Tile<Scalar>::kColumns + j] + start;
+        }
 }
 
 /// A's rows are addressed from one pointer for every three, with the row distance as an index: that many fit the registers.
-template <int kRows, bool kTwoVectors, class Scalar>
-void compute_tile(const TileOperands<Scalar>& o) {
+template <int kRows, int kVectors, class Scalar>
+[[gnu::noinline]] void compute_tile(const TileOperands<Scalar>& o) {
     constexpr int kW = kWidth<Scalar>, kGroups = (kRows + 2) / 3;
-    Vec<Scalar> low[kRows] = {}, high[kTwoVectors ? kRows : 1] = {};
+    Vec<Scalar> sums[kRows][kVectors] = {};
     const Scalar* group[kGroups];
     for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
     const Scalar* b = o.b;
     const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
     for (std::int64_t p = o.depth; p > 0; --p) {
-        const Vec<Scalar> b0 = load(b);
-        Vec<Scalar> b1;
-        if constexpr (kTwoVectors) b1 = load(b + kW);
+        Vec<Scalar> row[kVectors];
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kW);
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i) {
             const Scalar a = group[i / 3][(i % 3) * a_row];
-            low[i] += a * b0;
-            if constexpr (kTwoVectors) high[i] += a * b1;
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) sums[i][v] += a * row[v];
         }
 #pragma GCC unroll 4
         for (int g = 0; g < kGroups; ++g) group[g] += a_step;
         b += b_step;
     }
+    if (o.columns < kVectors * kW) {
+        Scalar narrow[kRows * Tile<Scalar>::kColumns];
 #pragma GCC unroll 12
-    for (int i = 0; i < kRows; ++i) {
-        store_tile_vector(o, o.c + i * o.ldc, low[i], 0);
-        if constexpr (kTwoVectors) store_tile_vector(o, o.c + i * o.ldc, high[i], kW);
+        for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) store(narrow + i * Tile<Scalar>::kColumns + v * kW, sums[i][v]);
+        return store_narrow_tile(o, kRows, narrow);
     }
+    const Vec<Scalar> alpha = splat(o.alpha);
+    Scalar* c = o.c;
+    if (o.accumulate) {
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i, c += o.ldc)
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + load(c + v * kW));
+        return;
+    }
+    Vec<Scalar> start[kVectors] = {};
+    if (o.bias != nullptr)
+        for (int v = 0; v < kVectors; ++v) start[v] = load(o.bias + v * kW);
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i, c += o.ldc)
+#pragma GCC unroll 2
+        for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + start[v]);
 }
 
 template <class Scalar, int kRows = Tile<Scalar>::kRows>
 ATTN_INLINE void compute_tile_of(std::int64_t rows, const TileOperands<Scalar>& o) {
     if constexpr (kRows > 0) {
         if (rows != kRows) return compute_tile_of<Scalar, kRows - 1>(rows, o);
-        if (o.columns > kWidth<Scalar>) compute_tile<kRows, true>(o);
-        else compute_tile<kRows, false>(o);
+        if (o.columns > kWidth<Scalar>) compute_tile<kRows, 2>(o);
+        else compute_tile<kRows, 1>(o);
     }
 }
 
@@ -103,42 +117,37 @@ ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
     }
 }
 
-/// out[p * out_step + i] = in[i * in_step + p] for i < rows <= out_step and p < depth; cells i in [rows, padded) become 0.
+/// out[p * out_step + i] = in[i * in_step + p] for i < rows and p < depth; cells i in [rows, padded) become 0. Whole vectors are
+/// written, one after the other: where `padded` is no multiple of the width, each row's surplus is overwritten by the next, and that
+/// of the last lies behind the end.
 template <class Scalar>
 void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, std::int64_t padded, std::int64_t depth, Scalar* out,
                      std::int64_t out_step) {
     constexpr int kW = kWidth<Scalar>;
-    for (std::int64_t first = 0; first < padded; first += kW) {
-        const std::int64_t here = rows - first < kW ? rows - first : kW;
-        const std::int64_t wide = padded - first < kW ? padded - first : kW;
-        std::int64_t p = 0;
-        for (; p + kW <= depth; p += kW) {
+    std::int64_t p = 0;
+    for (; p + kW <= depth; p += kW)
+        for (std::int64_t first = 0; first < padded; first += kW) {
+            const std::int64_t here = rows - first;
             Vec<Scalar> square[kW];
 #pragma GCC unroll 16
             for (int i = 0; i < kW; ++i) square[i] = i < here ? load(in + (first + i) * in_step + p) : Vec<Scalar>{};
             transpose_rounds<1, Scalar>(square);
 #pragma GCC unroll 16
-            for (int i = 0; i < kW; ++i) {
-                Scalar* to = out + (p + i) * out_step + first;
-                if (wide == kW) store(to, square[i]);
-                else store_part(to, square[i], wide);
-            }
+            for (int i = 0; i < kW; ++i) store(out + (p + i) * out_step + first, square[i]);
         }
-        for (; p < depth; ++p)
-            for (std::int64_t i = 0; i < wide; ++i) out[p * out_step + first + i] = i < here ? in[(first + i) * in_step + p] : Scalar{0};
-    }
+    for (; p < depth; ++p)
+        for (std::int64_t i = 0; i < padded; ++i) out[p * out_step + i] = i < rows ? in[i * in_step + p] : Scalar{0};
 }
 
-/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of every row of `width` becomes 0.
-template <class Scalar>
-void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t width, std::int64_t depth, Scalar* out) {
-    constexpr int kW = kWidth<Scalar>;
-    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += width) {
-        std::int64_t j = 0;
-        for (; j + kW <= columns; j += kW) store(out + j, load(in + j));
-        for (; j < columns; ++j) out[j] = in[j];
-        for (; j < width; ++j) out[j] = 0;
+/// out[p * kSize + j] = in[p * in_step + j] for j < columns; the rest of every row of kSize becomes 0.
+template <int kSize, class Scalar>
+void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    if (columns == kSize) {
+        for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += kSize) __builtin_memcpy(out, in, kSize * sizeof(Scalar));
+        return;
     }
+    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += kSize)
+        for (std::int64_t j = 0; j < kSize; ++j) out[j] = j < columns ? in[j] : Scalar{0};
 }
 
 /// Rows of a stored matrix whose distance maps them all to few cache sets evict each other while a tile reads them together.
@@ -157,14 +166,14 @@ struct GemmPass {
     /// B's panel of columns [j, j + kColumns) for steps [p, p + depth) of k.
     void prepare_panel(std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth, Scalar* out) const {
         if (g.transpose_b == Transpose::Yes) pack_transposed(g.b + j * g.ldb + p, g.ldb, columns, T::kColumns, depth, out, T::kColumns);
-        else pack_rows(g.b + p * g.ldb + j, g.ldb, columns, T::kColumns, depth, out);
+        else pack_rows<T::kColumns>(g.b + p * g.ldb + j, g.ldb, columns, depth, out);
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
         for (std::int64_t r = 0; r < rows; r += T::kRows) {
             const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
             Scalar* out = packed_a + r * depth;
-            if (g.transpose_a == Transpose::Yes) pack_rows(g.a + p * g.lda + i + r, g.lda, here, T::kRows, depth, out);
+            if (g.transpose_a == Transpose::Yes) pack_rows<T::kRows>(g.a + p * g.lda + i + r, g.lda, here, depth, out);
             else pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
         }
     }
@@ -205,6 +214,10 @@ struct GemmPass {
     }
 };
 
+/// A block of A and the surplus of its last vector, so that what follows stays aligned.
+template <class Scalar>
+constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock + kWidth<Scalar>;
+
 template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
     for (std::int64_t i = 0; i < g.m; ++i)
@@ -220,8 +233,8 @@ void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
         return;
     }
     const bool pack_a = g.transpose_a == Transpose::Yes ? g.n > T::kColumns : (aliases<Scalar>(g.lda) && g.n > 2 * T::kColumns);
-    const bool pack_b = g.transpose_b == Transpose::Yes || (g.m > 4 * T::kRows && (g.ldb > 256 || aliases<Scalar>(g.ldb)));
-    const GemmPass<Scalar> pass{g, scratch, scratch + T::kRowBlock * T::kDepth, pack_a, pack_b};
+    const bool pack_b = g.transpose_b == Transpose::Yes || (g.m > 4 * T::kRows && (g.ldb > 256 || g.ldb % kWidth<Scalar> != 0));
+    const GemmPass<Scalar> pass{g, scratch, scratch + kPackedA<Scalar>, pack_a, pack_b};
     for (std::int64_t j = 0; j < g.n; j += T::kColumnBlock) {
         const std::int64_t columns = g.n - j < T::kColumnBlock ? g.n - j : T::kColumnBlock;
         for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_block(j, columns, p, g.k - p < T::kDepth ? g.k - p : T::kDepth);

@@ -74,14 +74,23 @@ void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar
     });
 }
 
+/// Lanes whose byte is not 0.
+template <class Scalar>
+ATTN_INLINE Bits<Scalar> lanes_of_bytes(const std::uint8_t* bytes) {
+    typedef std::uint8_t Bytes __attribute__((vector_size(kWidth<Scalar>)));
+    Bytes b;
+    __builtin_memcpy(&b, bytes, sizeof b);
+    return __builtin_convertvector(b, Bits<Scalar>) != 0;
+}
+
 /// Lanes of a row that take part in a softmax: inside the row and kept.
 template <class Scalar>
-[[gnu::noinline]] Bits<Scalar> kept_lanes(const std::uint8_t* keep, std::int64_t count) {
-    typename Lanes<Scalar>::Integer lanes[kWidth<Scalar>] = {};
-    for (std::int64_t i = 0; i < count; ++i) lanes[i] = keep == nullptr || keep[i] != 0 ? -1 : 0;
-    Bits<Scalar> bits;
-    __builtin_memcpy(&bits, lanes, sizeof bits);
-    return bits;
+ATTN_INLINE Bits<Scalar> kept_lanes(const std::uint8_t* keep, std::int64_t count) {
+    if (keep == nullptr) return first_lanes<Scalar>(count);
+    if (count == kWidth<Scalar>) return lanes_of_bytes<Scalar>(keep);
+    std::uint8_t bytes[kWidth<Scalar>] = {};
+    for (std::int64_t i = 0; i < count; ++i) bytes[i] = keep[i];
+    return lanes_of_bytes<Scalar>(bytes);
 }
 
 /// Calls f(position, count of numbers there, which of them are kept) for every vector of a row.
@@ -107,14 +116,15 @@ ATTN_INLINE void store_count(Scalar* p, Vec<Scalar> v, std::int64_t count) {
     else store_part(p, v, count);
 }
 
-template <class Scalar>
-void softmax_row(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p) {
+template <bool kUnitTemperature, class Scalar>
+ATTN_INLINE void softmax_row_at(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p) {
+    const auto scaled = [temperature](Vec<Scalar> v) __attribute__((always_inline)) { return kUnitTemperature ? v : v / temperature; };
     const Vec<Scalar> lowest = splat(-kInfinity<Scalar>);
     Vec<Scalar> largest = lowest;
     Bits<Scalar> nan = {};
     for_kept<Scalar>(
         keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
-            const Vec<Scalar> v = kept ? load_count(x + i, count) / temperature : lowest;
+            const Vec<Scalar> v = kept ? scaled(load_count(x + i, count)) : lowest;
             nan |= v != v;
             largest = v > largest ? v : largest;
         });
@@ -127,15 +137,22 @@ void softmax_row(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scal
     Vec<Scalar> sum = {};
     for_kept<Scalar>(
         keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
-            const Vec<Scalar> e = kept ? exp_of<Scalar>(load_count(x + i, count) / temperature - top) : Vec<Scalar>{};
+            const Vec<Scalar> e = kept ? exp_of<Scalar>(scaled(load_count(x + i, count)) - top) : Vec<Scalar>{};
             sum += e;
             store_count(p + i, e, count);
         });
-    const Scalar total = sum_lanes<Scalar>(sum);
+    // Cells that are not kept hold 0; times a NaN they would not.
+    const Scalar share = Scalar{1} / sum_lanes<Scalar>(sum);
     for_kept<Scalar>(
         keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
-            store_count(p + i, kept ? load_count(p + i, count) / total : Vec<Scalar>{}, count);
+            store_count(p + i, kept ? load_count(p + i, count) * share : Vec<Scalar>{}, count);
         });
+}
+
+template <class Scalar>
+void softmax_row(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p) {
+    if (temperature == Scalar{1}) softmax_row_at<true>(x, keep, n, temperature, p);
+    else softmax_row_at<false>(x, keep, n, temperature, p);
 }
 
 template <class Scalar>

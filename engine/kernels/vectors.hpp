@@ -54,7 +54,46 @@ ATTN_INLINE Vec<Scalar> splat(Scalar x) {
     return x - Vec<Scalar>{};  // x - 0, so that -0 stays -0
 }
 
-/// Not inlined: it is the rare case, and lane by lane it would fill the caller with code.
+/// Lanes numbered below `count`.
+template <class Scalar>
+ATTN_INLINE Bits<Scalar> first_lanes(std::int64_t count) {
+    Bits<Scalar> number;
+    for (int i = 0; i < kWidth<Scalar>; ++i) number[i] = i;
+    return number < static_cast<typename Lanes<Scalar>::Integer>(count);
+}
+
+// load_part: the first `count` numbers, `rest` in the other lanes. store_part: the first `count` lanes.
+#if defined(__AVX512F__)
+ATTN_INLINE __mmask16 count_mask(std::int64_t count) { return static_cast<__mmask16>((1U << count) - 1U); }
+ATTN_INLINE Vec<float> load_part(const float* p, std::int64_t count, float rest) {
+    return _mm512_mask_loadu_ps(splat(rest), count_mask(count), p);
+}
+ATTN_INLINE Vec<double> load_part(const double* p, std::int64_t count, double rest) {
+    return _mm512_mask_loadu_pd(splat(rest), static_cast<__mmask8>(count_mask(count)), p);
+}
+ATTN_INLINE void store_part(float* p, Vec<float> v, std::int64_t count) { _mm512_mask_storeu_ps(p, count_mask(count), v); }
+ATTN_INLINE void store_part(double* p, Vec<double> v, std::int64_t count) {
+    _mm512_mask_storeu_pd(p, static_cast<__mmask8>(count_mask(count)), v);
+}
+#elif defined(__AVX2__)
+ATTN_INLINE Vec<float> load_part(const float* p, std::int64_t count, float rest) {
+    const Bits<float> lanes = first_lanes<float>(count);
+    const Vec<float> v = _mm256_maskload_ps(p, reinterpret_cast<__m256i>(lanes));
+    return lanes ? v : splat(rest);
+}
+ATTN_INLINE Vec<double> load_part(const double* p, std::int64_t count, double rest) {
+    const Bits<double> lanes = first_lanes<double>(count);
+    const Vec<double> v = _mm256_maskload_pd(p, reinterpret_cast<__m256i>(lanes));
+    return lanes ? v : splat(rest);
+}
+ATTN_INLINE void store_part(float* p, Vec<float> v, std::int64_t count) {
+    _mm256_maskstore_ps(p, reinterpret_cast<__m256i>(first_lanes<float>(count)), v);
+}
+ATTN_INLINE void store_part(double* p, Vec<double> v, std::int64_t count) {
+    _mm256_maskstore_pd(p, reinterpret_cast<__m256i>(first_lanes<double>(count)), v);
+}
+#else
+// Without masked instructions lane by lane, and not inlined: it is the rare case.
 template <class Scalar>
 [[gnu::noinline]] Vec<Scalar> load_part(const Scalar* p, std::int64_t count, Scalar rest) {
     Scalar lanes[kWidth<Scalar>];
@@ -69,6 +108,7 @@ template <class Scalar>
     store(lanes, v);
     for (std::int64_t i = 0; i < count; ++i) p[i] = lanes[i];
 }
+#endif
 
 /// y[i] = f(x[i]) with the same arithmetic in the last, partial vector as in all the others.
 template <class Scalar, class F>
@@ -86,23 +126,29 @@ ATTN_INLINE void map_rows(const Scalar* a, const Scalar* b, std::int64_t n, Scal
     if (i < n) store_part(y + i, f(load_part(a + i, n - i, Scalar{0}), load_part(b + i, n - i, Scalar{0})), n - i);
 }
 
-/// Sum of all lanes, pairwise.
-template <class Scalar>
-ATTN_INLINE Scalar sum_lanes(Vec<Scalar> v) {
-    Scalar lanes[kWidth<Scalar>];
-    store(lanes, v);
-    for (int half = kWidth<Scalar> / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-    return lanes[0];
+/// The vector with lanes exchanged whose numbers differ in the bit `kHalf`.
+template <int kHalf, class Scalar>
+ATTN_INLINE Vec<Scalar> exchange_lanes(Vec<Scalar> v) {
+    Bits<Scalar> from;
+    for (int i = 0; i < kWidth<Scalar>; ++i) from[i] = i ^ kHalf;
+    return __builtin_shuffle(v, from);
 }
 
-template <class Scalar>
+/// Sum of all lanes, pairwise.
+template <class Scalar, int kHalf = kWidth<Scalar> / 2>
+ATTN_INLINE Scalar sum_lanes(Vec<Scalar> v) {
+    if constexpr (kHalf == 0) return v[0];
+    else return sum_lanes<Scalar, kHalf / 2>(v + exchange_lanes<kHalf, Scalar>(v));
+}
+
+template <class Scalar, int kHalf = kWidth<Scalar> / 2>
 ATTN_INLINE Scalar max_lanes(Vec<Scalar> v) {
-    Scalar lanes[kWidth<Scalar>];
-    store(lanes, v);
-    Scalar largest = lanes[0];
-    for (int i = 1; i < kWidth<Scalar>; ++i) largest = lanes[i] > largest ? lanes[i] : largest;
-    return largest;
+    if constexpr (kHalf == 0) {
+        return v[0];
+    } else {
+        const Vec<Scalar> w = exchange_lanes<kHalf, Scalar>(v);
+        return max_lanes<Scalar, kHalf / 2>(v > w ? v : w);
+    }
 }
 
 /// True when some lane of a comparison's result is set.
