@@ -117,9 +117,7 @@ ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
     }
 }
 
-/// out[p * out_step + i] = in[i * in_step + p] for i < rows and p < depth; cells i in [rows, padded) become 0. Whole vectors are
-/// written, one after the other: where `padded` is no multiple of the width, each row's surplus is overwritten by the next, and that
-/// of the last lies behind the end.
+/// out[p * out_step + i] = in[i * in_step + p] for i < rows and p < depth; cells i in [rows, padded) become 0.
 template <class Scalar>
 void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, std::int64_t padded, std::int64_t depth, Scalar* out,
                      std::int64_t out_step) {
@@ -127,13 +125,17 @@ void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, 
     std::int64_t p = 0;
     for (; p + kW <= depth; p += kW)
         for (std::int64_t first = 0; first < padded; first += kW) {
-            const std::int64_t here = rows - first;
+            const std::int64_t here = rows - first, wide = padded - first;
             Vec<Scalar> square[kW];
 #pragma GCC unroll 16
             for (int i = 0; i < kW; ++i) square[i] = i < here ? load(in + (first + i) * in_step + p) : Vec<Scalar>{};
             transpose_rounds<1, Scalar>(square);
 #pragma GCC unroll 16
-            for (int i = 0; i < kW; ++i) store(out + (p + i) * out_step + first, square[i]);
+            for (int i = 0; i < kW; ++i) {
+                Scalar* to = out + (p + i) * out_step + first;
+                if (wide >= kW) store(to, square[i]);
+                else store_part(to, square[i], wide);
+            }
         }
     for (; p < depth; ++p)
         for (std::int64_t i = 0; i < padded; ++i) out[p * out_step + i] = i < rows ? in[i * in_step + p] : Scalar{0};
@@ -214,9 +216,8 @@ struct GemmPass {
     }
 };
 
-/// A block of A and the surplus of its last vector, so that what follows stays aligned.
 template <class Scalar>
-constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock + kWidth<Scalar>;
+constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock;
 
 template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
