@@ -21,8 +21,7 @@ constexpr float kTitleHeight = 22, kColumnLabels = 20;
 class SharedZoom {
 public:
     SharedZoom(ViewState& view, const MatrixViewOptions& options, const Matrix& matrix)
-        : result_(view.zooms[tensor_name(options.stage)]), own_(view.zooms[matrix.name]), role_(options.role) {
-        state_ = own_;
+        : result_(view.zooms[tensor_name(options.stage)]), own_(view.zooms[matrix.name]), role_(options.role), state_(own_) {
         if (shares_rows()) state_.rows = result_.rows;
         if (shares_cols()) state_.cols = result_.cols;
     }

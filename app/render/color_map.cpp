@@ -82,7 +82,7 @@ ColorTable color_table(ColorMap map, const HeatmapTheme& theme) {
     return table;
 }
 
-int color_index(float place) { return static_cast<int>(place * (kColorTableSize - 1) + 0.5F); }
+int color_index(float place) { return static_cast<int>(std::lround(place * (kColorTableSize - 1))); }
 
 std::string_view color_map_name(ColorMap map) {
     switch (map) {

@@ -109,7 +109,7 @@ std::size_t HeatmapRenderer::CacheHash::operator()(const CacheKey& key) const {
     };
     mix(key.data);
     mix(static_cast<std::uint64_t>(key.place.x) << 32 ^ static_cast<std::uint64_t>(key.place.y));
-    mix(static_cast<std::uint64_t>(key.place.level_x * 64 + key.place.level_y));
+    mix(static_cast<std::uint64_t>(key.place.level_x) * 64 + static_cast<std::uint64_t>(key.place.level_y));
     mix(static_cast<std::uint64_t>(key.per_row_map) * 2 + (key.per_row_log ? 1 : 0));
     return hash;
 }

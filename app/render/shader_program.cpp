@@ -1,6 +1,7 @@
 #include "app/render/shader_program.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -17,7 +18,7 @@ std::string numbered(std::string_view source) {
     int number = 0;
     for (std::string line; std::getline(lines, line);) {
         const std::string digits = std::to_string(++number);
-        text += std::string(4 - std::min<std::size_t>(4, digits.size()), ' ') + digits + "  " + line + '\n';
+        text.append(4 - std::min<std::size_t>(4, digits.size()), ' ').append(digits).append("  ").append(line) += '\n';
     }
     return text;
 }
@@ -42,7 +43,8 @@ ShaderHandle compile(GLenum stage, std::string_view name, std::string_view sourc
     glGetShaderiv(shader.get(), GL_INFO_LOG_LENGTH, &log_size);
     std::string log(static_cast<std::size_t>(std::max(log_size, 1)), '\0');
     glGetShaderInfoLog(shader.get(), log_size, nullptr, log.data());
-    throw GlError("shader " + std::string(name) + " does not compile:\n" + log.c_str() + '\n' + numbered(source));
+    log.resize(std::strlen(log.data()));
+    throw GlError("shader " + std::string(name) + " does not compile:\n" + log + '\n' + numbered(source));
 }
 
 }  // namespace
@@ -77,7 +79,8 @@ ShaderProgram::ShaderProgram(std::string_view vertex_name, std::string_view vert
         glGetProgramiv(id, GL_INFO_LOG_LENGTH, &log_size);
         std::string log(static_cast<std::size_t>(std::max(log_size, 1)), '\0');
         glGetProgramInfoLog(id, log_size, nullptr, log.data());
-        throw GlError("shaders " + std::string(vertex_name) + " and " + name_ + " do not link:\n" + log.c_str());
+        log.resize(std::strlen(log.data()));
+        throw GlError("shaders " + std::string(vertex_name) + " and " + name_ + " do not link:\n" + log);
     }
     glGetProgramiv(id, GL_ACTIVE_UNIFORMS, &count);
     for (GLint i = 0; i < count; ++i) {

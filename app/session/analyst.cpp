@@ -93,7 +93,7 @@ void Analyst::run(const std::stop_token& stop) {
     while (true) {
         std::shared_ptr<const Document> document;
         std::stop_token job;
-        Step step;
+        Step step = Step::Rest;
         {
             std::unique_lock lock(mutex_);
             requested_.wait(lock, stop, [this] { return next_ != Step::Rest; });

@@ -19,10 +19,8 @@ std::string dress(const char* begin, const char* end, bool plus, bool ascii) {
     for (const char* at = begin; at != end; ++at) {
         if (*at == '-') {
             text += ascii ? "-" : kMinus;
-        } else if (exponent && *at == '+') {
-            continue;
-        } else if (exponent && *at == '0' && at + 1 != end && (at[-1] == '-' || at[-1] == '+')) {
-            continue;
+        } else if (exponent && (*at == '+' || (*at == '0' && at + 1 != end && (at[-1] == '-' || at[-1] == '+')))) {
+            continue;  // the exponent's plus and leading zero
         } else {
             text += *at;
         }

@@ -140,14 +140,14 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces) {
 
 Color with_alpha(Color color, float opacity) {
     const float alpha = static_cast<float>(color >> 24) * std::clamp(opacity, 0.0f, 1.0f);
-    return (color & 0x00FFFFFFu) | static_cast<Color>(alpha + 0.5f) << 24;
+    return (color & 0x00FFFFFFu) | static_cast<Color>(std::lround(alpha)) << 24;
 }
 
 Color mix(Color from, Color to, float t) {
     Color result = 0;
     for (int shift = 0; shift < 32; shift += 8) {
         const float a = static_cast<float>(from >> shift & 0xFF), b = static_cast<float>(to >> shift & 0xFF);
-        result |= static_cast<Color>(a + (b - a) * std::clamp(t, 0.0f, 1.0f) + 0.5f) << shift;
+        result |= static_cast<Color>(std::lround(a + (b - a) * std::clamp(t, 0.0f, 1.0f))) << shift;
     }
     return result;
 }

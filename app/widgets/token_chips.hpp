@@ -35,10 +35,10 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
 
 struct TextEdit {
     bool editing = false;
-    bool focus = false;    ///< asks for the keyboard in the next frame
+    bool focus = false;         ///< asks for the keyboard in the next frame
     bool caret_to_end = false;  ///< the caret goes behind the text once the field has the keyboard
-    std::string text;      ///< what is typed so far
-    std::string original;  ///< what Escape brings back
+    std::string text;           ///< what is typed so far
+    std::string original;       ///< what Escape brings back
 };
 
 struct TextEditResult {
