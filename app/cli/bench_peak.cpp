@@ -49,7 +49,8 @@ void add_bench_peak(CLI::App& bench) {
     command->add_flag("--json", *json, "Print one line of JSON");
     command->footer(
         "Arithmetic: independent multiply-adds of float in the widest registers of each kernel build that the processor can run, 2\n"
-        "operations each. Memory: y = a + b over arrays of 64 MiB, 12 bytes an element. On 1 thread and on all, the best of several runs.");
+        "operations each. Memory: y = a + b over arrays of 64 MiB, 12 bytes an element. On 1 thread and on all at once, the best of\n"
+        "several runs.");
     command->callback([json] { measure(*json); });
 }
 

@@ -1,6 +1,7 @@
 #include "app/cli/machine_peak.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <numeric>
@@ -38,22 +39,25 @@ private:
 double multiply_add_gflops(KernelBuild build, int threads) {
     const ThreadScope scope(threads);
     const Kernels<float>& kernel = kernels_of<float>(build);
-    std::vector<double> operations(static_cast<std::size_t>(threads));
-    const auto run = [&](std::int64_t rounds) {
-        return seconds([&] {
-            parallel_for(threads, kParallelCost,
-                         [&](std::int64_t thread) { operations[static_cast<std::size_t>(thread)] = kernel.multiply_add_loop(rounds); });
-        });
+    // Short runs, so that many fall between the turns that the scheduler gives to other programs, and many of them: the first ones
+    // wake the processor, the last ones of a slower thread have it alone.
+    constexpr double kShort = 0.0005;
+    constexpr int kRuns = 120;
+    const auto loop_rate = [&](std::int64_t rounds) {
+        double operations = 0;
+        const double time = seconds([&] { operations = kernel.multiply_add_loop(rounds); });
+        return operations / time;
     };
-    // Long enough that starting the threads and reading the clock do not matter, short enough to fall between two turns that the
-    // scheduler gives to other programs. The first runs also wake the processor.
-    constexpr double kLongEnough = 0.002;
-    constexpr int kRuns = 50;
-    std::int64_t rounds = 20'000;
-    double best = run(rounds);
-    while (best < kLongEnough) best = run(rounds *= 2);
-    for (int i = 0; i < kRuns; ++i) best = std::min(best, run(rounds));
-    return std::accumulate(operations.begin(), operations.end(), 0.0) / best * 1e-9;
+    const double first_rate = loop_rate(200'000);
+    const std::int64_t rounds = std::max<std::int64_t>(1000, static_cast<std::int64_t>(kShort * first_rate / kernel.multiply_add_loop(1)));
+    std::vector<double> rates(static_cast<std::size_t>(threads));
+    parallel_for(threads, kParallelCost, [&](std::int64_t thread) {
+        std::array<double, kRuns> of_runs{};
+        for (double& rate : of_runs) rate = loop_rate(rounds);
+        std::nth_element(of_runs.begin(), of_runs.begin() + kRuns * 3 / 4, of_runs.end());
+        rates[static_cast<std::size_t>(thread)] = of_runs[kRuns * 3 / 4];
+    });
+    return std::accumulate(rates.begin(), rates.end(), 0.0) * 1e-9;
 }
 
 double best_multiply_add_gflops(int threads) {

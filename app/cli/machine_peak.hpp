@@ -5,8 +5,9 @@
 
 namespace attn::app {
 
-/// Billions of floating-point operations a second of multiply-adds in registers, by this build of the kernels on so many threads.
-/// The best of several short runs: what else runs on the machine only ever takes away.
+/// Billions of floating-point operations a second of multiply-adds in registers, by this build of the kernels on so many threads at
+/// once: the sum of what each thread reaches in the best quarter of many short runs, since what else runs on the machine only ever
+/// takes away.
 double multiply_add_gflops(KernelBuild build, int threads);
 /// The highest of all builds that the processor has.
 double best_multiply_add_gflops(int threads);
