@@ -4,17 +4,9 @@
 #include <cstdint>
 
 #include "engine/model/parameters.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn {
-
-struct AdamwSettings {
-    double beta1 = 0.9;
-    double beta2 = 0.95;
-    double eps = 1e-8;
-    double weight_decay = 0.1;
-    bool decay_everything = false;  ///< false: biases and norms do not decay
-    bool operator==(const AdamwSettings&) const = default;
-};
 
 /// Throws ConfigError for a beta outside [0, 1), an eps that is not above 0, or a negative or infinite decay.
 void require_adamw(const AdamwSettings& settings);

@@ -6,17 +6,9 @@
 
 #include "engine/model/model_pass.hpp"
 #include "engine/train/adamw.hpp"
-#include "engine/train/schedule.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn {
-
-struct TrainSettings {
-    AdamwSettings adamw;
-    Schedule schedule;
-    double clip_norm = 1;     ///< gradients are clipped at this global norm; 0 = off
-    ForwardSettings forward;  ///< the dropout's seed is that of the run; every step draws its own pattern from it
-    bool operator==(const TrainSettings&) const = default;
-};
 
 struct StepResult {
     double loss = 0;

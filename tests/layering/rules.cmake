@@ -3,7 +3,7 @@
 # panels know snapshots and commands, not GL and not the engine's calls.
 
 # Headers of plain data: what the app may know of the engine without calling it.
-set(DATA_HEADERS "engine/tensor/|engine/trace/|engine/model/(config|batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp")
+set(DATA_HEADERS "engine/tensor/|engine/trace/|engine/model/(config|batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve)\\.hpp")
 
 # The first folder that fits a file decides which of the project's headers it may include.
 set(LAYERS
@@ -11,8 +11,8 @@ set(LAYERS
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/(commands|document|presets|snapshot)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|presets|snapshot)\\.hpp|${DATA_HEADERS}"
+  "app/widgets/"      "app/widgets/|app/session/(commands|document|presets|snapshot|training_report)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|presets|snapshot|training_report)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

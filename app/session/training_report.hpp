@@ -1,0 +1,65 @@
+#pragma once
+/// What a training run shows of itself: the newest state, and curves that only grow. Panels read it, the session fills it.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model/parameters.hpp"
+#include "engine/train/curve.hpp"
+#include "engine/train/run_settings.hpp"
+
+namespace attn::app {
+
+enum class TrainingPhase : std::uint8_t {
+    Idle,  ///< no run yet
+    Running,
+    Paused,    ///< by the user
+    Finished,  ///< a stop condition holds: `message` says which
+    Failed,    ///< not finite or out of memory: `message` says what; the last finite weights are kept
+};
+
+/// One held-out sequence, with what the model makes of it.
+struct HeldOutExample {
+    std::vector<std::string> tokens;     ///< as typed
+    std::vector<std::string> predicted;  ///< for the token after each position; "" where none is asked for
+    std::vector<std::int8_t> right;      ///< 1 right, 0 wrong, -1 not asked for
+};
+
+/// The newest state of the run: immutable, shared by pointer, newest wins.
+struct TrainingSnapshot {
+    std::uint64_t serial = 0;  ///< grows with every publication
+    std::uint64_t run = 0;     ///< counts runs from 1; 0 before the first
+    TrainingPhase phase = TrainingPhase::Idle;
+    std::string message;   ///< why it finished or failed
+    RunSettings settings;  ///< as the run uses them now
+    std::int64_t step = 0;
+    std::shared_ptr<const Parameters<float>> parameters;  ///< after `step` steps, or a few before the newest
+    std::int64_t parameters_step = 0;
+    std::vector<std::int64_t> moments;  ///< steps whose parameters the history keeps, ascending
+    std::size_t history_bytes = 0, history_budget = 0;
+    std::vector<std::string> vocabulary;
+    std::string probe;
+    std::vector<HeldOutExample> examples;
+    double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
+    double seconds_left = -1;  ///< until settings.stop.steps; below 0: not known
+};
+
+/// The curves of one run, complete: no point is ever lost or repeated.
+struct RunCurves {
+    std::uint64_t run = 0;
+    RunSettings settings;  ///< at its start
+    std::vector<LossPoint> losses;
+    std::vector<ValidationPoint> validations;
+    std::vector<HeadPoint> heads;
+    std::uint64_t serial = 0;  ///< grows whenever something is appended
+};
+
+/// Owned by the session on the UI's thread, so that drawing needs no lock.
+struct TrainingReport {
+    std::shared_ptr<const TrainingSnapshot> snapshot;  ///< never null
+    std::vector<RunCurves> runs;                       ///< oldest first; the last is that of `snapshot`
+};
+
+}  // namespace attn::app

@@ -1,0 +1,38 @@
+#pragma once
+/// What a training run tells of itself step by step: plain values.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/trace/head_scores.hpp"
+
+namespace attn {
+
+/// One optimizer step. The loss is that of the step's batch before the step; `step` counts finished steps, so the first has 1.
+struct LossPoint {
+    std::int64_t step = 0;
+    double loss = 0;           ///< nats per counted token
+    double accuracy = 0;       ///< of the batch, in 0..1
+    double gradient_norm = 0;  ///< before clipping
+    double learning_rate = 0;
+    double seconds = 0;       ///< of training so far, pauses left out
+    std::int64_t tokens = 0;  ///< trained on so far, padding left out
+    bool operator==(const LossPoint&) const = default;
+};
+
+/// The model after `step` steps (0: untrained) on the whole validation set.
+struct ValidationPoint {
+    std::int64_t step = 0;
+    double loss = 0;
+    double accuracy = 0;
+    bool operator==(const ValidationPoint&) const = default;
+};
+
+/// Every head's scores on the fixed probe after `step` steps.
+struct HeadPoint {
+    std::int64_t step = 0;
+    std::vector<HeadScore> scores;
+};
+
+}  // namespace attn

@@ -1,0 +1,41 @@
+#pragma once
+/// The parameters of a run at chosen steps, within a memory budget.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/model/parameters.hpp"
+
+namespace attn {
+
+struct Moment {
+    std::int64_t step = 0;
+    std::shared_ptr<const Parameters<float>> parameters;
+};
+
+/// Always keeps the first and the newest moment; between them a spacing that doubles whenever the budget is reached.
+/// One thread at a time; the moments themselves are immutable and may be shared.
+class History {
+public:
+    static constexpr std::size_t kDefaultBudget = std::size_t{256} << 20;
+    explicit History(std::size_t budget_bytes = kDefaultBudget);
+
+    /// True when a moment of this step would stay besides being the newest.
+    bool wants(std::int64_t step) const;
+    /// Keeps a moment later than all before; drops what the budget no longer holds.
+    void add(Moment moment);
+    const std::vector<Moment>& moments() const { return moments_; }  ///< steps ascend
+    /// The last moment at or before `step`; nullptr when there is none.
+    const Moment* at(std::int64_t step) const;
+    std::int64_t spacing() const { return spacing_; }
+    std::size_t bytes() const;
+    std::size_t budget() const { return budget_; }
+
+private:
+    std::size_t budget_;
+    std::int64_t spacing_ = 1;
+    std::vector<Moment> moments_;
+};
+
+}  // namespace attn
