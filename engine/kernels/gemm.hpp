@@ -23,7 +23,7 @@ struct TileOperands {
     std::int64_t ldc;
     std::int64_t depth, columns;
     Scalar alpha;
-    const Scalar* bias;
+    const Scalar *bias, *plus;
     bool accumulate;
 };
 
@@ -33,7 +33,8 @@ template <class Scalar>
     for (std::int64_t i = 0; i < rows; ++i)
         for (std::int64_t j = 0; j < o.columns; ++j) {
             Scalar& c = o.c[i * o.ldc + j];
-            const Scalar start = o.accumulate ? c : o.bias != nullptr ? o.bias[j] : Scalar{0};
+            Scalar start = o.accumulate ? c : o.bias != nullptr ? o.bias[j] : Scalar{0};
+            if (o.plus != nullptr) start += o.plus[i * o.ldc + j];
             c = o.alpha * sums[i * Tile<Scalar>::kColumns + j] + start;
         }
 }
@@ -81,6 +82,14 @@ template <int kRows, int kVectors, class Scalar>
     Vec<Scalar> start[kVectors] = {};
     if (o.bias != nullptr)
         for (int v = 0; v < kVectors; ++v) start[v] = load(o.bias + v * kW);
+    if (o.plus != nullptr) {
+        const Scalar* plus = o.plus;
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i, c += o.ldc, plus += o.ldc)
+#pragma GCC unroll 2
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + (start[v] + load(plus + v * kW)));
+        return;
+    }
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i, c += o.ldc)
 #pragma GCC unroll 2
@@ -196,6 +205,7 @@ struct GemmPass {
             else if (g.transpose_a == Transpose::Yes) o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
             else o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
             o.c = g.c + (i + r) * g.ldc + j;
+            o.plus = g.plus == nullptr || p > 0 ? nullptr : g.plus + (i + r) * g.ldc + j;
             compute_tile_of<Scalar>(here, o);
         }
     }
@@ -216,13 +226,15 @@ struct GemmPass {
     }
 };
 
+/// A block of A and the surplus of its last vector, so that what follows stays aligned.
 template <class Scalar>
-constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock;
+constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock + kWidth<Scalar>;
 
 template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
     for (std::int64_t i = 0; i < g.m; ++i)
-        for (std::int64_t j = 0; j < g.n; ++j) g.c[i * g.ldc + j] = g.bias == nullptr ? Scalar{0} : g.bias[j];
+        for (std::int64_t j = 0; j < g.n; ++j)
+            g.c[i * g.ldc + j] = (g.bias == nullptr ? Scalar{0} : g.bias[j]) + (g.plus == nullptr ? Scalar{0} : g.plus[i * g.ldc + j]);
 }
 
 template <class Scalar>

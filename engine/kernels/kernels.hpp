@@ -18,7 +18,7 @@ enum class KernelBuild : std::uint8_t {
 
 enum class Transpose : std::uint8_t { No, Yes };
 
-/// Operands of C = alpha op(A) op(B) + bias, or C += alpha op(A) op(B).
+/// Operands of C = alpha op(A) op(B) + bias + plus, or C += alpha op(A) op(B).
 template <class Scalar>
 struct GemmArguments {
     std::int64_t m = 0, n = 0, k = 0;
@@ -32,6 +32,12 @@ struct GemmArguments {
     Transpose transpose_a = Transpose::No, transpose_b = Transpose::No;
     bool accumulate = false;       ///< C += instead of C =
     const Scalar* bias = nullptr;  ///< [n], added to every row; only without accumulate
+    const Scalar* plus = nullptr;  ///< [m,n] with c's row distance, added too; only without accumulate
+};
+
+struct RowLoss {
+    double loss = 0;
+    bool correct = false;
 };
 
 /// p = p decay; g = gradient gradient_factor; m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
@@ -69,8 +75,9 @@ struct Kernels {
     void (*softmax_row)(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p);
     /// dx = factor p (dp - sum(p dp)) over the kept cells, the gradient of softmax_row for factor = 1 / temperature; other cells become 0.
     void (*softmax_backward_row)(const Scalar* p, const Scalar* dp, const std::uint8_t* keep, std::int64_t n, Scalar factor, Scalar* dx);
-    /// Returns -log softmax(x)[target] and sets dx = factor (softmax(x) - one-hot(target)); dx may be null.
-    double (*cross_entropy_row)(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx);
+    /// -log softmax(x)[target], and whether no number is larger than x[target]; sets dx = factor (softmax(x) - one-hot(target)) unless
+    /// null.
+    RowLoss (*cross_entropy_row)(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx);
     /// dx = f'(x) dy for the three activations.
     void (*relu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*gelu_erf_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);

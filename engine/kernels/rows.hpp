@@ -171,7 +171,8 @@ void softmax_backward_row(const Scalar* p, const Scalar* dp, const std::uint8_t*
 }
 
 template <class Scalar>
-double cross_entropy_row(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx) {
+RowLoss cross_entropy_row(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx) {
+    const Scalar mine = x[target];
     Scalar top = -kInfinity<Scalar>;
     for (std::int64_t i = 0; i < n; ++i) top = x[i] > top ? x[i] : top;
     Vec<Scalar> sum = {};
@@ -191,7 +192,7 @@ double cross_entropy_row(const Scalar* x, std::int64_t n, std::int64_t target, S
         scale(dx, factor / total, n, dx);
         dx[target] -= factor;
     }
-    return __builtin_log(static_cast<double>(total)) + (static_cast<double>(top) - static_cast<double>(x[target]));
+    return {__builtin_log(static_cast<double>(total)) + (static_cast<double>(top) - static_cast<double>(mine)), mine == top};
 }
 
 template <class Scalar>

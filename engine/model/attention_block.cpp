@@ -24,9 +24,14 @@ public:
         project(pre_ ? a.norm.out : x_, a);
         if (context_.tap.active()) attend_by_stages(a);
         else attend_fused(a);
+        const bool direct = adds_directly(context_);
         if (config_.output_projection) {
-            affine(a.concat, weights_.out, {Axis::C, config_.d_model}, a.out);
-            context_.tap(stage(Stage::AttentionOut), a.out);
+            Tensor<Scalar>& out = direct ? a.residual : a.out;
+            affine(a.concat, weights_.out, {Axis::C, config_.d_model}, out, direct ? x_.data() : nullptr);
+            context_.tap(stage(Stage::AttentionOut), out);
+        } else if (direct) {
+            a.residual.resize(x_.shape());
+            add(x_.data(), a.concat.data(), x_.size(), a.residual.data());
         }
         end_block<Scalar>(context_, weights_.norm, x_, end_stages(), {config_.output_projection ? a.out : a.concat, a.residual, a.norm});
     }
@@ -59,12 +64,13 @@ private:
     static std::int64_t rows(const Tensor<Scalar>& x) { return x.shape()[0].size * x.shape()[1].size; }
     double factor() const { return 1 / std::sqrt(static_cast<double>(size_)); }
     DropoutPattern attention_dropout() const {
-        return {context_.settings.dropout.attention, context_.settings.dropout.seed, stage(Stage::Dropped)};
+        return context_.dropout(context_.settings.dropout.attention, stage(Stage::Dropped), sizes_.heads * sizes_.queries * sizes_.keys);
     }
 
-    void affine(const Tensor<Scalar>& x, const LinearWeights<const Scalar>& w, Dim out, Tensor<Scalar>& y) const {
+    void affine(const Tensor<Scalar>& x, const LinearWeights<const Scalar>& w, Dim out, Tensor<Scalar>& y,
+                const Scalar* plus = nullptr) const {
         y.resize({x.shape()[0], x.shape()[1], out});
-        linear(x.data(), rows(x), x.shape()[2].size, out.size, w.weight, w.bias, y.data());
+        linear(x.data(), rows(x), x.shape()[2].size, out.size, w.weight, w.bias, y.data(), plus);
     }
 
     /// q from x; k and v from x too, or from the memory.

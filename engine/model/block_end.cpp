@@ -1,6 +1,5 @@
 #include "engine/model/block_end.hpp"
 
-#include "engine/ops/dropout.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/layer_norm.hpp"
 
@@ -8,8 +7,8 @@ namespace attn {
 namespace {
 
 template <class Scalar>
-DropoutPattern residual_dropout(const PassContext<Scalar>& context, const StageId& out) {
-    return {context.settings.dropout.residual, context.settings.dropout.seed, out};
+DropoutPattern residual_dropout(const PassContext<Scalar>& context, const StageId& out, const Shape& shape) {
+    return context.dropout(context.settings.dropout.residual, out, shape[1].size * shape[2].size);
 }
 
 }  // namespace
@@ -38,11 +37,16 @@ void norm_layer_backward(const WeightsAndGradients<NormWeights, Scalar>& weights
 }
 
 template <class Scalar>
+bool adds_directly(const PassContext<Scalar>& context) {
+    return context.config.residual && context.settings.dropout.residual == 0 && !context.tap.active();
+}
+
+template <class Scalar>
 void end_block(const PassContext<Scalar>& context, const NormWeights<const Scalar>& weights, const Tensor<Scalar>& x,
                const BlockEndStages& stages, const BlockEndValues<Scalar>& end) {
     const Config& config = context.config;
-    if (config.residual) {
-        const DropoutPattern pattern = residual_dropout(context, stages.out);
+    if (config.residual && !adds_directly(context)) {
+        const DropoutPattern pattern = residual_dropout(context, stages.out, x.shape());
         end.residual.resize(x.shape());
         const Scalar* added = end.out.data();
         if (pattern.rate() > 0) {
@@ -68,14 +72,15 @@ BlockEndGradients<Scalar> end_block_backward(const PassContext<Scalar>& context,
     }
     if (!config.residual) return {&dsum, &dsum};
     context.tap(stages.residual, dsum);
-    const DropoutPattern pattern = residual_dropout(context, stages.out);
-    if (pattern.rate() == 0 && !context.tap.active()) return {&dsum, &dsum};
-    gradients.out.resize(end.out.shape());
+    if (adds_directly(context)) return {&dsum, &dsum};
+    const DropoutPattern pattern = residual_dropout(context, stages.out, dsum.shape());
+    gradients.out.resize(dsum.shape());
     dropout(pattern, dsum.data(), dsum.size(), gradients.out.data());
     return {&dsum, &gradients.out};
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template bool adds_directly<Scalar>(const PassContext<Scalar>&);                                                                       \
     template void norm_layer<Scalar>(const PassContext<Scalar>&, const NormWeights<const Scalar>&, const Tensor<Scalar>&, const StageId&,  \
                                      NormActivations<Scalar>&);                                                                            \
     template void norm_layer_backward<Scalar>(const WeightsAndGradients<NormWeights, Scalar>&, const Tensor<Scalar>&,                      \

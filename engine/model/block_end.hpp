@@ -31,6 +31,11 @@ using BlockEndValues = BlockEnd<Scalar, Tensor<Scalar>, NormActivations<Scalar>>
 template <class Scalar>
 using ConstBlockEndValues = BlockEnd<Scalar, const Tensor<Scalar>, const NormActivations<Scalar>>;
 
+/// True when nothing lies between a block's last projection and the residual: the block then writes x + out into `residual` itself, and
+/// leaves `out` empty.
+template <class Scalar>
+bool adds_directly(const PassContext<Scalar>& context);
+
 /// Ends a block: the residual x + dropout(out), then the norm of a post-norm model. Residual dropout belongs to the addition: a
 /// model without residuals has none.
 template <class Scalar>

@@ -5,6 +5,7 @@
 
 #include "engine/model/activations.hpp"
 #include "engine/model/weights.hpp"
+#include "engine/ops/dropout.hpp"
 #include "engine/trace/tap.hpp"
 
 namespace attn {
@@ -16,6 +17,12 @@ struct PassContext {
     const Config& config;
     const ForwardSettings& settings;
     Tap<Scalar>& tap;
+    std::int64_t first_sequence = 0;  ///< of the batch, where a pass sees only a part of it
+
+    /// What to drop of a tensor [B,...] with so many numbers a sequence: the same as if the whole batch were here.
+    DropoutPattern dropout(double rate, const StageId& where, std::int64_t per_sequence) const {
+        return {rate, settings.dropout.seed, where, first_sequence * per_sequence};
+    }
 };
 
 /// A block's parameters and the gradients to add to.

@@ -37,9 +37,12 @@ void feed_forward_block(const PassContext<Scalar>& context, const FeedForwardWei
     activate(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
     context.tap(at(where, Stage::FfnActivation), a.activation);
 
-    a.out.resize({shape[0], shape[1], {Axis::C, config.d_model}});
-    linear(a.activation.data(), rows, config.d_ff, config.d_model, weights.out.weight, weights.out.bias, a.out.data());
-    context.tap(at(where, Stage::FfnOut), a.out);
+    const bool direct = adds_directly(context);
+    Tensor<Scalar>& out = direct ? a.residual : a.out;
+    out.resize({shape[0], shape[1], {Axis::C, config.d_model}});
+    linear(a.activation.data(), rows, config.d_ff, config.d_model, weights.out.weight, weights.out.bias, out.data(),
+           direct ? x.data() : nullptr);
+    context.tap(at(where, Stage::FfnOut), out);
     end_block<Scalar>(context, weights.norm, x, end_stages(where), {a.out, a.residual, a.norm});
 }
 

@@ -80,21 +80,22 @@ StackInputs<Scalar> ModelPass<Scalar>::main_inputs() {
 }
 
 template <class Scalar>
-void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap) {
+void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap,
+                                std::int64_t first_sequence) {
     require_settings(settings);
     require_batch(config_, tokens, source);
     tokens_ = tokens;
     if (two_stacks_) source_ = source;
     settings_ = settings;
+    first_sequence_ = first_sequence;
     build_masks();
-    const PassContext<Scalar> context{config_, settings_, tap};
     if (two_stacks_) {
         embed_tokens(source_, Stack::Encoder, tap, activations_.encoder);
-        run_stack(context, weights_.encoder, encoder_inputs(), activations_.encoder);
+        run_stack(context(tap), weights_.encoder, encoder_inputs(), activations_.encoder);
     }
     const StackInputs<Scalar> inputs = main_inputs();
     embed_tokens(tokens_, inputs.stack, tap, activations_.main);
-    run_stack(context, weights_.main, inputs, activations_.main);
+    run_stack(context(tap), weights_.main, inputs, activations_.main);
     if (config_.lm_head) predict(inputs.stack, tap);
 }
 
@@ -105,43 +106,59 @@ void ModelPass<Scalar>::embed_tokens(const TokenBatch& tokens, Stack stack, Tap<
     a.tokens.resize({{Axis::B, batches}, {Axis::T, positions}});
     std::transform(tokens.ids.begin(), tokens.ids.end(), a.tokens.data(), [](std::int32_t id) { return static_cast<Scalar>(id); });
     tap({Stage::Tokens, -1, stack}, a.tokens);
-    a.token_embedding.resize(shape);
-    embed<Scalar>(tokens.ids, weights_.token_embedding, width, a.token_embedding.data());
-    tap({Stage::TokenEmbedding, -1, stack}, a.token_embedding);
-
+    const StageId where{Stage::Embedding, -1, stack};
+    const DropoutPattern pattern = embedding_dropout(where, tap, positions);
     a.embedding.resize(shape);
-    if (config_.position == PositionKind::None) {
-        std::copy(a.token_embedding.values().begin(), a.token_embedding.values().end(), a.embedding.data());
-    } else {
+    const bool adds = config_.position != PositionKind::None;
+    // With nobody to show them to, the two parts are not kept.
+    Tensor<Scalar>& rows = tap.active() ? a.token_embedding : a.embedding;
+    rows.resize(shape);
+    embed<Scalar>(tokens.ids, weights_.token_embedding, width, rows.data());
+    tap({Stage::TokenEmbedding, -1, stack}, rows);
+    if (adds && tap.active()) {
         a.position_embedding.resize(shape);
-        fill_positions(batches, positions, a.position_embedding);
+        for (std::int64_t b = 0; b < batches; ++b) fill_positions(positions, a.position_embedding.data() + b * positions * width);
         tap({Stage::PositionEmbedding, -1, stack}, a.position_embedding);
         add(a.token_embedding.data(), a.position_embedding.data(), a.embedding.size(), a.embedding.data());
+    } else if (adds) {
+        a.position_embedding.resize({{Axis::T, positions}, {Axis::C, width}});
+        fill_positions(positions, a.position_embedding.data());
+        for (std::int64_t b = 0; b < batches; ++b) {
+            Scalar* one = a.embedding.data() + b * positions * width;
+            add(one, a.position_embedding.data(), positions * width, one);
+        }
+    } else if (tap.active()) {
+        std::copy(rows.values().begin(), rows.values().end(), a.embedding.data());
     }
-    const StageId where{Stage::Embedding, -1, stack};
-    dropout({settings_.dropout.embedding, settings_.dropout.seed, where}, a.embedding.data(), a.embedding.size(), a.embedding.data());
+    dropout(pattern, a.embedding.data(), a.embedding.size(), a.embedding.data());
     tap(where, a.embedding);
 }
 
-/// The same positions for every sequence.
 template <class Scalar>
-void ModelPass<Scalar>::fill_positions(std::int64_t batches, std::int64_t positions, Tensor<Scalar>& out) {
-    const std::int64_t one = positions * config_.d_model;
-    if (batches == 0) return;
-    if (config_.position == PositionKind::Sinusoidal) sinusoidal_positions(positions, config_.d_model, out.data());
-    else std::copy(weights_.position_embedding, weights_.position_embedding + one, out.data());
-    for (std::int64_t b = 1; b < batches; ++b) std::copy(out.data(), out.data() + one, out.data() + b * one);
+DropoutPattern ModelPass<Scalar>::embedding_dropout(const StageId& where, Tap<Scalar>& tap, std::int64_t positions) const {
+    return context(tap).dropout(settings_.dropout.embedding, where, positions * config_.d_model);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::fill_positions(std::int64_t positions, Scalar* out) const {
+    if (config_.position == PositionKind::Sinusoidal) sinusoidal_positions(positions, config_.d_model, out);
+    else std::copy(weights_.position_embedding, weights_.position_embedding + positions * config_.d_model, out);
 }
 
 template <class Scalar>
 void ModelPass<Scalar>::embed_tokens_backward(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& g) {
     const StageId where{Stage::Embedding, -1, stack};
     tap(where, g.embedding);
-    g.token_embedding.resize(g.embedding.shape());
-    dropout({settings_.dropout.embedding, settings_.dropout.seed, where}, g.embedding.data(), g.embedding.size(), g.token_embedding.data());
-    embed_backward<Scalar>(tokens.ids, g.token_embedding.data(), config_.d_model, dweights_.token_embedding);
+    const DropoutPattern pattern = embedding_dropout(where, tap, tokens.length);
+    const bool copies = tap.active() || pattern.rate() > 0;
+    if (copies) {
+        g.token_embedding.resize(g.embedding.shape());
+        dropout(pattern, g.embedding.data(), g.embedding.size(), g.token_embedding.data());
+    }
+    const Scalar* drows = copies ? g.token_embedding.data() : g.embedding.data();
+    embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_.token_embedding);
     if (config_.position == PositionKind::Learned)
-        add_column_sums(g.token_embedding.data(), tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
+        add_column_sums(drows, tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
     if (!tap.active()) return;
     if (config_.position != PositionKind::None) {
         g.position_embedding = g.token_embedding;
@@ -167,14 +184,15 @@ void ModelPass<Scalar>::predict(Stack stack, Tap<Scalar>& tap) {
 }
 
 template <class Scalar>
-CrossEntropy ModelPass<Scalar>::loss(std::span<const std::int32_t> targets) {
+CrossEntropy ModelPass<Scalar>::loss(std::span<const std::int32_t> targets, std::int64_t counted_in_all) {
     if (!config_.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
     if (targets.size() != tokens_.ids.size())
         throw ShapeError(std::to_string(targets.size()) + " targets for " + std::to_string(tokens_.ids.size()) + " tokens");
     targets_.assign(targets.begin(), targets.end());
     row_losses_.resize(targets.size());
     dactivations_.logits.resize(activations_.logits.shape());
-    return cross_entropy<Scalar>(activations_.logits.data(), targets, config_.vocab_size, row_losses_, dactivations_.logits.data());
+    return cross_entropy<Scalar>(activations_.logits.data(), targets, config_.vocab_size, row_losses_, dactivations_.logits.data(),
+                                 counted_in_all);
 }
 
 template <class Scalar>
@@ -205,13 +223,12 @@ void ModelPass<Scalar>::predict_backward(Stack stack, Tap<Scalar>& tap) {
 }
 
 template <class Scalar>
-void ModelPass<Scalar>::backward(Tap<Scalar>& tap) {
+void ModelPass<Scalar>::backward(Tap<Scalar>& tap, bool fresh) {
     if (gradients_ == nullptr) {
         gradients_ = std::make_unique<Parameters<Scalar>>(config_);
         dweights_ = weights_of(*gradients_);
     }
-    std::fill(gradients_->data(), gradients_->data() + gradients_->count(), Scalar{0});
-    const PassContext<Scalar> context{config_, settings_, tap};
+    if (fresh) std::fill(gradients_->data(), gradients_->data() + gradients_->count(), Scalar{0});
     const StackInputs<Scalar> inputs = main_inputs();
     predict_backward(inputs.stack, tap);
     Tensor<Scalar>* dmemory = nullptr;
@@ -220,10 +237,10 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap) {
         dmemory->resize(inputs.memory->shape());
         std::fill(dmemory->values().begin(), dmemory->values().end(), Scalar{0});
     }
-    run_stack_backward<Scalar>(context, {weights_.main, dweights_.main}, inputs, activations_.main, dactivations_.main, dmemory);
+    run_stack_backward<Scalar>(context(tap), {weights_.main, dweights_.main}, inputs, activations_.main, dactivations_.main, dmemory);
     embed_tokens_backward(tokens_, inputs.stack, tap, dactivations_.main);
     if (!two_stacks_) return;
-    run_stack_backward<Scalar>(context, {weights_.encoder, dweights_.encoder}, encoder_inputs(), activations_.encoder,
+    run_stack_backward<Scalar>(context(tap), {weights_.encoder, dweights_.encoder}, encoder_inputs(), activations_.encoder,
                                dactivations_.encoder, nullptr);
     embed_tokens_backward(source_, Stack::Encoder, tap, dactivations_.encoder);
 }

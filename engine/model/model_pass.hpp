@@ -25,22 +25,29 @@ public:
     explicit ModelPass(const Parameters<Scalar>& parameters);
 
     /// All stages of the batch, as the functions above require it. While the tap is active, every stage is a tensor of its own.
-    void forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap);
+    /// `first_sequence` says where the batch begins in a larger one of which it is a part.
+    void forward(const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings, Tap<Scalar>& tap,
+                 std::int64_t first_sequence = 0);
     /// [B,T,V] after forward(); empty without a head.
     const Tensor<Scalar>& logits() const { return activations_.logits; }
 
     /// Mean cross-entropy of the logits, whose gradient starts backward().
     ///   targets [B,T], kIgnoredTarget where nothing is to be predicted
-    CrossEntropy loss(std::span<const std::int32_t> targets);
+    /// Of a part of a batch it is the share in the mean over the `counted_in_all` targets that count.
+    CrossEntropy loss(std::span<const std::int32_t> targets, std::int64_t counted_in_all = 0);
     /// Gradients of everything after forward() and loss(), of the same batch and settings. The tap has to be as active as it was then.
-    void backward(Tap<Scalar>& tap);
+    /// The parameters' gradients are added to what is there, or replace it with `fresh`.
+    void backward(Tap<Scalar>& tap, bool fresh = true);
     /// Gradients of the parameters, once backward() has run.
     const Parameters<Scalar>& gradients() const { return *gradients_; }
+    Parameters<Scalar>& gradients() { return *gradients_; }
 
 private:
     void build_masks();
+    PassContext<Scalar> context(Tap<Scalar>& tap) const { return {config_, settings_, tap, first_sequence_}; }
+    DropoutPattern embedding_dropout(const StageId& where, Tap<Scalar>& tap, std::int64_t positions) const;
     void embed_tokens(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& a);
-    void fill_positions(std::int64_t batches, std::int64_t positions, Tensor<Scalar>& out);
+    void fill_positions(std::int64_t positions, Scalar* out) const;
     void predict(Stack stack, Tap<Scalar>& tap);
     void predict_backward(Stack stack, Tap<Scalar>& tap);
     void embed_tokens_backward(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& g);
@@ -59,8 +66,9 @@ private:
     } activations_, dactivations_;
     TokenBatch tokens_, source_;
     ForwardSettings settings_;
+    std::int64_t first_sequence_ = 0;
     std::vector<std::int32_t> targets_;
-    std::vector<double> row_losses_;
+    std::vector<RowLoss> row_losses_;
     std::shared_ptr<const Mask> encoder_mask_, mask_, cross_mask_;
     struct MaskKey {  ///< what the masks were built from
         MaskSettings settings;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/kernels/kernels.hpp"
+
 namespace attn {
 
 /// A target that counts for nothing, such as that of a padding position.
@@ -12,13 +14,18 @@ inline constexpr std::int32_t kIgnoredTarget = -1;
 struct CrossEntropy {
     double loss = 0;           ///< mean of -log softmax(logits)[target] over the counted rows; 0 when there are none
     std::int64_t counted = 0;  ///< rows whose target is not ignored
+    std::int64_t correct = 0;  ///< counted rows whose target has the largest logit
 };
 
+/// Number of targets that are not ignored. Throws Error naming a target outside [0, vocab_size) that is not kIgnoredTarget.
+std::int64_t count_targets(std::span<const std::int32_t> targets, std::int64_t vocab_size);
+
 /// Mean cross-entropy and its gradient, which is 0 in ignored rows; dlogits may be null. The sum is taken in double, in row order.
+/// Where the rows are part of a larger batch, `counted_in_all` of which count, loss and gradient are their share of its mean.
 ///   logits [rows,V]  targets [rows]  ->  dlogits [rows,V]; row_losses [rows] is work space
-/// Throws Error naming a target outside [0, V) that is not kIgnoredTarget.
+/// Throws as count_targets() does.
 template <class Scalar>
 CrossEntropy cross_entropy(const Scalar* logits, std::span<const std::int32_t> targets, std::int64_t vocab_size,
-                           std::span<double> row_losses, Scalar* dlogits);
+                           std::span<RowLoss> row_losses, Scalar* dlogits, std::int64_t counted_in_all = 0);
 
 }  // namespace attn

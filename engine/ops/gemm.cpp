@@ -22,6 +22,7 @@ void parallel_gemm(const GemmArguments<Scalar>& arguments) {
             part.m = last - first;
             part.a += g.transpose_a == Transpose::Yes ? first : first * g.lda;
             part.c += first * g.ldc;
+            if (g.plus != nullptr) part.plus += first * g.ldc;
             gemm(part);
         });
     } else {
@@ -31,6 +32,7 @@ void parallel_gemm(const GemmArguments<Scalar>& arguments) {
             part.b += g.transpose_b == Transpose::Yes ? first * g.ldb : first;
             part.c += first;
             if (g.bias != nullptr) part.bias += first;
+            if (g.plus != nullptr) part.plus += first;
             gemm(part);
         });
     }

@@ -6,8 +6,10 @@
 namespace attn {
 
 template <class Scalar>
-void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y) {
-    parallel_gemm<Scalar>({.m = rows, .n = out, .k = in, .a = x, .lda = in, .b = weight, .ldb = out, .c = y, .ldc = out, .bias = bias});
+void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y,
+            const Scalar* plus) {
+    parallel_gemm<Scalar>(
+        {.m = rows, .n = out, .k = in, .a = x, .lda = in, .b = weight, .ldb = out, .c = y, .ldc = out, .bias = bias, .plus = plus});
 }
 
 template <class Scalar>
@@ -62,7 +64,8 @@ void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, 
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
-    template void linear<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, const Scalar*, Scalar*);          \
+    template void linear<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, const Scalar*, Scalar*,           \
+                                 const Scalar*);                                                                                           \
     template void linear_tied<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*);                    \
     template void linear_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*,  \
                                           Scalar*, Scalar*);                                                                               \

@@ -5,10 +5,11 @@
 
 namespace attn {
 
-/// y = x W + b
-///   x [rows,in]  weight [in,out]  bias [out] or null  ->  y [rows,out]
+/// y = x W + b + plus
+///   x [rows,in]  weight [in,out]  bias [out] or null  plus [rows,out] or null  ->  y [rows,out]
 template <class Scalar>
-void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y);
+void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y,
+            const Scalar* plus = nullptr);
 
 /// Gradients of linear(): dx = dy W^T (skipped when dx is null), dW += x^T dy, db += column sums of dy (skipped when null).
 ///   dy [rows,out]  x [rows,in]  weight [in,out]  ->  dx [rows,in]  dweight [in,out]  dbias [out]

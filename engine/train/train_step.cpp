@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/kernels/kernels.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace attn {
@@ -16,49 +19,139 @@ std::string first_not_finite(const Parameters<Scalar>& gradients) {
     return "the gradient norm";
 }
 
+/// Shares that a batch is cut into. Each has gradients of its own, which large models have no room for; they have work enough in every
+/// single product instead.
+std::int64_t shares_of(std::int64_t parameters) {
+    constexpr std::int64_t kShares = 4, kSmall = 3'000'000;
+    return parameters <= kSmall ? kShares : 1;
+}
+
+/// Sequences that go through the model together: few, so that what they leave for the way back stays in the cache, but not too few
+/// rows for the products.
+std::int64_t sequences_at_once(std::int64_t shares, std::int64_t length, std::int64_t batch) {
+    constexpr std::int64_t kRows = 128;
+    return shares == 1 ? batch : std::max<std::int64_t>(1, kRows / std::max<std::int64_t>(1, length));
+}
+
+/// Sequences [first, last) of a batch.
+void take_sequences(const TokenBatch& from, std::int64_t first, std::int64_t last, TokenBatch& to) {
+    to.length = from.length;
+    to.ids.assign(from.ids.begin() + first * from.length, from.ids.begin() + last * from.length);
+    to.lengths.assign(from.lengths.begin() + first, from.lengths.begin() + last);
+}
+
 }  // namespace
 
 template <class Scalar>
 TrainingState<Scalar>::TrainingState(Parameters<Scalar> parameters)
-    : parameters_(std::move(parameters)), pass_(parameters_), optimizer_(parameters_.layout()) {}
+    : parameters_(std::move(parameters)), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
+      optimizer_(parameters_.layout()) {
+    for (Share& share : shares_) share.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
+}
+
+template <class Scalar>
+void TrainingState<Scalar>::run_share(Share& share, std::int64_t first, std::int64_t last, const TokenBatch& tokens,
+                                      const TokenBatch& source, std::span<const std::int32_t> targets, std::int64_t counted, bool learns,
+                                      std::stop_token stop) const {
+    const bool two_stacks = parameters_.config().architecture == Architecture::EncoderDecoder;
+    const std::int64_t at_once = sequences_at_once(static_cast<std::int64_t>(shares_.size()), tokens.length, tokens.size());
+    Tap<Scalar> tap(false, std::move(stop));
+    share.sum = {};
+    // A share without sequences still has to clear its gradients.
+    for (std::int64_t b = first; b < last || (b == first && learns); b += at_once) {
+        const std::int64_t end = std::min(b + at_once, last);
+        take_sequences(tokens, b, end, share.tokens);
+        if (two_stacks) take_sequences(source, b, end, share.source);
+        share.pass->forward(share.tokens, share.source, forward_, tap, b);
+        const CrossEntropy loss = share.pass->loss(
+            targets.subspan(static_cast<std::size_t>(b * tokens.length), static_cast<std::size_t>((end - b) * tokens.length)), counted);
+        share.sum.loss += loss.loss;
+        share.sum.counted += loss.counted;
+        share.sum.correct += loss.correct;
+        if (learns) share.pass->backward(tap, b == first);
+    }
+}
+
+template <class Scalar>
+CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
+                                        bool learns, std::stop_token stop) {
+    const Config& config = parameters_.config();
+    require_settings(forward_);
+    require_batch(config, tokens, source);
+    if (!config.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
+    if (targets.size() != tokens.ids.size())
+        throw ShapeError(std::to_string(targets.size()) + " targets for " + std::to_string(tokens.ids.size()) + " tokens");
+    CrossEntropy sum;
+    sum.counted = count_targets(targets, config.vocab_size);
+    if (sum.counted == 0) return sum;
+    const std::int64_t shares = static_cast<std::int64_t>(shares_.size());
+    constexpr std::int64_t kPerOperation = 32;  // multiply-adds that parallel_for counts as one
+    const std::int64_t cost = 3 * parameters_.count() * (tokens.length * tokens.size() / shares + 1) / kPerOperation;
+    const auto run_one = [&](std::int64_t i) {
+        Share& share = shares_[static_cast<std::size_t>(i)];
+        share.failure = nullptr;
+        try {
+            run_share(share, i * tokens.size() / shares, (i + 1) * tokens.size() / shares, tokens, source, targets, sum.counted, learns,
+                      stop);
+        } catch (...) {
+            share.failure = std::current_exception();  // which must not leave a parallel region
+        }
+    };
+    parallel_for(shares, cost, run_one);
+    for (const Share& share : shares_)
+        if (share.failure != nullptr) std::rethrow_exception(share.failure);
+    for (const Share& share : shares_) {
+        sum.loss += share.sum.loss;
+        sum.correct += share.sum.correct;
+    }
+    return sum;
+}
+
+/// The shares' gradients, in their order, into the first.
+template <class Scalar>
+void TrainingState<Scalar>::add_gradients() {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    Parameters<Scalar>& sum = shares_.front().pass->gradients();
+    parallel_ranges(sum.count(), 64, 1, [&](std::int64_t first, std::int64_t last) {
+        for (std::size_t i = 1; i < shares_.size(); ++i)
+            kernel.add(sum.data() + first, std::as_const(*shares_[i].pass).gradients().data() + first, last - first, sum.data() + first);
+    });
+}
 
 template <class Scalar>
 StepResult TrainingState<Scalar>::step(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
                                        const TrainSettings& settings, std::stop_token stop) {
     require_adamw(settings.adamw);
+    clip_factor(0, settings.clip_norm);  // refuses a limit that cannot be
     StepResult result;
     result.learning_rate = learning_rate(settings.schedule, steps());
     forward_ = settings.forward;
     forward_.dropout.seed = CounterRandom(settings.forward.dropout.seed, 0).bits(static_cast<std::uint64_t>(steps()));
-    Tap<Scalar> tap(false, std::move(stop));
-    pass_.forward(tokens, source, forward_, tap);
-    const CrossEntropy loss = pass_.loss(targets);
+    const CrossEntropy loss = run(tokens, source, targets, true, std::move(stop));
     result.loss = loss.loss;
     result.counted = loss.counted;
+    result.correct = loss.correct;
     if (loss.counted == 0) return result;
     if (!std::isfinite(loss.loss)) {
         result.not_finite = "the loss";
         return result;
     }
-    pass_.backward(tap);
-    result.gradient_norm = gradient_norm(pass_.gradients());
+    add_gradients();
+    result.gradient_norm = gradient_norm(gradients());
     if (!std::isfinite(result.gradient_norm)) {
-        result.not_finite = first_not_finite(pass_.gradients());
+        result.not_finite = first_not_finite(gradients());
         return result;
     }
-    optimizer_.step(settings.adamw, result.learning_rate, clip_factor(result.gradient_norm, settings.clip_norm), pass_.gradients(),
-                    parameters_);
+    optimizer_.step(settings.adamw, result.learning_rate, clip_factor(result.gradient_norm, settings.clip_norm), gradients(), parameters_);
     return result;
 }
 
 template <class Scalar>
 CrossEntropy TrainingState<Scalar>::evaluate(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
-                                             const TrainSettings& settings) {
+                                             const TrainSettings& settings, std::stop_token stop) {
     forward_ = settings.forward;
     forward_.dropout = {};
-    Tap<Scalar> tap;
-    pass_.forward(tokens, source, forward_, tap);
-    return pass_.loss(targets);
+    return run(tokens, source, targets, false, std::move(stop));
 }
 
 template <class Scalar>

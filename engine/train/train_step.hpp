@@ -1,8 +1,11 @@
 #pragma once
 /// One training step, and everything that a run carries from step to step.
 
+#include <exception>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/model/model_pass.hpp"
 #include "engine/train/adamw.hpp"
@@ -13,6 +16,7 @@ namespace attn {
 struct StepResult {
     double loss = 0;
     std::int64_t counted = 0;  ///< targets that counted; 0: nothing to learn, the parameters are unchanged
+    std::int64_t correct = 0;  ///< counted targets that have the largest logit
     double gradient_norm = 0;  ///< before clipping
     double learning_rate = 0;
     /// The loss, or the first parameter whose gradient is not finite ("layers.0.ffn.in.weight"); "" when all is well. The parameters
@@ -39,12 +43,11 @@ public:
 
     /// Loss of a batch without dropout and without learning.
     CrossEntropy evaluate(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
-                          const TrainSettings& settings);
-    /// [B,T,V] of the last batch.
-    const Tensor<Scalar>& logits() const { return pass_.logits(); }
+                          const TrainSettings& settings, std::stop_token stop = {});
 
     const Parameters<Scalar>& parameters() const { return parameters_; }
-    const Parameters<Scalar>& gradients() const { return pass_.gradients(); }
+    /// Of the last step, before clipping.
+    const Parameters<Scalar>& gradients() const { return shares_.front().pass->gradients(); }
     Adamw<Scalar>& optimizer() { return optimizer_; }
     const Adamw<Scalar>& optimizer() const { return optimizer_; }
     std::int64_t steps() const { return optimizer_.steps(); }
@@ -53,8 +56,23 @@ public:
                  std::int64_t steps);
 
 private:
+    /// A share of the batch's sequences with memory of its own: runs of a few sequences go through the whole model and back while they
+    /// are in the cache. How a batch is shared depends on the model and the batch alone, never on the threads.
+    struct Share {
+        std::unique_ptr<ModelPass<Scalar>> pass;
+        TokenBatch tokens, source;
+        CrossEntropy sum;
+        std::exception_ptr failure;
+    };
+
+    CrossEntropy run(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets, bool learns,
+                     std::stop_token stop);
+    void run_share(Share& share, std::int64_t first, std::int64_t last, const TokenBatch& tokens, const TokenBatch& source,
+                   std::span<const std::int32_t> targets, std::int64_t counted, bool learns, std::stop_token stop) const;
+    void add_gradients();
+
     Parameters<Scalar> parameters_;
-    ModelPass<Scalar> pass_;
+    std::vector<Share> shares_;
     Adamw<Scalar> optimizer_;
     ForwardSettings forward_;
 };

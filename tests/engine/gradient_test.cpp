@@ -117,7 +117,8 @@ TEST_F(Gradients, OfEmbedding) {
 TEST_F(Gradients, OfCrossEntropyWithIgnoredTargets) {
     for (const std::vector<std::int32_t>& targets :
          {std::vector<std::int32_t>{3, kIgnoredTarget, 0}, {kIgnoredTarget, kIgnoredTarget, kIgnoredTarget}}) {
-        Values logits = draw(3 * 21), d(logits.size(), 9), rows(3);
+        Values logits = draw(3 * 21), d(logits.size(), 9);
+        std::vector<RowLoss> rows(3);
         const auto loss = [&] { return cross_entropy<double>(logits.data(), targets, 21, rows, nullptr).loss; };
         const CrossEntropy result = cross_entropy<double>(logits.data(), targets, 21, rows, d.data());
         EXPECT_LE(worst_gradient_error(logits, d, loss), kGradientTolerance);
@@ -129,7 +130,7 @@ TEST_F(Gradients, OfCrossEntropyWithIgnoredTargets) {
 
 TEST(CrossEntropyEdges, StaysFiniteAndRefusesBadTargets) {
     std::vector<float> logits{1e4F, 0, -1e4F};
-    std::vector<double> rows(1);
+    std::vector<RowLoss> rows(1);
     EXPECT_EQ(cross_entropy<float>(logits.data(), std::vector<std::int32_t>{2}, 3, rows, nullptr).loss, 2e4);
     EXPECT_EQ(cross_entropy<float>(logits.data(), std::vector<std::int32_t>{0}, 3, rows, nullptr).loss, 0);
     EXPECT_THROW(cross_entropy<float>(logits.data(), std::vector<std::int32_t>{3}, 3, rows, nullptr), Error);

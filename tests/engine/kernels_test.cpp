@@ -61,9 +61,10 @@ void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, c
         for (std::int64_t j = 0; j < g.n; ++j) {
             double sum = 0, size = 1;
             for (std::int64_t p = 0; p < g.k; ++p) sum += a(i, p) * b(p, j), size += std::abs(a(i, p) * b(p, j));
-            const double start = g.accumulate        ? static_cast<double>(before[static_cast<std::size_t>(i * g.ldc + j)])
-                                 : g.bias != nullptr ? g.bias[j]
-                                                     : 0.0;
+            double start = 0;
+            if (g.accumulate) start = before[static_cast<std::size_t>(i * g.ldc + j)];
+            if (g.bias != nullptr) start += g.bias[j];
+            if (g.plus != nullptr) start += g.plus[i * g.ldc + j];
             const double tolerance =
                 2 * std::numeric_limits<Scalar>::epsilon() * (size * std::abs(g.alpha) + std::abs(start)) * std::sqrt(g.k + 1.0);
             const double got = g.c[i * g.ldc + j];
@@ -113,6 +114,33 @@ TYPED_TEST(KernelsOf, GemmWithAliasingRowsEqualsPlainLoops) {
         check_gemm<TypeParam>(kernel,
                               {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0);
     });
+}
+
+TYPED_TEST(KernelsOf, GemmAddsAMatrix) {
+    for (const std::int64_t n : {1, 15, 32, 50, 130})
+        for (const std::int64_t k : {1, 7, 500}) {
+            const std::int64_t m = 29, guard = 2;
+            const auto a = this->draw(m * k), b = this->draw(k * n), bias = this->draw(n), plus = this->draw(m * (n + guard));
+            const auto before = this->draw(m * (n + guard));
+            this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+                for (const TypeParam* with : {bias.data(), static_cast<const TypeParam*>(nullptr)}) {
+                    std::vector<TypeParam> c = before;
+                    check_gemm<TypeParam>(kernel,
+                                          {.m = m,
+                                           .n = n,
+                                           .k = k,
+                                           .a = a.data(),
+                                           .lda = k,
+                                           .b = b.data(),
+                                           .ldb = n,
+                                           .c = c.data(),
+                                           .ldc = n + guard,
+                                           .bias = with,
+                                           .plus = plus.data()},
+                                          before, guard);
+                }
+            });
+        }
 }
 
 TYPED_TEST(KernelsOf, GemmOfAnEmptySumIsTheBias) {

@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "engine/ops/parallel.hpp"
+#include "engine/tensor/random.hpp"
 #include "engine/train/train_step.hpp"
 #include "tests/engine/io_support.hpp"
 
@@ -200,6 +202,40 @@ TEST(TrainStep, AllocatesNothingAfterTheFirst) {
         EXPECT_EQ(watch.total(), 0U);
     }
     set_thread_budget(threads);
+}
+
+/// Sequences go through the model a few at a time, in shares: that must not show, not even in what dropout drops.
+TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
+    Config config = tiny_config();
+    config.context_length = 40;
+    TrainSettings s = settings();
+    s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
+    for (const std::int64_t batches : {1, 3, 23}) {
+        Batch batch = counting(batches, 40, 11);
+        for (std::int64_t b = 0; b < batches; ++b) batch.tokens.lengths[static_cast<std::size_t>(b)] = 40 - b;
+        for (std::size_t i = 0; i < batch.targets.size(); i += 7) batch.targets[i] = kIgnoredTarget;
+        TrainingState<double> state(initial_parameters<double>(config));
+        const Parameters<double> start = state.parameters();
+        const StepResult result = state.step(batch.tokens, {}, batch.targets, s);
+
+        ModelPass<double> whole(start);
+        ForwardSettings forward = s.forward;
+        forward.dropout.seed = CounterRandom(9, 0).bits(0);
+        Tap<double> tap(false, {});
+        whole.forward(batch.tokens, {}, forward, tap);
+        const CrossEntropy loss = whole.loss(batch.targets);
+        whole.backward(tap);
+        std::int64_t correct = 0;
+        for (std::size_t i = 0; i < batch.targets.size(); ++i) {
+            const double* row = whole.logits().data() + static_cast<std::int64_t>(i) * config.vocab_size;
+            correct += batch.targets[i] != kIgnoredTarget && std::max_element(row, row + config.vocab_size) == row + batch.targets[i];
+        }
+        EXPECT_EQ(result.correct, correct);
+        EXPECT_EQ(result.counted, loss.counted);
+        EXPECT_TRUE(std::abs(result.loss - loss.loss) <= 1e-12) << result.loss << " " << loss.loss;
+        for (std::int64_t i = 0; i < start.count(); ++i)
+            ASSERT_TRUE(std::abs(state.gradients().data()[i] - whole.gradients().data()[i]) <= 1e-12) << batches << " sequences, " << i;
+    }
 }
 
 TEST(TrainStep, SkipsABatchWithNothingToPredict) {
