@@ -36,6 +36,7 @@ void recall(const Settings& settings, ViewState& view) {
 Application::Application(Document document, std::function<void()> wake) : session_(std::move(document), std::move(wake)) {}
 
 void Application::draw(Frame& frame) {
+    session_.update();
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (first_frame_) recall(frame.settings, view_);
     first_frame_ = false;
@@ -50,6 +51,7 @@ void Application::draw(Frame& frame) {
                          .document = session_.document(),
                          .shared_snapshot = snapshot,
                          .snapshot = *snapshot,
+                         .training = session_.training(),
                          .view = view_,
                          .matrices = matrices_,
                          .commands = commands,

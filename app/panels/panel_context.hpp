@@ -5,6 +5,7 @@
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
 #include "app/session/snapshot.hpp"
+#include "app/session/training_report.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
@@ -15,6 +16,7 @@ struct PanelContext {
     const Document& document;                         ///< as set, perhaps not (yet) computed
     std::shared_ptr<const Snapshot> shared_snapshot;  ///< as computed
     const Snapshot& snapshot;                         ///< the same
+    const TrainingReport& training;                   ///< of the run under way and of those before it
     ViewState& view;
     MatrixStore& matrices;
     CommandSink& commands;

@@ -2,6 +2,8 @@
 /// Everything a user can do to the document, as plain values. Panels emit them; the session applies them.
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +32,41 @@ struct OpenPreset {
 struct OpenDocument {
     Document document;
 };
+
+/// What applies to a run under way does so at once; what takes a new model waits for the next run.
+struct SetRun {
+    RunSettings run;
+};
+/// Goes on after a pause; begins a new run when there is none, which the document then follows.
+struct StartTraining {};
+struct PauseTraining {};
+/// One step, then a pause.
+struct StepTraining {};
+/// A new run with the document's settings that waits at step 0.
+struct ResetTraining {};
+/// A new run with the document's settings that starts at once.
+struct RestartTraining {};
+/// Makes the document's model that of the last kept moment of the current run at or before `step`; none: follows the newest.
+struct ShowMoment {
+    std::optional<std::int64_t> step;
+};
+/// Back to freshly drawn parameters.
+struct ShowUntrained {};
+struct SetSampling {
+    SamplingSettings sampling;
+};
+/// Removes the curves of an earlier run.
+struct ForgetRun {
+    std::uint64_t run;
+};
+struct SaveCheckpoint {
+    std::filesystem::path path;
+};
+/// Takes the run in the file up in place of the current one, paused.
+struct OpenCheckpoint {
+    std::filesystem::path path;
+};
+
 struct Undo {};
 struct Redo {};
 }  // namespace command
@@ -38,7 +75,9 @@ struct Redo {};
 /// (the drag of one slider, the typing of one word).
 struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
-                 command::OpenDocument, command::Undo, command::Redo>
+                 command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
+                 command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
+                 command::ForgetRun, command::SaveCheckpoint, command::OpenCheckpoint, command::Undo, command::Redo>
         what;
     std::string merge;
 };

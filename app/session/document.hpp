@@ -1,16 +1,27 @@
 #pragma once
 /// What the user set: a plain value from which everything on screen follows.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/io/tokenizer.hpp"
 #include "engine/model/config.hpp"
 #include "engine/trace/trace.hpp"
+#include "engine/train/generate.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn::app {
 
 using attn::TokenizerKind;
+
+/// Parameters that were learned: those of one moment of a training run of this session.
+struct TrainedModel {
+    std::uint64_t run = 0;
+    std::optional<std::int64_t> step;  ///< the last moment kept at or before it; none: follows the newest
+    bool operator==(const TrainedModel&) const = default;
+};
 
 struct Document {
     std::string preset;                     ///< name of the preset it started from, "" for none
@@ -22,9 +33,14 @@ struct Document {
     /// Texts whose symbols make up the vocabulary, before those of `texts` themselves; a preset keeps its own text here so that ids
     /// stay put while the user types.
     std::vector<std::string> vocabulary_texts;
+    /// The fixed vocabulary of a trained model, text of every id; other symbols are refused. Empty: made from the texts.
+    std::vector<std::string> vocabulary;
     /// vocab_size is derived from the texts whatever it says here; context_length 0 is derived too, any other is the user's limit.
     Config config{.context_length = 0};
     ForwardSettings forward;
+    std::optional<TrainedModel> trained;  ///< where the parameters come from; none: freshly drawn as `config` says
+    SamplingSettings sampling;
+    RunSettings run;  ///< the next training run, and what is to apply to the one under way
     bool operator==(const Document&) const = default;
 };
 

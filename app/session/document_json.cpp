@@ -1,6 +1,7 @@
 #include "app/session/document_json.hpp"
 
 #include <array>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -14,6 +15,43 @@ namespace {
 
 constexpr std::string_view kFormat = "attnscope-document/1";
 constexpr std::array<std::string_view, 3> kTokenizers{"character", "word", "byte"};  // in the order of TokenizerKind
+
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
+
+nlohmann::ordered_json to_json(const TrainedModel& trained) {
+    nlohmann::ordered_json json{{"run", trained.run}};
+    if (trained.step.has_value()) json["step"] = *trained.step;
+    return json;
+}
+
+TrainedModel trained_from_json(JsonObject object) {
+    TrainedModel trained;
+    if (!object.read("run", trained.run)) object.fail_missing("run");
+    std::int64_t step = 0;
+    if (object.read("step", step, 0, kMostSteps)) trained.step = step;
+    object.expect_no_more();
+    return trained;
+}
+
+nlohmann::ordered_json to_json(const SamplingSettings& sampling) {
+    return {{"temperature", sampling.temperature},
+            {"top_k", sampling.top_k},
+            {"top_p", sampling.top_p},
+            {"tokens", sampling.tokens},
+            {"seed", sampling.seed}};
+}
+
+SamplingSettings sampling_from_json(JsonObject object) {
+    SamplingSettings sampling;
+    object.read("temperature", sampling.temperature, 0, std::numeric_limits<double>::max());
+    object.read("top_k", sampling.top_k, 0, kMostTokens);
+    object.read("top_p", sampling.top_p, 0, 1);
+    object.read("tokens", sampling.tokens, 0, kMostTokens);
+    object.read("seed", sampling.seed);
+    object.expect_no_more();
+    return sampling;
+}
 
 }  // namespace
 
@@ -39,8 +77,11 @@ std::string document_to_json(const Document& document) {
     json["tokenizer"] = tokenizer_name(document.tokenizer);
     json["special_tokens"] = document.special_tokens;
     json["vocabulary_texts"] = document.vocabulary_texts;
+    json["vocabulary"] = document.vocabulary;
     json["config"] = to_json(document.config);
     json["forward"] = to_json(document.forward);
+    if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
+    json["sampling"] = to_json(document.sampling);
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -52,6 +93,9 @@ Document document_from_json(std::string_view text, std::string_view source) {
     Document document;
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);
+    object.read("vocabulary", document.vocabulary);
+    if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
+    if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
     read_document_fields(object, document);
     object.expect_no_more();
     return document;

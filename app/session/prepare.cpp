@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/session/document_error.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
 
@@ -31,6 +32,8 @@ Tokenizer build_tokenizer(const Document& document) {
                             Field::Texts);
     }
     try {
+        if (!document.vocabulary.empty())
+            return Tokenizer::from_vocabulary(document.tokenizer, document.vocabulary, document.special_tokens);
         return {document.tokenizer, texts, document.special_tokens};
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), Field::Texts);
@@ -44,10 +47,28 @@ struct Encoded {
     std::int64_t longest = 0;
 };
 
+/// Only a fixed vocabulary can lack a symbol: what a model has never learned says nothing about it.
+std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::string& text, Field field) {
+    std::vector<TextToken> tokens;
+    std::string unknown;
+    try {
+        tokens = tokenizer.encode(text);
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), field);
+    }
+    for (const TextToken& token : tokens) {
+        if (!token.unknown) continue;
+        throw DocumentError(fmt::format("\"{}\" (byte {} of the text) is not among the {} symbols that the model was trained on",
+                                        escaped(text.substr(token.begin, token.end - token.begin)), token.begin, tokenizer.size()),
+                            field);
+    }
+    return tokens;
+}
+
 Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Field field, const char* when_empty) {
     Encoded encoded{texts, {}, 0};
     for (const std::string& text : texts) {
-        const auto& tokens = encoded.sequences.emplace_back(tokenizer.encode(text));
+        const auto& tokens = encoded.sequences.emplace_back(known_symbols(tokenizer, text, field));
         encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
     }
     if (encoded.longest == 0) throw DocumentError(when_empty, field);

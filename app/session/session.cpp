@@ -25,6 +25,7 @@ struct Session::Impl {
 
     DocumentHistory history;
     std::string message;
+    TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
     Analyst analyst;
 };
 
@@ -42,8 +43,10 @@ struct Change {
     void operator()(const command::SetForward& set) { document.forward = set.forward; }
     void operator()(const command::OpenPreset& open) { document = open_preset(open.name); }
     void operator()(const command::OpenDocument& open) { document = open.document; }
-    void operator()(const command::Undo&) {}
-    void operator()(const command::Redo&) {}
+    void operator()(const command::SetRun& set) { document.run = set.run; }
+    void operator()(const command::SetSampling& set) { document.sampling = set.sampling; }
+    template <class Other>
+    void operator()(const Other&) {}
 };
 
 }  // namespace
@@ -79,6 +82,10 @@ void Session::apply(const Command& command) {
     }
     if (changed) impl_->analyst.request(impl_->history.current());
 }
+
+void Session::update() {}
+
+const TrainingReport& Session::training() const { return impl_->training; }
 
 std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
 

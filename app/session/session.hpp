@@ -7,6 +7,7 @@
 
 #include "app/session/commands.hpp"
 #include "app/session/snapshot.hpp"
+#include "app/session/training_report.hpp"
 
 namespace attn::app {
 
@@ -26,6 +27,10 @@ public:
     const Document& document() const;
     /// Applies one user action; never throws for bad user input: see message().
     void apply(const Command& command);
+    /// To be called once a frame: takes over what the training run has sent, and lets a document that follows it keep up.
+    void update();
+    /// As of the last update().
+    const TrainingReport& training() const;
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
     /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering

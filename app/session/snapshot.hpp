@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,10 +45,21 @@ struct Token {
     bool unknown = false;
 };
 
+/// What the model writes on after the first sequence.
+struct Sample {
+    std::optional<std::int64_t> trained_step;  ///< the moment that wrote it; while a run is followed some steps before the trace's
+    std::string text;                          ///< the continuation alone
+    std::vector<Token> tokens;
+};
+
 struct Snapshot {
     std::uint64_t serial = 0;                   ///< grows with every new trace; numbers of equal serial and stage are equal
     std::shared_ptr<const Document> document;   ///< what `trace` was computed from (the last good one)
     std::shared_ptr<const Trace<float>> trace;  ///< null until the first result
+    std::uint64_t run = 0;                      ///< whose parameters `trace` has; 0: freshly drawn
+    std::optional<std::int64_t> trained_step;   ///< the moment of `run` that `trace` is of, perhaps before the one asked for
+    /// The first sequence written on as `document->sampling` says, for causal models with a head. It follows shortly after `trace`.
+    std::shared_ptr<const Sample> sample;
     /// The same parameters and text without masks or dropout and at temperature 1, for before/after. It follows shortly after `trace`
     /// (null until then) and stays null for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const Trace<float>> unmasked;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
 #include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
@@ -40,10 +41,14 @@ struct TrainingSnapshot {
     std::vector<std::int64_t> moments;  ///< steps whose parameters the history keeps, ascending
     std::size_t history_bytes = 0, history_budget = 0;
     std::vector<std::string> vocabulary;
-    std::string probe;
+    TokenizerKind tokenizer = TokenizerKind::Character;
+    bool special_tokens = false;
+    std::string probe;  ///< a held-out sequence
     std::vector<HeldOutExample> examples;
     double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
-    double seconds_left = -1;  ///< until settings.stop.steps; below 0: not known
+    double seconds_left = -1;   ///< until settings.stop.steps; below 0: not known
+    std::string notice;         ///< what the last saving or opening did or could not do
+    std::uint64_t notices = 0;  ///< grows with every `notice`
 };
 
 /// The curves of one run, complete: no point is ever lost or repeated.

@@ -35,6 +35,7 @@ protected:
                              .document = session->document(),
                              .shared_snapshot = snapshot,
                              .snapshot = *snapshot,
+                             .training = session->training(),
                              .view = view,
                              .matrices = matrices,
                              .commands = sink,

@@ -24,12 +24,18 @@ Document rich_document() {
     document.forward.masks.painted = {{1, 2}, {3, 0}};
     document.forward.temperature = 0.1;
     document.forward.dropout = {0.1, 0.2, 1.0 / 7, 99};
+    document.vocabulary = {"a", "ä"};
+    document.trained = TrainedModel{7, 1200};
+    document.sampling = {0, 5, 1.0 / 3, 12, 18446744073709551615U};
     return document;
 }
 
 TEST(DocumentJson, GivesAnEqualDocumentBack) {
     const Document document = rich_document();
     EXPECT_EQ(document_from_json(document_to_json(document), "d"), document);
+    Document following = document;
+    following.trained->step.reset();
+    EXPECT_EQ(document_from_json(document_to_json(following), "d"), following);
     for (const Preset& preset : presets()) EXPECT_EQ(document_from_json(document_to_json(preset.document), "d"), preset.document);
 }
 

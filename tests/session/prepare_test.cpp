@@ -209,5 +209,27 @@ TEST(Prepare, TheEstimateIsWhatATraceHolds) {
     }
 }
 
+TEST(Prepare, AFixedVocabularyKeepsItsIdsAndRefusesOtherSymbols) {
+    Document document;
+    document.tokenizer = TokenizerKind::Character;
+    for (const bool special : {true, false}) {
+        document.special_tokens = special;
+        document.vocabulary = special ? std::vector<std::string>{"<pad>", "<unk>", "b", "a"} : std::vector<std::string>{"x", "y", "b", "a"};
+        document.texts = {"ab"};
+        const Prepared prepared = prepare(document);
+        EXPECT_EQ(prepared.tokens.ids, (std::vector<std::int32_t>{3, 2}));
+        EXPECT_EQ(prepared.vocabulary, document.vocabulary);
+        EXPECT_EQ(prepared.config.vocab_size, 4);
+        document.texts = {"ab", "aéb"};
+        try {
+            prepare(document);
+            FAIL() << "an unknown symbol was accepted";
+        } catch (const DocumentError& error) {
+            EXPECT_EQ(error.field(), Field::Texts);
+            EXPECT_NE(std::string(error.what()).find("\"é\" (byte 1 of the text)"), std::string::npos) << error.what();
+        }
+    }
+}
+
 }  // namespace
 }  // namespace attn::app
