@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/plot_axis.hpp"
-#include "app/widgets/plot_series.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -18,35 +18,34 @@ namespace {
 constexpr float kBottomRoom = 22, kTitleRoom = 16, kLeftRoom = 44, kTickPitchX = 96, kTickPitchY = 42;
 constexpr float kZoomStep = 1.25f, kSlop = 4;
 
-/// The plot's inner area with its axes.
-struct Area {
-    ImVec2 min, max;
-    PlotAxis x, y;
-    float at_x(double value) const { return min.x + static_cast<float>(plot_place(x, value)) * (max.x - min.x); }
-    float at_y(double value) const { return max.y - static_cast<float>(plot_place(y, value)) * (max.y - min.y); }
-};
-
-PlotAxis whole_x(std::span<const PlotSeries> series, bool log) {
+PlotAxis whole_x(std::span<const PlotSeries> series, bool log, const PlotOptions& options) {
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
     for (const PlotSeries& one : series) {
+        const auto x = one.curve->x();
         // Step 0 has no place on a logarithmic axis; the first positive one begins it.
-        const auto first = log ? std::upper_bound(one.x.begin(), one.x.end(), 0.0) : one.x.begin();
-        if (first == one.x.end()) continue;
+        const auto first = log ? std::upper_bound(x.begin(), x.end(), 0.0) : x.begin();
+        if (first == x.end()) continue;
         lo = std::min(lo, *first);
-        hi = std::max(hi, one.x.back());
+        hi = std::max(hi, x.back());
+    }
+    if (options.x_end) {
+        lo = std::min(lo, log ? 1.0 : 0.0);
+        hi = std::max(hi, *options.x_end);
     }
     return fit_axis(lo, hi, log, 0);
 }
 
-PlotAxis x_axis(std::span<const PlotSeries> series, const PlotView& view) {
-    if (view.whole || !(view.x_hi > view.x_lo) || (view.log_x && !(view.x_lo > 0))) return whole_x(series, view.log_x);
+PlotAxis x_axis(std::span<const PlotSeries> series, const PlotView& view, const PlotOptions& options) {
+    if (view.whole || !(view.x_hi > view.x_lo) || (view.log_x && !(view.x_lo > 0))) return whole_x(series, view.log_x, options);
     return {view.x_lo, view.x_hi, view.log_x};
 }
 
 PlotAxis y_axis(std::span<const PlotSeries> series, const PlotAxis& x, const PlotOptions& options) {
+    if (options.y_range) return {options.y_range->first, options.y_range->second, options.log_y};
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
     for (const PlotSeries& one : series) {
-        const Extent extent = extent_of(one.y, points_within(one.x, x.lo, x.hi), options.ignore_outliers);
+        const Pyramid& y = one.raw ? one.curve->raw() : one.curve->smoothed();
+        const Extent extent = extent_of(y, points_within(one.curve->x(), x.lo, x.hi), options.ignore_outliers);
         if (extent.empty()) continue;
         lo = std::min(lo, extent.lo);
         hi = std::max(hi, extent.hi);
@@ -77,7 +76,7 @@ void set_view(PlotView& view, const PlotAxis& whole, double lo, double hi, bool 
     view.x_hi = hi;
 }
 
-PlotResult handle_input(const Ui& ui, const char* id, const Area& area, const PlotAxis& whole, PlotView& view, PlotCursor& cursor,
+PlotResult handle_input(const Ui& ui, const char* id, const PlotArea& area, const PlotAxis& whole, PlotView& view, PlotCursor& cursor,
                         const PlotOptions& options) {
     PlotResult result;
     const PlotView before = view;
@@ -89,9 +88,10 @@ PlotResult handle_input(const Ui& ui, const char* id, const Area& area, const Pl
     ImGui::SetCursorScreenPos(at);
     result.hovered = ImGui::IsItemHovered();
     const bool held = ImGui::IsItemActive(), dragging = held && ImGui::IsMouseDragging(0, ui.px(kSlop));
+    const bool right_dragging = result.hovered && ImGui::IsMouseDragging(1, ui.px(kSlop));
     const double place = std::clamp((io.MousePos.x - area.min.x) / width, 0.0f, 1.0f), x = plot_value(area.x, place);
     if (result.hovered || held) cursor.next_x = x;
-    if (result.hovered) {
+    if (result.hovered && options.zoom) {
         own_mouse_wheel();
         if (io.MouseWheel != 0) {
             const double factor = std::pow(kZoomStep, -io.MouseWheel);
@@ -99,17 +99,19 @@ PlotResult handle_input(const Ui& ui, const char* id, const Area& area, const Pl
         }
         if (ImGui::IsMouseDoubleClicked(0)) view.whole = true;
     }
-    if (dragging && !options.scrub && !view.whole) {
+    if ((right_dragging || (dragging && !options.scrub)) && !view.whole) {
         const double moved = -io.MouseDelta.x / width;
         set_view(view, whole, plot_value(area.x, moved), plot_value(area.x, 1 + moved), area.x.log);
     }
-    const bool clicked = ImGui::IsItemDeactivated() && io.MouseDragMaxDistanceSqr[0] <= ui.px(kSlop) * ui.px(kSlop);
+    if (!held) tooltip_for_last(ui, options.tooltip);
+    result.released = ImGui::IsItemDeactivated();
+    const bool clicked = result.released && io.MouseDragMaxDistanceSqr[0] <= ui.px(kSlop) * ui.px(kSlop);
     if (clicked || (held && options.scrub)) result.clicked_x = x;
     result.view_changed = !(view == before);
     return result;
 }
 
-void draw_axes(const Ui& ui, ImDrawList& list, const Area& area, const PlotOptions& options) {
+void draw_axes(const Ui& ui, ImDrawList& list, const PlotArea& area, const PlotOptions& options) {
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().mono_small;
     const float line = std::max(1.0f, ui.px(1)), half = font_size(font) / 2;
@@ -136,7 +138,7 @@ void draw_axes(const Ui& ui, ImDrawList& list, const Area& area, const PlotOptio
 }
 
 /// One unbroken line after another: numbers that are not finite break it.
-void draw_line(ImDrawList& list, const Area& area, const std::vector<EnvelopeColumn>& columns, Color color, float thickness) {
+void draw_line(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color, float thickness) {
     list.PathClear();
     for (const EnvelopeColumn& column : columns) {
         const ImVec2 at(area.at_x(column.x), area.at_y(column.mean));
@@ -149,7 +151,7 @@ void draw_line(ImDrawList& list, const Area& area, const std::vector<EnvelopeCol
     list.PathStroke(color, 0, thickness);
 }
 
-void draw_spread(ImDrawList& list, const Area& area, const std::vector<EnvelopeColumn>& columns, Color color) {
+void draw_spread(ImDrawList& list, const PlotArea& area, const std::vector<EnvelopeColumn>& columns, Color color) {
     for (const EnvelopeColumn& column : columns) {
         if (column.gap || column.min == column.max) continue;
         const float x = std::floor(area.at_x(column.x)), top = area.at_y(column.max), bottom = area.at_y(column.min);
@@ -158,32 +160,34 @@ void draw_spread(ImDrawList& list, const Area& area, const std::vector<EnvelopeC
     }
 }
 
-void draw_series(const Ui& ui, ImDrawList& list, const Area& area, const PlotSeries& one, const PlotOptions& options,
-                 std::span<const float> smoothed) {
+void draw_series(const Ui& ui, ImDrawList& list, const PlotArea& area, const PlotSeries& one) {
     const auto columns = static_cast<std::size_t>(std::max(1.0f, area.max.x - area.min.x));
-    PointRange range = points_within(one.x, area.x.lo, area.x.hi);
+    const std::span<const double> x = one.curve->x();
+    PointRange range = points_within(x, area.x.lo, area.x.hi);
     // Step 0 has no place on a logarithmic axis.
-    while (area.x.log && range.first < range.last && !(one.x[range.first] > 0)) ++range.first;
+    while (area.x.log && range.first < range.last && !(x[range.first] > 0)) ++range.first;
     std::vector<EnvelopeColumn> gathered;
-    const bool faint = one.smooth && options.smoothing > 0;
-    envelope(one.x, one.y, range, columns, area.x.log, gathered);
-    const float opacity = one.opacity * (faint ? 0.35f : 1);
-    draw_spread(list, area, gathered, with_alpha(one.color, opacity * 0.8f));
-    draw_line(list, area, gathered, with_alpha(one.color, opacity), ui.px(faint ? 1 : 2));
-    if (!faint) return;
-    envelope(one.x, smoothed, range, columns, area.x.log, gathered);
-    draw_line(list, area, gathered, with_alpha(one.color, one.opacity), ui.px(2));
+    const bool averaged = one.curve->smoothing() > 0;
+    if (one.raw || !averaged) {
+        envelope(x, one.curve->raw(), range, columns, area.x.log, gathered);
+        const float opacity = one.opacity * (averaged ? 0.35f : 1);
+        draw_spread(list, area, gathered, with_alpha(one.color, opacity * 0.8f));
+        draw_line(list, area, gathered, with_alpha(one.color, opacity), ui.px(averaged ? 1 : one.thickness));
+    }
+    if (!averaged) return;
+    envelope(x, one.curve->smoothed(), range, columns, area.x.log, gathered);
+    draw_line(list, area, gathered, with_alpha(one.color, one.opacity), ui.px(one.thickness));
 }
 
-void vertical_line(const Ui& ui, ImDrawList& list, const Area& area, double x, Color color, float thickness) {
+void vertical_line(const Ui& ui, ImDrawList& list, const PlotArea& area, double x, Color color, float thickness) {
     const float at = std::round(area.at_x(x));
     if (!std::isfinite(at) || at < area.min.x || at > area.max.x) return;
     list.AddRectFilled(ImVec2(at, area.min.y), ImVec2(at + std::max(1.0f, ui.px(thickness)), area.max.y), color);
 }
 
 /// Names with their values at the cursor, or the newest ones: top right, where a falling curve leaves room.
-void draw_legend(const Ui& ui, ImDrawList& list, const Area& area, std::span<const PlotSeries> series,
-                 const std::vector<std::vector<float>>& smoothed, const PlotCursor& cursor, std::string_view x_title) {
+void draw_legend(const Ui& ui, ImDrawList& list, const PlotArea& area, std::span<const PlotSeries> series, const PlotCursor& cursor,
+                 std::string_view x_title) {
     ImFont* font = ui.fonts().mono_small;
     float y = area.min.y + ui.px(2);
     const auto line = [&](Color color, const std::string& text) {
@@ -192,14 +196,13 @@ void draw_legend(const Ui& ui, ImDrawList& list, const Area& area, std::span<con
         draw_text(list, font, min, color, text);
         y += font_size(font) + ui.px(3);
     };
-    for (std::size_t i = 0; i < series.size(); ++i) {
-        const PlotSeries& one = series[i];
-        if (one.x.empty() || one.name.empty()) continue;
-        const std::size_t at = cursor.x ? nearest_point(one.x, *cursor.x) : one.x.size() - 1;
+    for (const PlotSeries& one : series) {
+        if (one.curve->empty() || one.name.empty()) continue;
+        const std::size_t at = cursor.x ? nearest_point(one.curve->x(), *cursor.x) : one.curve->size() - 1;
         std::string text(one.name);
-        text.append(" ").append(format_number(smoothed[i].empty() ? one.y[at] : smoothed[i][at]));
+        text.append(" ").append(format_number(one.curve->smoothed().values()[at]));
         // At the cursor both are asked for: what was measured and where the trend is.
-        if (cursor.x && !smoothed[i].empty()) text.append(" (").append(format_number(one.y[at])).append(")");
+        if (cursor.x && one.curve->smoothing() > 0) text.append(" (").append(format_number(one.curve->raw().values()[at])).append(")");
         line(with_alpha(one.color, std::max(one.opacity, 0.6f)), text);
     }
     if (!cursor.x) return;
@@ -212,16 +215,16 @@ void draw_legend(const Ui& ui, ImDrawList& list, const Area& area, std::span<con
 PlotResult line_plot(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, std::span<const PlotSeries> series, PlotView& view,
                      PlotCursor& cursor, const PlotOptions& options) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    Area area{min, max, {}, {}};
+    PlotArea area{min, max, {}, {}};
     if (options.axes) {
         area.min.x += ui.px(kLeftRoom);
         area.max.y -= ui.px(kBottomRoom + (options.x_title.empty() ? 0 : kTitleRoom));
     }
     area.max.x = std::max(area.max.x, area.min.x + 1);
     area.max.y = std::max(area.max.y, area.min.y + 1);
-    area.x = x_axis(series, view);
-    const PlotResult result = handle_input(ui, id, area, whole_x(series, view.log_x), view, cursor, options);
-    area.x = x_axis(series, view);
+    area.x = x_axis(series, view, options);
+    PlotResult result = handle_input(ui, id, area, whole_x(series, view.log_x, options), view, cursor, options);
+    area.x = x_axis(series, view, options);
     area.y = y_axis(series, area.x, options);
     if (options.axes) {
         draw_axes(ui, list, area, options);
@@ -229,16 +232,13 @@ PlotResult line_plot(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, std::
         list.AddRectFilled(ImVec2(area.min.x, area.max.y), ImVec2(area.max.x, area.max.y + std::max(1.0f, ui.px(1))), ui.colors().line);
     }
     list.PushClipRect(ImVec2(area.min.x, area.min.y - ui.px(2)), ImVec2(area.max.x + ui.px(2), area.max.y + ui.px(2)), true);
-    std::vector<std::vector<float>> smoothed(series.size());
-    for (std::size_t i = 0; i < series.size(); ++i) {
-        if (series[i].x.empty()) continue;
-        if (series[i].smooth && options.smoothing > 0) smooth_series(series[i].y, std::min(options.smoothing, 0.999), smoothed[i]);
-        draw_series(ui, list, area, series[i], options, smoothed[i]);
-    }
+    for (const PlotSeries& one : series)
+        if (!one.curve->empty()) draw_series(ui, list, area, one);
     if (cursor.x) vertical_line(ui, list, area, *cursor.x, with_alpha(ui.colors().text, 0.5f), 1);
     if (options.marker) vertical_line(ui, list, area, *options.marker, ui.colors().chosen, 2);
     list.PopClipRect();
-    if (options.legend) draw_legend(ui, list, area, series, smoothed, cursor, options.x_title);
+    if (options.legend) draw_legend(ui, list, area, series, cursor, options.x_title);
+    result.area = area;
     return result;
 }
 

@@ -6,7 +6,6 @@
 
 #include "app/widgets/line_plot.hpp"
 #include "app/widgets/plot_axis.hpp"
-#include "app/widgets/plot_series.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
 namespace attn::app {
@@ -71,22 +70,72 @@ TEST(PlotAxis, FitsWhateverComes) {
     }
 }
 
-TEST(PlotSeries, SmoothingStartsAtTheFirstNumberAndSkipsGaps) {
-    const float nan = std::nanf("");
-    const std::vector<float> constant(20, 4), gaps{nan, 2, nan, 2, 2};
-    std::vector<float> out;
-    smooth_series(constant, 0.9, out);
-    for (const float v : out) EXPECT_NEAR(v, 4, 1e-5);
-    smooth_series(gaps, 0.6, out);
-    EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[2]));
-    EXPECT_NEAR(out[4], 2, 1e-6);
-    smooth_series(std::vector<float>{1, 3}, 0.5, out);
-    EXPECT_NEAR(out[1], (0.25 * 1 + 0.5 * 3) / 0.75, 1e-6);
-    smooth_series({}, 0.5, out);
-    EXPECT_TRUE(out.empty());
+Curve curve_of(const std::vector<double>& x, const std::vector<float>& y) {
+    Curve curve;
+    for (std::size_t i = 0; i < x.size(); ++i) curve.append(x[i], y[i]);
+    return curve;
 }
 
-TEST(PlotSeries, EnvelopeLosesNoExtreme) {
+std::vector<float> averaged(const std::vector<float>& y, double weight) {
+    Curve curve;
+    curve.smooth(weight);
+    for (const float v : y) curve.append(static_cast<double>(curve.size()), v);
+    const auto values = curve.smoothed().values();
+    return {values.begin(), values.end()};
+}
+
+TEST(Curve, SmoothingStartsAtTheFirstNumberAndSkipsGaps) {
+    const float nan = std::nanf("");
+    for (const float v : averaged(std::vector<float>(20, 4), 0.9)) EXPECT_NEAR(v, 4, 1e-5);
+    const auto out = averaged({nan, 2, nan, 2, 2}, 0.6);
+    EXPECT_TRUE(std::isnan(out[0]) && std::isnan(out[2]));
+    EXPECT_NEAR(out[4], 2, 1e-6);
+    EXPECT_NEAR(averaged({1, 3}, 0.5)[1], (0.25 * 1 + 0.5 * 3) / 0.75, 1e-6);
+    EXPECT_TRUE(averaged({}, 0.5).empty());
+}
+
+TEST(Curve, AnAverageAskedForLaterIsTheSame) {
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal(0, 1);
+    std::vector<float> y(777);
+    for (float& v : y) v = normal(random);
+    Curve late;
+    for (const float v : y) late.append(static_cast<double>(late.size()), v);
+    EXPECT_EQ(late.smoothed().values().data(), late.raw().values().data());
+    late.smooth(0.8);
+    const auto early = averaged(y, 0.8);
+    ASSERT_EQ(late.smoothed().values().size(), early.size());
+    for (std::size_t i = 0; i < early.size(); ++i) EXPECT_EQ(late.smoothed().values()[i], early[i]);
+}
+
+TEST(Curve, RangesAreGatheredAsBySight) {
+    std::mt19937 random(6);
+    for (const std::size_t size : {1UL, 3UL, 4UL, 5UL, 16UL, 17UL, 63UL, 64UL, 65UL, 300UL, 1025UL}) {
+        Pyramid pyramid;
+        for (std::size_t i = 0; i < size; ++i) {
+            pyramid.append(random() % 9 == 0 ? std::nanf("") : static_cast<float>(random() % 1000));
+            // Every range that ends here, while the last groups are unfinished.
+            const std::size_t first = random() % (i + 1), last = i + 1 - random() % (i + 1 - first);
+            PointGroup expected;
+            for (std::size_t k = first; k < last; ++k) {
+                const float v = pyramid.values()[k];
+                if (!std::isfinite(v)) continue;
+                expected.min = expected.count == 0 ? v : std::min(expected.min, v);
+                expected.max = expected.count == 0 ? v : std::max(expected.max, v);
+                expected.sum += static_cast<double>(v);
+                ++expected.count;
+            }
+            const PointGroup gathered = pyramid.gather({first, last});
+            ASSERT_EQ(gathered.count, expected.count) << first << ".." << last << " of " << i + 1;
+            ASSERT_EQ(gathered.sum, expected.sum);
+            if (expected.count == 0) continue;
+            ASSERT_EQ(gathered.min, expected.min);
+            ASSERT_EQ(gathered.max, expected.max);
+        }
+    }
+}
+
+TEST(Curve, EnvelopeLosesNoExtreme) {
     std::mt19937 random(4);
     std::normal_distribution<float> normal(0, 1);
     for (const bool log : {false, true}) {
@@ -98,8 +147,9 @@ TEST(PlotSeries, EnvelopeLosesNoExtreme) {
         }
         y[1234] = 50;
         y[4321] = -60;
+        const Curve curve = curve_of(x, y);
         std::vector<EnvelopeColumn> columns;
-        envelope(x, y, {0, x.size()}, 300, log, columns);
+        envelope(x, curve.raw(), {0, x.size()}, 300, log, columns);
         EXPECT_LE(columns.size(), 300u);
         float lo = 0, hi = 0;
         double before = 0;
@@ -114,12 +164,12 @@ TEST(PlotSeries, EnvelopeLosesNoExtreme) {
         EXPECT_EQ(lo, -60);
         EXPECT_EQ(hi, 50);
         EXPECT_EQ(columns.back().x, 5000);
-        envelope(x, y, {10, 20}, 300, log, columns);
+        envelope(x, curve.raw(), {10, 20}, 300, log, columns);
         EXPECT_EQ(columns.size(), 10u);
     }
 }
 
-TEST(PlotSeries, RangesAndNearest) {
+TEST(Curve, RangesAndNearest) {
     const std::vector<double> x{0, 1, 2, 5, 9};
     const PointRange range = points_within(x, 1.5, 5);
     EXPECT_EQ(range.first, 1u);
@@ -130,11 +180,10 @@ TEST(PlotSeries, RangesAndNearest) {
     EXPECT_EQ(nearest_point(x, 3.6), 3u);
     EXPECT_EQ(nearest_point(x, -9), 0u);
     EXPECT_EQ(nearest_point(x, 99), 4u);
-    std::vector<float> y(1000, 1);
-    y[3] = 1000;
-    y[4] = std::nanf("");
-    EXPECT_EQ(extent_of(y, {0, y.size()}, false).hi, 1000);
-    EXPECT_EQ(extent_of(y, {0, y.size()}, true).hi, 1);
+    Pyramid y;
+    for (int i = 0; i < 1000; ++i) y.append(i == 3 ? 1000 : i == 4 ? std::nanf("") : 1);
+    EXPECT_EQ(extent_of(y, {0, 1000}, false).hi, 1000);
+    EXPECT_EQ(extent_of(y, {0, 1000}, true).hi, 1);
     EXPECT_TRUE(extent_of(y, {4, 5}, false).empty());
 }
 
@@ -148,7 +197,9 @@ protected:
     }
     std::function<void()> contents = [this] {
         cursor.begin_frame();
-        const std::array<PlotSeries, 1> series{PlotSeries{.name = "train", .x = x, .y = y, .color = 0xFFFFFFFF}};
+        Curve curve = curve_of(x, y);
+        curve.smooth(0.6);
+        const std::array<PlotSeries, 1> series{PlotSeries{.name = "train", .curve = &curve, .color = 0xFFFFFFFF}};
         const PlotResult now = line_plot(ui, "loss", ImVec2(100, 100), ImVec2(900, 500), series, view, cursor, options);
         if (now.clicked_x) clicked = now.clicked_x;
         changes += now.view_changed;
