@@ -8,6 +8,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/window.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/tensor/arithmetic.hpp"
 
 namespace attn::app {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 void complain(const std::string& message) { std::cerr << "attnscope: " << escaped(message, 0) << '\n'; }
 
 int run(int argc, char** argv) {
+    require_ieee_arithmetic();
     CLI::App program("See every number of a transformer's attention. Without a command a window opens on a worked example.", "attnscope");
     program.set_version_flag("--version", "attnscope " ATTNSCOPE_VERSION);
     program.require_subcommand(0, 1);

@@ -10,6 +10,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
+#include "engine/trace/not_finite.hpp"
 
 namespace attn::app {
 namespace {
@@ -35,6 +36,7 @@ void write(const TraceOptions& options) {
     write_trace(options.out, trace, texts_without_padding(*snapshot));
     fmt::print("{}: {} stages of {} sequence{} of up to {} tokens\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
                trace.tokens.size() == 1 ? "" : "s", trace.tokens.length);
+    if (const auto bad = first_not_finite(trace)) fmt::print("the first number that is not finite: {}\n", bad->text);
 }
 
 }  // namespace

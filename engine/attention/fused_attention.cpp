@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "engine/ops/gemm.hpp"
+#include "engine/attention/shielded_product.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/scratch.hpp"
 
@@ -32,12 +32,12 @@ public:
     /// Scaled scores of row t in `row`, of which `seen` are computed, become its weights; the rest of the row becomes 0.
     void softmax_row(std::int64_t t, std::int64_t seen, Scalar* row) const {
         const Scalar temperature = static_cast<Scalar>(rule_.temperature);
-        std::int64_t n = seen;
+        std::int64_t n = seen, allowed = seen;
         const std::uint8_t* keep = nullptr;
         if (causal_) {
             // Up to the next whole vector with -inf, whose weight is 0: no partial vectors.
-            const std::int64_t allowed = std::min(t + 1, sizes_.keys);
-            n = std::min((allowed + kVector - 1) / kVector * kVector, seen);
+            allowed = std::min(t + 1, sizes_.keys);
+            n = whole_vectors(allowed, seen);
             std::fill(row + allowed, row + n, -std::numeric_limits<Scalar>::infinity());
         } else if (!all_) {
             keep = rule_.mask.keep_row(b_, h_, t);
@@ -47,17 +47,38 @@ public:
             }
         }
         kernel_.softmax_row(row, keep, n, temperature, row);
-        std::fill(row + n, row + sizes_.keys, Scalar{0});
+        // From the first forbidden cell on: beside a NaN even the weight of -inf is NaN.
+        std::fill(row + allowed, row + sizes_.keys, Scalar{0});
     }
 
     /// dp of row t, the gradient of its weights, becomes the gradient of q k^T; only the first `seen` keys matter.
     void softmax_backward_row(std::int64_t t, std::int64_t seen, const Scalar* p, Scalar* dp) const {
-        const bool by_mask = !causal_ && !all_;
-        const std::uint8_t* keep = by_mask ? rule_.mask.keep_row(b_, h_, t) : nullptr;
-        kernel_.softmax_backward_row(p, dp, keep, seen, static_cast<Scalar>(rule_.factor / rule_.temperature), dp);
+        const Scalar factor = static_cast<Scalar>(rule_.factor / rule_.temperature);
+        if (!causal_) return kernel_.softmax_backward_row(p, dp, all_ ? nullptr : rule_.mask.keep_row(b_, h_, t), seen, factor, dp);
+        // What a forbidden value makes of dp must not reach the sum over the row, nor the row's sum what is forbidden.
+        const std::int64_t allowed = std::min(t + 1, sizes_.keys), n = whole_vectors(allowed, seen);
+        std::fill(dp + allowed, dp + n, Scalar{0});
+        kernel_.softmax_backward_row(p, dp, nullptr, n, factor, dp);
+        std::fill(dp + allowed, dp + seen, Scalar{0});
+    }
+
+    /// Map cells of rows from `first` on times the rows of q, k, v or dcontext, of which `finite` says whether all are finite.
+    void product(const GemmArguments<Scalar>& g, std::int64_t first, bool finite) const {
+        if (finite) return gemm(g);
+        const bool by_key = g.transpose_a == Transpose::Yes;
+        shielded_product(g, [&](std::int64_t i, std::int64_t p) {
+            const std::int64_t t = first + (by_key ? p : i), s = by_key ? i : p;
+            return causal_ ? s <= t : rule_.mask.may_attend(b_, h_, t, s);
+        });
+    }
+
+    bool finite(const HeadsView<const Scalar>& x, std::int64_t first, std::int64_t rows, std::int64_t n) const {
+        return kernel_.rows_finite(x.at(b_, h_, first), rows, n, x.row);
     }
 
 private:
+    static std::int64_t whole_vectors(std::int64_t n, std::int64_t most) { return std::min((n + kVector - 1) / kVector * kVector, most); }
+
     const AttentionRule& rule_;
     const AttentionSizes& sizes_;
     bool causal_, all_;
@@ -78,6 +99,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
         const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
+        const bool finite = head.finite(v, 0, keys, sizes.value_size);
         for (std::int64_t first = 0; first < queries; first += kBlockRows) {
             const std::int64_t rows = std::min(kBlockRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
@@ -95,7 +117,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .transpose_b = Transpose::Yes});
             for (std::int64_t r = 0; r < rows; ++r) head.softmax_row(first + r, seen, map + r * keys);
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
-            gemm<Scalar>({.m = rows,
+            head.product({.m = rows,
                           .n = sizes.value_size,
                           .k = seen,
                           .a = drops ? dropped.data() + at : map,
@@ -103,7 +125,8 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .b = v.at(b, h),
                           .ldb = v.row,
                           .c = context.at(b, h, first),
-                          .ldc = context.row});
+                          .ldc = context.row},
+                         first, finite);
         }
     });
 }
@@ -122,6 +145,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
             std::fill_n(gradients.dk.at(b, h, s), d, Scalar{0});
             std::fill_n(gradients.dv.at(b, h, s), dv, Scalar{0});
         }
+        const bool keys_finite = head.finite(k, 0, keys, d);
         for (std::int64_t first = 0; first < queries; first += kBlockRows) {
             const std::int64_t rows = std::min(kBlockRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
@@ -136,7 +160,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .c = dmap,
                           .ldc = keys,
                           .transpose_b = Transpose::Yes});
-            gemm<Scalar>({.m = seen,
+            head.product({.m = seen,
                           .n = dv,
                           .k = rows,
                           .a = kept,
@@ -146,11 +170,12 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .c = gradients.dv.at(b, h),
                           .ldc = gradients.dv.row,
                           .transpose_a = Transpose::Yes,
-                          .accumulate = true});
+                          .accumulate = true},
+                         first, head.finite(dcontext, first, rows, dv));
             if (drops)
                 for (std::int64_t r = 0; r < rows; ++r) dropout_part(rule.dropout, dmap + r * keys, at + r * keys, seen, dmap + r * keys);
             for (std::int64_t r = 0; r < rows; ++r) head.softmax_backward_row(first + r, seen, map + r * keys, dmap + r * keys);
-            gemm<Scalar>({.m = rows,
+            head.product({.m = rows,
                           .n = d,
                           .k = seen,
                           .a = dmap,
@@ -158,8 +183,9 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .b = k.at(b, h),
                           .ldb = k.row,
                           .c = gradients.dq.at(b, h, first),
-                          .ldc = gradients.dq.row});
-            gemm<Scalar>({.m = seen,
+                          .ldc = gradients.dq.row},
+                         first, keys_finite);
+            head.product({.m = seen,
                           .n = d,
                           .k = rows,
                           .a = dmap,
@@ -169,7 +195,8 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .c = gradients.dk.at(b, h),
                           .ldc = gradients.dk.row,
                           .transpose_a = Transpose::Yes,
-                          .accumulate = true});
+                          .accumulate = true},
+                         first, head.finite(q, first, rows, d));
         }
     });
 }

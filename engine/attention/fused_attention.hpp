@@ -29,7 +29,7 @@ struct AttentionRule {
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
 ///   q [B,H,T,D]  k [B,H,S,D]  v [B,H,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
-/// Forbidden keys must be finite; a NaN anywhere may reach every row of its head.
+/// Weights of forbidden keys are exactly 0 and their values take no part, even if they are NaN or infinite.
 template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
@@ -40,7 +40,8 @@ struct AttentionGradients {
     HeadsView<Scalar> dq, dk, dv;
 };
 
-/// Gradients of fused_attention(): overwrites dq, dk and dv.
+/// Gradients of fused_attention(): overwrites dq, dk and dv. A query and a key that may not attend to each other do not meet in any sum,
+/// so that a NaN stays among those that see it.
 template <class Scalar>
 void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,

@@ -134,8 +134,9 @@ Mask Mask::from_rule(std::int64_t queries, std::int64_t keys, const std::functio
     return mask;
 }
 
-Mask Mask::causal(std::int64_t queries, std::int64_t keys) {
-    return from_rule(queries, keys, [](std::int64_t t, std::int64_t s) { return s <= t; });
+Mask Mask::causal(std::int64_t queries, std::int64_t keys, CausalAlignment alignment) {
+    const std::int64_t shift = alignment == CausalAlignment::TopLeft ? 0 : keys - queries;
+    return from_rule(queries, keys, [shift](std::int64_t t, std::int64_t s) { return s <= t + shift; });
 }
 
 Mask Mask::padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys) {

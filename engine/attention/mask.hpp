@@ -10,6 +10,12 @@
 
 namespace attn {
 
+/// Where the diagonal of a causal mask lies when there are more keys than queries or fewer.
+enum class CausalAlignment : std::uint8_t {
+    TopLeft,      ///< query t sees keys s <= t, as PyTorch's is_causal
+    BottomRight,  ///< the last query sees every key: s <= t + S - T
+};
+
 /// Which cells [B,H,T,S] may attend, stored in the smallest of the shapes [1|B, 1|H, T, S], and a bias to add there.
 class Mask {
 public:
@@ -44,8 +50,8 @@ public:
     // --- constructors by pattern ---------------------------------------------------------------------------------
     /// Cells where the rule says so may attend, for every head and sequence.
     static Mask from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend);
-    /// s <= t. For T != S aligned at the top left, as PyTorch's is_causal.
-    static Mask causal(std::int64_t queries, std::int64_t keys);
+    /// s <= t, or where the alignment puts the diagonal.
+    static Mask causal(std::int64_t queries, std::int64_t keys, CausalAlignment alignment = CausalAlignment::TopLeft);
     /// Keys s < lengths[b]. [B,1,T,S]
     static Mask padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys);
     /// |t - s| < width; width >= 1.

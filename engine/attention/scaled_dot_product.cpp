@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <vector>
 
-#include "engine/ops/gemm.hpp"
+#include "engine/attention/shielded_product.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -13,29 +12,6 @@ namespace {
 
 /// One head's product weighs about as much as this many plain operations.
 std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
-
-/// out = map rows, one head's map [T,S] times the rows [S,D] of its keys or values, not all of which are finite. A forbidden
-/// infinity must not be multiplied by its weight 0, which would be NaN. Rows that attend to no such value get the bits they would
-/// get without it.
-template <class Scalar>
-void multiply_around_bad_rows(const Scalar* map, const Scalar* v, std::int64_t d_size, const Mask& mask, std::int64_t b, std::int64_t h,
-                              const AttentionSizes& sizes, Scalar* out) {
-    const Kernels<Scalar>& kernel = kernels<Scalar>();
-    const std::int64_t t_size = sizes.queries, s_size = sizes.keys;
-    std::vector<Scalar> clean(v, v + s_size * d_size);
-    std::vector<std::int64_t> bad;
-    for (std::int64_t s = 0; s < s_size; ++s)
-        if (!kernel.all_finite(v + s * d_size, d_size)) {
-            bad.push_back(s);
-            std::fill(clean.begin() + s * d_size, clean.begin() + (s + 1) * d_size, Scalar{0});
-        }
-    gemm<Scalar>(
-        {.m = t_size, .n = d_size, .k = s_size, .a = map, .lda = s_size, .b = clean.data(), .ldb = d_size, .c = out, .ldc = d_size});
-    for (std::int64_t t = 0; t < t_size; ++t)
-        for (const std::int64_t s : bad)
-            if (mask.may_attend(b, h, t, s))
-                for (std::int64_t d = 0; d < d_size; ++d) out[t * d_size + d] += map[t * s_size + s] * v[s * d_size + d];
-}
 
 /// out = map rows for every head, where the mask forbids as if the row were not there.
 ///   map [B,H,T,S]  rows [B,H,S,D]  ->  out [B,H,T,D]
@@ -48,29 +24,35 @@ void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows
     parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
         const Scalar *p = map.data() + bh * t * s, *r = rows.data() + bh * s * d;
         Scalar* to = out.data() + bh * t * d;
-        if (kernel.all_finite(r, s * d)) gemm<Scalar>({.m = t, .n = d, .k = s, .a = p, .lda = s, .b = r, .ldb = d, .c = to, .ldc = d});
-        else multiply_around_bad_rows(p, r, d, mask, bh / sizes.heads, bh % sizes.heads, sizes, to);
+        const GemmArguments<Scalar> product{.m = t, .n = d, .k = s, .a = p, .lda = s, .b = r, .ldb = d, .c = to, .ldc = d};
+        if (kernel.all_finite(r, s * d)) return gemm(product);
+        shielded_product(
+            product, [&](std::int64_t query, std::int64_t key) { return mask.may_attend(bh / sizes.heads, bh % sizes.heads, query, key); });
     });
 }
 
-/// out = map^T rows for every head.
+/// out = map^T rows for every head, where the mask forbids as if the row were not there.
 ///   map [B,H,T,S]  rows [B,H,T,D]  ->  out [B,H,S,D]
 template <class Scalar>
-void multiply_transposed(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const AttentionSizes& sizes,
-                         Tensor<Scalar>& out) {
+void multiply_transposed(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,
+                         const AttentionSizes& sizes, Tensor<Scalar>& out) {
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
     const std::int64_t t = sizes.queries, s = sizes.keys;
     out.resize({{Axis::B, sizes.batches}, {Axis::H, sizes.heads}, {Axis::S, s}, {Axis::D, d}});
     parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
-        gemm<Scalar>({.m = s,
-                      .n = d,
-                      .k = t,
-                      .a = map.data() + bh * t * s,
-                      .lda = s,
-                      .b = rows.data() + bh * t * d,
-                      .ldb = d,
-                      .c = out.data() + bh * s * d,
-                      .ldc = d,
-                      .transpose_a = Transpose::Yes});
+        const GemmArguments<Scalar> product{.m = s,
+                                            .n = d,
+                                            .k = t,
+                                            .a = map.data() + bh * t * s,
+                                            .lda = s,
+                                            .b = rows.data() + bh * t * d,
+                                            .ldb = d,
+                                            .c = out.data() + bh * s * d,
+                                            .ldc = d,
+                                            .transpose_a = Transpose::Yes};
+        if (kernel.all_finite(product.b, t * d)) return gemm(product);
+        shielded_product(
+            product, [&](std::int64_t key, std::int64_t query) { return mask.may_attend(bh / sizes.heads, bh % sizes.heads, query, key); });
     });
 }
 
@@ -133,7 +115,7 @@ template <class Scalar>
 void attention_scores_backward(const Tensor<Scalar>& dscores, const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Mask& mask,
                                const AttentionSizes& sizes, Tensor<Scalar>& dq, Tensor<Scalar>& dk) {
     multiply_allowed_rows(dscores, k, sizes.head_size, mask, sizes, dq);
-    multiply_transposed(dscores, q, sizes.head_size, sizes, dk);
+    multiply_transposed(dscores, q, sizes.head_size, mask, sizes, dk);
 }
 
 template <class Scalar>
@@ -214,7 +196,7 @@ void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Sca
         Scalar* row = ddropped.data() + at;
         for (std::int64_t s = 0; s < sizes.keys; ++s) row[s] = keep[s] != 0 ? row[s] : Scalar{0};
     });
-    multiply_transposed(dropped, dcontext, sizes.value_size, sizes, dv);
+    multiply_transposed(dropped, dcontext, sizes.value_size, mask, sizes, dv);
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \

@@ -28,6 +28,7 @@ constexpr Kernels<Scalar> kTable = {
     .add = &add<Scalar>,
     .scale = &scale<Scalar>,
     .all_finite = &all_finite<Scalar>,
+    .rows_finite = &rows_finite<Scalar>,
     .relu = &relu<Scalar>,
     .gelu_erf = &gelu_erf<Scalar>,
     .gelu_tanh = &gelu_tanh<Scalar>,

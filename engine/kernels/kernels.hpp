@@ -63,6 +63,8 @@ struct Kernels {
     void (*scale)(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y);
     /// True when no value is infinite or NaN.
     bool (*all_finite)(const Scalar* x, std::int64_t n);
+    /// The same of `rows` rows of n numbers that begin `stride` apart.
+    bool (*rows_finite)(const Scalar* x, std::int64_t rows, std::int64_t n, std::int64_t stride);
 
     void (*relu)(const Scalar* x, std::int64_t n, Scalar* y);
     /// x Phi(x), Phi the normal distribution function.

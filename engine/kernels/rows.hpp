@@ -14,12 +14,19 @@ void scale(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y) {
 }
 
 template <class Scalar>
-bool all_finite(const Scalar* x, std::int64_t n) {
+bool rows_finite(const Scalar* x, std::int64_t rows, std::int64_t n, std::int64_t stride) {
     Vec<Scalar> bad = {};
-    std::int64_t i = 0;
-    for (; i + kWidth<Scalar> <= n; i += kWidth<Scalar>) bad += load(x + i) * Scalar{0};  // 0 unless infinite or NaN
-    if (i < n) bad += load_part(x + i, n - i, Scalar{0}) * Scalar{0};
+    for (; rows > 0; --rows, x += stride) {
+        std::int64_t i = 0;
+        for (; i + kWidth<Scalar> <= n; i += kWidth<Scalar>) bad += load(x + i) * Scalar{0};  // 0 unless infinite or NaN
+        if (i < n) bad += load_part(x + i, n - i, Scalar{0}) * Scalar{0};
+    }
     return sum_lanes<Scalar>(bad) == Scalar{0};
+}
+
+template <class Scalar>
+bool all_finite(const Scalar* x, std::int64_t n) {
+    return rows_finite(x, 1, n, n);
 }
 
 template <class Scalar>
@@ -45,7 +52,9 @@ void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx
 template <class Scalar>
 void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
     constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
+    constexpr Scalar kFar = 100;  // from here on y' is exactly 0 or 1, and the square of larger numbers would overflow
     map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) {
+        v = v > kFar ? splat(kFar) : v < -kFar ? splat(-kFar) : v;
         // y = x s(2u) with s the logistic function, so y' = s + 2 x s (1 - s) u'
         const Vec<Scalar> square = kCubic * v * v;
         const Vec<Scalar> s = Scalar{1} / (Scalar{1} + exp_of<Scalar>(v * (-2 * kRootTwoOverPi) * (Scalar{1} + square)));

@@ -161,6 +161,7 @@ void TrainingState<Scalar>::restore(const Parameters<Scalar>& parameters, std::s
     if (!(parameters.config() == parameters_.config()) || first_moments.size() != count || second_moments.size() != count)
         throw ShapeError("a run of " + std::to_string(parameters.count()) + " parameters and " + std::to_string(first_moments.size()) +
                          " and " + std::to_string(second_moments.size()) + " moments does not fit this model of " + std::to_string(count));
+    if (steps < 0) throw ConfigError("a run cannot have made " + std::to_string(steps) + " steps");
     std::copy(parameters.data(), parameters.data() + count, parameters_.data());
     std::copy(first_moments.begin(), first_moments.end(), optimizer_.first_moments().begin());
     std::copy(second_moments.begin(), second_moments.end(), optimizer_.second_moments().begin());

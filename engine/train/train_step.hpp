@@ -51,7 +51,8 @@ public:
     Adamw<Scalar>& optimizer() { return optimizer_; }
     const Adamw<Scalar>& optimizer() const { return optimizer_; }
     std::int64_t steps() const { return optimizer_.steps(); }
-    /// Takes up a run where a checkpoint left it. Throws ShapeError unless the configuration is that of this state.
+    /// Takes up a run where a checkpoint left it. Throws ShapeError unless the configuration is that of this state, ConfigError
+    /// for a negative number of steps.
     void restore(const Parameters<Scalar>& parameters, std::span<const Scalar> first_moments, std::span<const Scalar> second_moments,
                  std::int64_t steps);
 
