@@ -11,6 +11,7 @@ if(NOT ATTNSCOPE_SANITIZE MATCHES "thread")
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET GLOBAL libzip)
+include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 find_package(Eigen3 3.4 QUIET NO_MODULE)
 if(NOT TARGET Eigen3::Eigen)
@@ -77,7 +78,6 @@ if(ATTNSCOPE_BUILD_APP)
   endif()
 
   include(${CMAKE_CURRENT_LIST_DIR}/glad.cmake)
-  include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 endif()
 
 if(ATTNSCOPE_BUILD_TESTS)

@@ -40,3 +40,19 @@ ${ENTRIES}    }};
   set_source_files_properties(${ASM_FILE} PROPERTIES OBJECT_DEPENDS "${EMBED_FILES}")
   target_sources(${TARGET} PRIVATE ${ASM_FILE} ${CXX_FILE})
 endfunction()
+
+# attn_embed_text(TARGET NAME FILE)
+# Puts one file into TARGET: its bytes lie between the symbols NAME_begin and NAME_end.
+function(attn_embed_text TARGET NAME FILE)
+  set(ASM_FILE ${CMAKE_CURRENT_BINARY_DIR}/${NAME}.S)
+  file(CONFIGURE OUTPUT ${ASM_FILE} CONTENT "    .section .note.GNU-stack,\"\",%progbits
+    .section .rodata
+    .global ${NAME}_begin, ${NAME}_end
+${NAME}_begin:
+    .incbin \"${FILE}\"
+${NAME}_end:
+    .byte 0
+" @ONLY)
+  set_source_files_properties(${ASM_FILE} PROPERTIES OBJECT_DEPENDS ${FILE})
+  target_sources(${TARGET} PRIVATE ${ASM_FILE})
+endfunction()

@@ -2,6 +2,7 @@
 /// Training batches and the validation set of a task.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,28 +12,45 @@
 
 namespace attn {
 
+class SequenceSource;
+
 struct Batch {
     TokenBatch tokens;
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted
 };
 
-/// Immutable. Validation sequences never appear in training batches.
+/// The sequences of a task, all of one length: the last symbol of each is only a target. Targets stand where the answer is determined:
+/// after the separator, in what repeats, at a sum; at every position of a Bigram sequence or a text. Immutable.
+///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z"
+///   Repeat               T = 2 length - 1   a string of length / 2 (rounded up) to length different symbols, again and again
+///   Addition             T = 4              "41 + 93 =", then "37"
+///   Bigram, Text         T = length
+/// Validation sequences never appear in training batches: which side a sequence is on follows from its content (the question; the two
+/// summands in any order; a whole Bigram sequence), of a text the last part is held out.
 class Dataset {
 public:
-    /// Throws ConfigError for sizes out of range or a text too short for one window in each part.
+    /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for one window in each part.
     Dataset(const TaskSettings& settings, std::uint64_t seed);
+    ~Dataset();
+    Dataset(Dataset&&) noexcept;
+    Dataset& operator=(Dataset&&) noexcept;
 
     const Tokenizer& tokenizer() const { return tokenizer_; }
     std::int64_t length() const { return length_; }  ///< T of every batch
     /// The batch of step `step`, a function of seed, step and size alone: where a run stands in its data is its number of steps.
+    /// Sequence b does not depend on the size. Allocates only when the batch had been smaller.
     void training_batch(std::int64_t step, std::int64_t size, Batch& batch) const;
     const Batch& validation() const { return validation_; }
     /// A held-out sequence as text, with which attention is watched while the run goes on.
     const std::string& probe() const { return probe_; }
+    /// The same as a batch of one.
+    TokenBatch probe_batch() const;
 
 private:
+    std::unique_ptr<const SequenceSource> source_;
     Tokenizer tokenizer_;
-    std::int64_t length_ = 0;
+    std::uint64_t seed_;
+    std::int64_t length_;
     Batch validation_;
     std::string probe_;
 };

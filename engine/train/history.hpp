@@ -21,9 +21,9 @@ public:
     static constexpr std::size_t kDefaultBudget = std::size_t{256} << 20;
     explicit History(std::size_t budget_bytes = kDefaultBudget);
 
-    /// True when a moment of this step would stay besides being the newest.
+    /// True when a moment of this step, later than all before and of their size, would stay when others follow.
     bool wants(std::int64_t step) const;
-    /// Keeps a moment later than all before; drops what the budget no longer holds.
+    /// Keeps a moment; drops what the budget no longer holds. Throws Error unless it is later than all before.
     void add(Moment moment);
     const std::vector<Moment>& moments() const { return moments_; }  ///< steps ascend
     /// The last moment at or before `step`; nullptr when there is none.
@@ -33,6 +33,8 @@ public:
     std::size_t budget() const { return budget_; }
 
 private:
+    bool stays(const Moment& moment, std::int64_t spacing) const;
+
     std::size_t budget_;
     std::int64_t spacing_ = 1;
     std::vector<Moment> moments_;

@@ -34,7 +34,7 @@ enum class TaskKind : std::uint8_t {
     Copy,      ///< "akmz>akmz": the answer repeats the question
     Reverse,   ///< "akmz>zmka"
     Sort,      ///< "mkza>akmz"
-    Repeat,    ///< "akmzqakmzq": random symbols, the second half repeats the first; what induction heads are for
+    Repeat,    ///< "akmzqakmzq": a random string of any length up to half, again and again; what induction heads are for
     Addition,  ///< "41 + 93 = 37": addition modulo a prime, learned from a part of its table
     Bigram,    ///< symbols drawn from a random table of which follows which
     Text,      ///< the next character of a text
@@ -55,10 +55,10 @@ TaskKind task_kind(std::string_view name);
 
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
-    std::int64_t length = 8;                  ///< symbols of a question; of the repeated half; of a Bigram sequence or a Text window
-    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text
-    double validation_share = 0.1;            ///< of all sequences (of the table, of the text); they never appear in training
-    std::string text_name;                    ///< of Text: the file's name; "" = the sample text
+    std::int64_t length = 8;        ///< symbols of a question; of the longest repeated string; of a Bigram sequence or a Text window
+    std::int64_t symbols = 16;      ///< different symbols; the modulus of Addition; unused by Text
+    double validation_share = 0.1;  ///< of all sequences (of the table, of the text); they never appear in training
+    std::string text_name;          ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text
     bool operator==(const TaskSettings&) const = default;
 };
@@ -91,5 +91,6 @@ RunSettings default_run(TaskKind kind);
 bool same_model(const RunSettings& a, const RunSettings& b);
 /// Throws ConfigError saying which setting is out of range and what would do.
 void validate(const RunSettings& settings);
+void validate(const TaskSettings& settings);
 
 }  // namespace attn

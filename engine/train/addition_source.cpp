@@ -1,0 +1,74 @@
+/// Addition modulo a number, its table split in two.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "engine/ops/cross_entropy.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/train/sequence_source.hpp"
+
+namespace attn {
+namespace {
+
+struct Pair {
+    std::int32_t a = 0, b = 0;
+};
+
+class AdditionSource : public SequenceSource {
+public:
+    AdditionSource(const TaskSettings& settings, std::uint64_t seed) : modulus_(static_cast<std::int32_t>(settings.symbols)) {
+        for (std::int32_t a = 0; a < modulus_; ++a)
+            for (std::int32_t b = 0; b < modulus_; ++b) {
+                // The order does not count: a + b would give b + a away.
+                const std::array<std::int32_t, 2> content = {std::min(a, b), std::max(a, b)};
+                (is_held_out(content, seed, settings.validation_share) ? held_out_ : training_).push_back({a, b});
+            }
+        if (held_out_.empty() || training_.empty())
+            throw ConfigError(
+                fmt::format("the table of addition modulo {} is too small for this split: a greater modulus would do", modulus_));
+    }
+
+    Tokenizer tokenizer() const override {
+        std::vector<std::string> vocabulary;
+        for (std::int32_t i = 0; i < modulus_; ++i) vocabulary.push_back(std::to_string(i));
+        vocabulary.insert(vocabulary.end(), {"+", "="});
+        return Tokenizer::from_vocabulary(TokenizerKind::Word, vocabulary, false);
+    }
+
+    std::int64_t length() const override { return 4; }
+
+    void draw(Draws& draws, SequenceSlot slot) const override {
+        write(training_[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(training_.size())))], slot);
+    }
+
+    /// A large table is sampled evenly.
+    std::int64_t held_out() const override { return std::min<std::int64_t>(static_cast<std::int64_t>(held_out_.size()), kMostHeldOut); }
+
+    void held_out(std::int64_t index, SequenceSlot slot) const override {
+        write(held_out_[static_cast<std::size_t>(index * static_cast<std::int64_t>(held_out_.size()) / held_out())], slot);
+    }
+
+private:
+    static constexpr std::int64_t kMostHeldOut = 1024;
+
+    void write(Pair pair, SequenceSlot slot) const {
+        const std::array<std::int32_t, 4> tokens = {pair.a, modulus_, pair.b, modulus_ + 1};
+        std::copy(tokens.begin(), tokens.end(), slot.tokens.begin());
+        std::fill(slot.targets.begin(), slot.targets.end() - 1, kIgnoredTarget);
+        slot.targets.back() = (pair.a + pair.b) % modulus_;
+    }
+
+    std::int32_t modulus_;
+    std::vector<Pair> training_, held_out_;
+};
+
+}  // namespace
+
+std::unique_ptr<const SequenceSource> make_addition_source(const TaskSettings& settings, std::uint64_t seed) {
+    return std::make_unique<AdditionSource>(settings, seed);
+}
+
+}  // namespace attn

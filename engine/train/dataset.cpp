@@ -1,0 +1,74 @@
+#include "engine/train/dataset.hpp"
+
+#include "engine/tensor/error.hpp"
+
+#include "engine/train/sequence_source.hpp"
+
+namespace attn {
+namespace {
+
+/// The streams of sequences, apart from those of parameters and dropout.
+constexpr std::uint64_t kDataStream = 0x64617461;
+constexpr int kSequenceBits = 20;  // of a stream's number; the step has the rest
+
+std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, std::uint64_t seed) {
+    validate(settings);
+    switch (settings.kind) {
+    case TaskKind::Addition:
+        return make_addition_source(settings, seed);
+    case TaskKind::Text:
+        return make_text_source(settings);
+    default:
+        return make_symbol_source(settings, seed);
+    }
+}
+
+void resize(Batch& batch, std::int64_t size, std::int64_t length) {
+    const std::size_t cells = static_cast<std::size_t>(size * length);
+    batch.tokens.length = length;
+    batch.tokens.ids.resize(cells);
+    batch.tokens.lengths.assign(static_cast<std::size_t>(size), length);
+    batch.targets.resize(cells);
+}
+
+SequenceSlot slot_of(Batch& batch, std::int64_t sequence) {
+    const std::size_t length = static_cast<std::size_t>(batch.tokens.length), first = static_cast<std::size_t>(sequence) * length;
+    return {std::span(batch.tokens.ids).subspan(first, length), std::span(batch.targets).subspan(first, length)};
+}
+
+}  // namespace
+
+bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share) {
+    std::uint64_t hash = seed;
+    for (const std::int32_t id : content) hash = CounterRandom(hash, static_cast<std::uint64_t>(id)).bits(0);
+    return CounterRandom(hash, content.size()).uniform(0) < share;
+}
+
+Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
+    : source_(make_source(settings, CounterRandom(seed, kDataStream).bits(0))), tokenizer_(source_->tokenizer()),
+      seed_(CounterRandom(seed, kDataStream).bits(1)), length_(source_->length()) {
+    resize(validation_, source_->held_out(), length_);
+    for (std::int64_t i = 0; i < source_->held_out(); ++i) source_->held_out(i, slot_of(validation_, i));
+    probe_ = tokenizer_.decode(probe_batch().ids);
+}
+
+Dataset::~Dataset() = default;
+Dataset::Dataset(Dataset&&) noexcept = default;
+Dataset& Dataset::operator=(Dataset&&) noexcept = default;
+
+void Dataset::training_batch(std::int64_t step, std::int64_t size, Batch& batch) const {
+    if (step < 0 || size < 1 || size >= std::int64_t{1} << kSequenceBits)
+        throw ConfigError("there is no batch of " + std::to_string(size) + " sequences for step " + std::to_string(step));
+    resize(batch, size, length_);
+    for (std::int64_t b = 0; b < size; ++b) {
+        Draws draws(seed_, static_cast<std::uint64_t>(step) << kSequenceBits | static_cast<std::uint64_t>(b));
+        source_->draw(draws, slot_of(batch, b));
+    }
+}
+
+TokenBatch Dataset::probe_batch() const {
+    const auto first = validation_.tokens.ids.begin();
+    return {length_, {first, first + length_}, {length_}};
+}
+
+}  // namespace attn

@@ -1,0 +1,117 @@
+#include "engine/train/run_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/model/model_pass.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/train/adamw.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<TaskInfo, 7> kTasks = {{
+    {TaskKind::Copy, "copy", "Copy", "Write the symbols before the separator once more, in the same order.",
+     "Right symbols after the separator."},
+    {TaskKind::Reverse, "reverse", "Reverse", "Write the symbols before the separator in reverse order.",
+     "Right symbols after the separator."},
+    {TaskKind::Sort, "sort", "Sort", "Write the symbols before the separator in alphabetical order.", "Right symbols after the separator."},
+    {TaskKind::Repeat, "repeat", "Repeat",
+     "A random string is written again and again: find the current symbol further back and write what followed it there.",
+     "Right symbols from the first repeated one on."},
+    {TaskKind::Addition, "addition", "Modular addition", "Add two numbers modulo a third from only a part of the table.",
+     "Right sums of pairs that were never shown, in neither order."},
+    {TaskKind::Bigram, "bigram", "Bigram", "Each symbol follows from the one before it by chance, as a fixed random table says.",
+     "Symbols that were the likeliest guess; chance keeps it below 100 %."},
+    {TaskKind::Text, "text", "Text", "Write the next character of a text.", "Right next characters in the part held out."},
+}};
+
+/// What a setting may be.
+template <class Number>
+void require_between(const char* what, Number value, Number low, Number high) {
+    // Written so that NaN fails.
+    if (!(value >= low && value <= high)) throw ConfigError(fmt::format("{} is {}: {} to {} is possible", what, value, low, high));
+}
+
+void require_model(const RunSettings& settings) {
+    Config config = settings.model;
+    config.vocab_size = std::max<std::int64_t>(1, settings.task.symbols);
+    config.context_length = 1;
+    validate(config);
+    if (config.architecture != Architecture::DecoderOnly)
+        throw ConfigError("only a decoder-only model is trained: it predicts the next token from those before it");
+    if (!config.lm_head) throw ConfigError("a model without a head predicts nothing: switch the head on");
+}
+
+void require_training(const TrainSettings& train) {
+    constexpr double kLargestRate = 100;
+    require_adamw(train.adamw);
+    require_between("the learning rate", train.schedule.rate, 0.0, kLargestRate);
+    require_between("the last learning rate", train.schedule.last_rate, 0.0, kLargestRate);
+    require_between("the weight decay", train.adamw.weight_decay, 0.0, kLargestRate);
+    learning_rate(train.schedule, 0);
+    clip_factor(0, train.clip_norm);
+    require_settings(train.forward);
+    const MaskSettings& masks = train.forward.masks;
+    if (!masks.causal) throw ConfigError("without the causal mask the model would see the tokens that it is to predict: switch it on");
+    if (masks.prefix != 0) throw ConfigError("under a prefix mask the model would see the tokens that it is to predict: switch it off");
+    require_between("the attention window", masks.window, 0, 1 << 20);
+    require_between("the attention block", masks.block, 0, 1 << 20);
+}
+
+}  // namespace
+
+std::span<const TaskInfo> tasks() { return kTasks; }
+
+const TaskInfo& task_info(TaskKind kind) { return kTasks[static_cast<std::size_t>(kind)]; }
+
+TaskKind task_kind(std::string_view name) {
+    std::string names;
+    for (const TaskInfo& info : kTasks) {
+        if (name == info.name) return info.kind;
+        names += (names.empty() ? "" : ", ") + std::string(info.name);
+    }
+    throw ConfigError(fmt::format("there is no task \"{}\": {} are possible", name, names));
+}
+
+bool same_model(const RunSettings& a, const RunSettings& b) {
+    Config model = a.model;
+    // These follow from the task and the run's seed.
+    model.vocab_size = b.model.vocab_size;
+    model.context_length = b.model.context_length;
+    model.seed = b.model.seed;
+    return a.task == b.task && model == b.model && a.seed == b.seed;
+}
+
+void validate(const TaskSettings& task) {
+    constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997;
+    require_between("the share held out", task.validation_share, 0.01, 0.9);
+    if (task.kind == TaskKind::Addition) {
+        require_between("the modulus", task.symbols, std::int64_t{5}, kLargestModulus);
+        return;
+    }
+    require_between("the length", task.length, std::int64_t{2}, kLongest);
+    if (task.kind == TaskKind::Text) return;
+    require_between("the number of symbols", task.symbols, std::int64_t{2}, kSymbols);
+    if (task.kind == TaskKind::Repeat && task.symbols < task.length)
+        throw ConfigError(fmt::format("{} symbols do not suffice for {} different ones in a row: {} symbols or a length of {} would",
+                                      task.symbols, task.length, std::min(task.length, kSymbols), task.symbols));
+}
+
+void validate(const RunSettings& settings) {
+    constexpr std::int64_t kLargestBatch = 4096, kMostSteps = 1'000'000'000;
+    validate(settings.task);
+    require_model(settings);
+    require_training(settings.train);
+    require_between("the batch size", settings.batch_size, std::int64_t{1}, kLargestBatch);
+    require_between("the number of steps between evaluations", settings.evaluate_every, std::int64_t{1}, kMostSteps);
+    require_between("the number of steps to stop at", settings.stop.steps, std::int64_t{0}, kMostSteps);
+    require_between("the loss to stop at", settings.stop.loss, 0.0, 1000.0);
+    require_between("the accuracy to stop at", settings.stop.accuracy, 0.0, 1.0);
+    require_between("the plateau to stop at", settings.stop.plateau, std::int64_t{0}, kMostSteps);
+}
+
+}  // namespace attn

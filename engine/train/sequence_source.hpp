@@ -1,0 +1,59 @@
+#pragma once
+/// Where a task's sequences come from: one implementation for each kind of task.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/io/tokenizer.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/train/run_settings.hpp"
+
+namespace attn {
+
+/// Numbers drawn one after the other from a stream of their own.
+class Draws {
+public:
+    Draws(std::uint64_t seed, std::uint64_t stream) : random_(seed, stream) {}
+    /// 0 .. count - 1
+    std::int64_t below(std::int64_t count) { return static_cast<std::int64_t>(random_.bits(next_++) % static_cast<std::uint64_t>(count)); }
+    double uniform() { return random_.uniform(next_++); }
+
+private:
+    CounterRandom random_;
+    std::uint64_t next_ = 0;
+};
+
+/// One sequence of a batch, to be filled in.
+struct SequenceSlot {
+    std::span<std::int32_t> tokens;   ///< [T]
+    std::span<std::int32_t> targets;  ///< [T]
+};
+
+/// Immutable once made; draws without allocating.
+class SequenceSource {
+public:
+    virtual ~SequenceSource() = default;
+    virtual Tokenizer tokenizer() const = 0;
+    virtual std::int64_t length() const = 0;  ///< T
+    /// A sequence that is not held out.
+    virtual void draw(Draws& draws, SequenceSlot slot) const = 0;
+    /// Number of sequences in the validation set.
+    virtual std::int64_t held_out() const = 0;
+    /// Validation sequence 0 .. held_out() - 1; no two are the same but in a text.
+    virtual void held_out(std::int64_t index, SequenceSlot slot) const = 0;
+};
+
+/// Copy, Reverse, Sort, Repeat and Bigram. Like the ones below throws ConfigError as Dataset does.
+std::unique_ptr<const SequenceSource> make_symbol_source(const TaskSettings& settings, std::uint64_t seed);
+std::unique_ptr<const SequenceSource> make_addition_source(const TaskSettings& settings, std::uint64_t seed);
+std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings);
+
+/// Which side of the split a sequence is on: the same for the same symbols, and held out for about `share` of all.
+bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share);
+
+/// Transition probabilities [V,V] of the Bigram task: row s is what follows symbol s.
+std::vector<double> bigram_table(std::int64_t symbols, std::uint64_t seed);
+
+}  // namespace attn

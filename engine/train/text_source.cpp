@@ -1,0 +1,78 @@
+/// Windows of a text, whose last part is held out.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "engine/tensor/error.hpp"
+#include "engine/train/sample_text.hpp"
+#include "engine/train/sequence_source.hpp"
+
+namespace attn {
+namespace {
+
+const std::string& text_of(const TaskSettings& settings) { return settings.text != nullptr ? *settings.text : *sample_text(); }
+
+/// Encoded piece by piece, because a token of encode() is much larger than an id.
+std::vector<std::int32_t> ids_of(const Tokenizer& tokenizer, std::string_view text) {
+    constexpr std::size_t kPiece = 1 << 16;
+    const auto continues = [&](std::size_t at) { return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    std::vector<std::int32_t> ids;
+    for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+        end = std::min(text.size(), begin + kPiece);
+        while (continues(end)) ++end;  // not in the middle of a character
+        for (const TextToken& token : tokenizer.encode(text.substr(begin, end - begin))) ids.push_back(token.id);
+    }
+    return ids;
+}
+
+class TextSource : public SequenceSource {
+public:
+    explicit TextSource(const TaskSettings& settings)
+        : tokenizer_(TokenizerKind::Character, std::span(&text_of(settings), 1), false), ids_(ids_of(tokenizer_, text_of(settings))),
+          length_(settings.length) {
+        const std::int64_t size = static_cast<std::int64_t>(ids_.size());
+        training_ = size - static_cast<std::int64_t>(static_cast<double>(size) * settings.validation_share);
+        const std::int64_t shorter = std::min(training_, size - training_);
+        if (shorter < length_ + 1)
+            throw ConfigError(
+                fmt::format("the text is too short: of its {} characters {} are for training and {} held out, and each part has "
+                            "to have {} (the length and one more)",
+                            size, training_, size - training_, length_ + 1));
+        windows_ = (size - training_ - 1) / length_;
+    }
+
+    Tokenizer tokenizer() const override { return tokenizer_; }
+    std::int64_t length() const override { return length_; }
+    void draw(Draws& draws, SequenceSlot slot) const override { write(draws.below(training_ - length_), slot); }
+
+    /// A long text is sampled evenly.
+    std::int64_t held_out() const override { return std::min<std::int64_t>(windows_, kMostHeldOut); }
+
+    void held_out(std::int64_t index, SequenceSlot slot) const override {
+        write(training_ + index * windows_ / held_out() * length_, slot);
+    }
+
+private:
+    static constexpr std::int64_t kMostHeldOut = 128;
+
+    void write(std::int64_t start, SequenceSlot slot) const {
+        const auto first = ids_.begin() + start;
+        std::copy_n(first, length_, slot.tokens.begin());
+        std::copy_n(first + 1, length_, slot.targets.begin());
+    }
+
+    Tokenizer tokenizer_;
+    std::vector<std::int32_t> ids_;
+    std::int64_t length_;
+    std::int64_t training_ = 0;  ///< characters before the held-out part
+    std::int64_t windows_ = 0;   ///< of the held-out part, side by side
+};
+
+}  // namespace
+
+std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings) { return std::make_unique<TextSource>(settings); }
+
+}  // namespace attn

@@ -1,0 +1,174 @@
+#include "engine/train/training_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+
+#include "engine/model/transformer.hpp"
+#include "engine/tensor/random.hpp"
+
+namespace attn {
+namespace {
+
+/// What follows from the task and the seed.
+RunSettings filled_in(RunSettings settings, const Dataset& dataset) {
+    settings.model.vocab_size = dataset.tokenizer().size();
+    settings.model.context_length = dataset.length();
+    settings.model.seed = settings.seed;
+    settings.train.forward.dropout.seed = settings.seed;
+    return settings;
+}
+
+RunSettings validated(const RunSettings& settings) {
+    validate(settings);
+    return settings;
+}
+
+bool same_layout(const Parameters<float>& a, const Parameters<float>& b) {
+    const auto& x = a.layout().entries();
+    const auto& y = b.layout().entries();
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const ParameterInfo& p, const ParameterInfo& q) { return p.name == q.name && p.shape == q.shape; });
+}
+
+double share(std::int64_t part, std::int64_t whole) { return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0; }
+
+/// 12345 -> "12,345"
+std::string grouped(std::int64_t number) {
+    std::string text = std::to_string(number);
+    for (std::int64_t at = static_cast<std::int64_t>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+    return text;
+}
+
+}  // namespace
+
+struct TrainingRun::Impl {
+    Impl(const RunSettings& wanted, std::size_t history_budget)
+        : dataset(validated(wanted).task, wanted.seed), settings(filled_in(wanted, dataset)),
+          state(initial_parameters<float>(settings.model)), history(history_budget) {
+        keep();
+    }
+
+    void keep() {
+        if (history.moments().empty() || history.moments().back().step < state.steps())
+            history.add({state.steps(), std::make_shared<const Parameters<float>>(state.parameters())});
+    }
+
+    Dataset dataset;
+    RunSettings settings;
+    TrainingState<float> state;
+    History history;
+    Batch batch;
+    double seconds = 0;
+    std::int64_t tokens = 0;
+    std::optional<ValidationPoint> evaluated;  ///< the last one
+    double best_loss = std::numeric_limits<double>::infinity();
+    std::int64_t without_better = 0;  ///< evaluations since
+};
+
+TrainingRun::TrainingRun(const RunSettings& settings, std::size_t history_budget)
+    : impl_(std::make_unique<Impl>(settings, history_budget)) {}
+TrainingRun::~TrainingRun() = default;
+TrainingRun::TrainingRun(TrainingRun&&) noexcept = default;
+TrainingRun& TrainingRun::operator=(TrainingRun&&) noexcept = default;
+
+void TrainingRun::restore(const Parameters<float>& parameters, std::span<const float> first_moments, std::span<const float> second_moments,
+                          std::int64_t steps) {
+    Parameters<float> ours(impl_->settings.model);
+    if (!same_layout(parameters, ours))
+        throw ShapeError(fmt::format("{} parameters of another model do not fit this one of {} with {} tokens in its vocabulary",
+                                     parameters.count(), ours.count(), impl_->settings.model.vocab_size));
+    if (steps < 0) throw ConfigError(fmt::format("a run cannot be taken up after {} steps", steps));
+    std::copy(parameters.data(), parameters.data() + parameters.count(), ours.data());
+    impl_->state.restore(ours, first_moments, second_moments, steps);
+    impl_->history = History(impl_->history.budget());
+    impl_->seconds = 0;
+    impl_->tokens = 0;
+    impl_->evaluated.reset();
+    impl_->best_loss = std::numeric_limits<double>::infinity();
+    impl_->without_better = 0;
+    impl_->keep();
+}
+
+const RunSettings& TrainingRun::settings() const { return impl_->settings; }
+const Dataset& TrainingRun::dataset() const { return impl_->dataset; }
+const TrainingState<float>& TrainingRun::state() const { return impl_->state; }
+const History& TrainingRun::history() const { return impl_->history; }
+std::int64_t TrainingRun::steps() const { return impl_->state.steps(); }
+
+Moment TrainingRun::keep() {
+    impl_->keep();
+    return impl_->history.moments().back();
+}
+
+void TrainingRun::apply(const RunSettings& wanted) {
+    RunSettings settings = impl_->settings;
+    settings.train = wanted.train;
+    settings.train.forward.dropout.seed = settings.seed;
+    settings.batch_size = wanted.batch_size;
+    settings.evaluate_every = wanted.evaluate_every;
+    settings.stop = wanted.stop;
+    validate(settings);
+    impl_->settings = std::move(settings);
+}
+
+LossPoint TrainingRun::step(std::stop_token stop) {
+    const auto start = std::chrono::steady_clock::now();
+    const RunSettings& settings = impl_->settings;
+    Batch& batch = impl_->batch;
+    impl_->dataset.training_batch(steps(), settings.batch_size, batch);
+    const StepResult result = impl_->state.step(batch.tokens, {}, batch.targets, settings.train, stop);
+    if (!result.not_finite.empty()) {
+        std::string tensor = first_not_finite(impl_->state.parameters(), batch, settings.train.forward, stop);
+        throw NotFinite(steps() + 1, tensor.empty() ? result.not_finite : std::move(tensor));
+    }
+    if (impl_->history.wants(steps())) impl_->keep();
+    impl_->tokens += static_cast<std::int64_t>(batch.tokens.ids.size());
+    impl_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return {steps(),        result.loss,  share(result.correct, result.counted), result.gradient_norm, result.learning_rate,
+            impl_->seconds, impl_->tokens};
+}
+
+bool TrainingRun::evaluation_due() const {
+    if (impl_->evaluated && impl_->evaluated->step == steps()) return false;
+    return steps() % impl_->settings.evaluate_every == 0 || steps() == impl_->settings.stop.steps;
+}
+
+ValidationPoint TrainingRun::evaluate(std::stop_token stop) {
+    const Batch& all = impl_->dataset.validation();
+    const CrossEntropy result = impl_->state.evaluate(all.tokens, {}, all.targets, impl_->settings.train, std::move(stop));
+    const ValidationPoint point = {steps(), result.loss, share(result.correct, result.counted)};
+    const bool again = impl_->evaluated && impl_->evaluated->step == point.step;
+    impl_->evaluated = point;
+    if (again) return point;
+    if (point.loss < impl_->best_loss) {
+        impl_->best_loss = point.loss;
+        impl_->without_better = 0;
+    } else {
+        ++impl_->without_better;
+    }
+    return point;
+}
+
+std::string TrainingRun::finished() const {
+    const StopAt& stop = impl_->settings.stop;
+    if (stop.steps > 0 && steps() >= stop.steps) return grouped(steps()) + " steps done";
+    if (!impl_->evaluated) return "";
+    const ValidationPoint& point = *impl_->evaluated;
+    if (stop.loss > 0 && point.loss <= stop.loss) return fmt::format("validation loss {:.4g}", point.loss);
+    if (stop.accuracy > 0 && point.accuracy >= stop.accuracy) return fmt::format("validation accuracy {:.1f} %", 100 * point.accuracy);
+    if (stop.plateau > 0 && impl_->without_better >= stop.plateau)
+        return fmt::format("no better validation loss in {} evaluations", grouped(impl_->without_better));
+    return "";
+}
+
+HeadPoint score_heads(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, ForwardSettings settings,
+                      std::int64_t step, std::stop_token stop) {
+    settings.dropout = {};
+    return {step, head_scores(trace_forward<float>(std::move(parameters), tokens, {}, settings, std::move(stop)))};
+}
+
+}  // namespace attn
