@@ -16,9 +16,9 @@ std::array<std::int64_t, 4> index_of(const Shape& shape, std::int64_t at) {
 }
 
 template <class Scalar>
-NotFinite describe(const RecordedStage<Scalar>& stage, std::int64_t at) {
+NotFiniteCell describe(const RecordedStage<Scalar>& stage, std::int64_t at) {
     const Shape& shape = stage.value.shape();
-    NotFinite out{{stage.id, "", index_of(shape, at)}, tensor_name(stage.id) + " at "};
+    NotFiniteCell out{{stage.id, "", index_of(shape, at)}, tensor_name(stage.id) + " at "};
     for (int axis = 0; axis < shape.rank(); ++axis)
         out.text += std::string(axis > 0 ? ", " : "") + axis_letter(shape[axis].axis) + "=" +
                     std::to_string(out.cell.index[static_cast<std::size_t>(axis)]);
@@ -30,7 +30,7 @@ NotFinite describe(const RecordedStage<Scalar>& stage, std::int64_t at) {
 }  // namespace
 
 template <class Scalar>
-std::optional<NotFinite> first_not_finite(const Trace<Scalar>& trace) {
+std::optional<NotFiniteCell> first_not_finite(const Trace<Scalar>& trace) {
     for (const RecordedStage<Scalar>& stage : trace.stages)
         for (std::int64_t i = 0; i < stage.value.size(); ++i) {
             if (std::isfinite(stage.value.data()[i])) continue;
@@ -40,7 +40,7 @@ std::optional<NotFinite> first_not_finite(const Trace<Scalar>& trace) {
     return std::nullopt;
 }
 
-template std::optional<NotFinite> first_not_finite<float>(const Trace<float>&);
-template std::optional<NotFinite> first_not_finite<double>(const Trace<double>&);
+template std::optional<NotFiniteCell> first_not_finite<float>(const Trace<float>&);
+template std::optional<NotFiniteCell> first_not_finite<double>(const Trace<double>&);
 
 }  // namespace attn
