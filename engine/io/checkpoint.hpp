@@ -1,26 +1,55 @@
 #pragma once
-/// Saving a training run and taking it up again, bit for bit.
+/// Saving a training run and taking it up again, bit for bit; reading models from elsewhere.
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
-#include "engine/train/training_run.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/tokenizer.hpp"
+#include "engine/model/parameters.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn {
 
-/// What a `.safetensors` file written here holds: the parameters (a decoder-only model's under the names and in the shapes of GPT-2),
-/// AdamW's moments under `optimizer.`, and as metadata the settings of the run, its vocabulary and its number of steps.
+/// What a `.safetensors` file written here holds: the parameters (a decoder-only model's under the names and in the shapes that
+/// Hugging Face's GPT2LMHeadModel writes, see gpt2_names.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
+/// `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
+///   format      "pt", which other tools ask for
+///   attnscope   "attnscope-checkpoint/1"
+///   settings    JSON as in run_json.hpp
+///   vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
+///               the first list and stands in the second
+///   steps       finished steps
+///   checksum    of everything else in the file
+/// take_checkpoint() (engine/train/resume.hpp) makes one from a run.
 struct Checkpoint {
-    RunSettings settings;
+    RunSettings settings;  ///< with the model's sizes filled in
     std::int64_t steps = 0;
-    std::vector<std::string> vocabulary;
-    std::shared_ptr<const Parameters<float>> parameters;
-    AlignedVector<float> first_moments, second_moments;  ///< empty in a file that holds only a model
+    TokenizerKind tokenizer = TokenizerKind::Character;
+    bool special_tokens = false;
+    std::vector<std::string> vocabulary;                  ///< empty in a model from elsewhere: prompts are then ids
+    std::shared_ptr<const Parameters<float>> parameters;  ///< never null
+    AlignedVector<float> first_moments, second_moments;   ///< empty in a file that holds only a model, which cannot be resumed
+    bool resumable() const { return !first_moments.empty(); }
 };
 
-/// Writes atomically (see AtomicFile). Throws FileError.
+/// Writes atomically (see AtomicFile). Without moments the text is left out too. Throws FileError, ShapeError for moments that do not fit
+/// the parameters.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
-/// Throws FileError with the file's name and the tensor or field at fault; nothing is allocated for tensors before every size is checked.
-Checkpoint read_checkpoint(const std::filesystem::path& path);
+
+/// Throws FileError with the file's name and the tensor or field at fault. Nothing is allocated for tensors before every size is checked
+/// against the file's, nor for the model before every tensor has the shape that the settings ask for.
+/// A file without metadata of ours is read as a GPT-2 model from elsewhere (see gpt2_names.hpp): no vocabulary, no moments.
+Checkpoint read_checkpoint(const std::filesystem::path& path, ReadLimits limits = {});
+/// The same from any source; `config_json` is the text of a Hugging Face config.json, "" without one.
+Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json = "");
+
+/// "run/model.safetensors" -> "run/model.previous.safetensors".
+std::filesystem::path previous_checkpoint(const std::filesystem::path& path);
+/// write_checkpoint(), but what was at `path` before stays as previous_checkpoint(path); `path` itself holds a whole file at every moment.
+void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 }  // namespace attn

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "engine/tensor/error.hpp"
 
@@ -47,23 +48,21 @@ json to_json(const MaskSettings& masks) {
             {"prefix", masks.prefix}, {"block", masks.block},     {"painted", std::move(painted)}};
 }
 
-MaskSettings masks_from_json(JsonObject object) {
-    MaskSettings masks;
+MaskSettings masks_from_json(JsonObject object, MaskSettings masks) {
     object.read("causal", masks.causal);
     object.read("padding", masks.padding);
     object.read("window", masks.window, 0, kMaxPosition);
     object.read("prefix", masks.prefix, 0, kMaxPosition);
     object.read("block", masks.block, 0, kMaxPosition);
     std::vector<std::pair<std::int32_t, std::int32_t>> painted;
-    object.read("painted", painted, 0, kMaxPosition);
+    if (object.read("painted", painted, 0, kMaxPosition)) masks.painted.clear();
     if (painted.size() > kMaxPainted) object.fail("painted", "too many painted cells");
     for (const auto& [query, key] : painted) masks.painted.push_back({query, key});
     object.expect_no_more();
     return masks;
 }
 
-DropoutSettings dropout_from_json(JsonObject object) {
-    DropoutSettings dropout;
+DropoutSettings dropout_from_json(JsonObject object, DropoutSettings dropout) {
     object.read("attention", dropout.attention, 0, 1);
     object.read("residual", dropout.residual, 0, 1);
     object.read("embedding", dropout.embedding, 0, 1);
@@ -111,8 +110,7 @@ json to_json(const ForwardSettings& settings) {
               {"seed", dropout.seed}}}};
 }
 
-Config config_from_json(JsonObject object) {
-    Config config;
+Config config_from_json(JsonObject object, Config config) {
     read_enum(object, "architecture", kArchitectures, config.architecture);
     object.read("vocab_size", config.vocab_size, 1, kMaxSize);
     object.read("context_length", config.context_length, 0, kMaxSize);
@@ -140,11 +138,10 @@ Config config_from_json(JsonObject object) {
     return config;
 }
 
-ForwardSettings forward_settings_from_json(JsonObject object) {
-    ForwardSettings settings;
-    if (object.has("masks")) settings.masks = masks_from_json(object.object("masks"));
+ForwardSettings forward_settings_from_json(JsonObject object, ForwardSettings settings) {
+    if (auto part = object.optional_object("masks")) settings.masks = masks_from_json(std::move(*part), std::move(settings.masks));
     object.read("temperature", settings.temperature, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
-    if (object.has("dropout")) settings.dropout = dropout_from_json(object.object("dropout"));
+    if (auto part = object.optional_object("dropout")) settings.dropout = dropout_from_json(std::move(*part), settings.dropout);
     object.expect_no_more();
     return settings;
 }

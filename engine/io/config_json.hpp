@@ -15,10 +15,10 @@ namespace attn {
 nlohmann::json to_json(const Config& config);
 nlohmann::json to_json(const ForwardSettings& settings);
 
-/// Fields that are missing keep their default. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
+/// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
 /// type or a number outside its range. Whether the fields fit together is validate()'s question.
-Config config_from_json(JsonObject object);
-ForwardSettings forward_settings_from_json(JsonObject object);
+Config config_from_json(JsonObject object, Config base = {});
+ForwardSettings forward_settings_from_json(JsonObject object, ForwardSettings base = {});
 
 /// The same from a text that is one object.
 Config config_from_json(std::string_view text, std::string_view source);

@@ -237,6 +237,12 @@ JsonObject JsonObject::object(std::string_view key) {
     return {root_, found, source_, pointer_to(key)};
 }
 
+std::optional<JsonObject> JsonObject::optional_object(std::string_view key) {
+    const json* found = take(key);
+    if (found == nullptr) return std::nullopt;
+    return JsonObject(root_, found, source_, pointer_to(key));
+}
+
 std::vector<JsonObject> JsonObject::objects(std::string_view key) {
     const json* found = take(key);
     std::vector<JsonObject> out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -39,6 +40,8 @@ public:
     bool read_choice(std::string_view key, std::span<const std::string_view> names, std::size_t& index);
     /// The object under `key`; throws FileError(Schema) when it is missing.
     JsonObject object(std::string_view key);
+    /// The object under `key`, if the field is there.
+    std::optional<JsonObject> optional_object(std::string_view key);
     /// The objects of the list under `key`; none when it is missing.
     std::vector<JsonObject> objects(std::string_view key);
 

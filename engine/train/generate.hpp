@@ -15,20 +15,25 @@ namespace attn {
 struct SamplingSettings {
     double temperature = 1;    ///< 0: always the likeliest token
     std::int64_t top_k = 0;    ///< only the k likeliest; 0 = all
-    double top_p = 1;          ///< only the likeliest that together reach p (Holtzman et al., 2020)
+    double top_p = 1;          ///< of those only the likeliest that together reach this share (Holtzman et al., 2020); 1 = all
     std::int64_t tokens = 40;  ///< to write
     std::uint64_t seed = 1;
     bool operator==(const SamplingSettings&) const = default;
 };
 
+inline constexpr std::int64_t kMaxSampledTokens = 1'000'000;
+/// Throws ConfigError for settings out of range: a negative temperature or top_k, top_p outside (0, 1], too many tokens.
+void require_sampling(const SamplingSettings& settings);
+
 /// Probabilities that are drawn from for `logits` [V]: softmax at the temperature, what is cut off 0, the rest renormalised.
-/// Ties at the border of top_k go to the smaller id. Throws ConfigError for settings out of range.
+/// Ties at the border of top_k and top_p, and at temperature 0, go to the smaller id. Throws ConfigError for settings out of range,
+/// Error for a logit that is NaN or infinite (-inf is a probability of 0).
 std::vector<double> sampling_distribution(std::span<const float> logits, const SamplingSettings& settings);
 
-/// Continues `prompt` (at least one id) token by token; beyond the context length the oldest tokens are left out.
+/// Continues `prompt` (at least one id) token by token, without dropout; beyond the context length the oldest tokens are left out.
 /// Same parameters, prompt and settings, same tokens, with any number of threads. `each` (may be empty) sees every token as it is drawn.
-/// Throws ConfigError for a model that cannot write (an encoder, one without a head), Error for an id outside the vocabulary,
-/// Cancelled once `stop` is requested.
+/// Throws ConfigError for a model that cannot write (an encoder, one without a head), Error for an id outside the vocabulary and
+/// for logits that nothing can be drawn from, Cancelled once `stop` is requested.
 std::vector<std::int32_t> generate(const Parameters<float>& parameters, std::span<const std::int32_t> prompt,
                                    const ForwardSettings& settings, const SamplingSettings& sampling,
                                    const std::function<void(std::int32_t)>& each = {}, std::stop_token stop = {});

@@ -1,0 +1,37 @@
+#include "engine/train/resume.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+
+Checkpoint take_checkpoint(const TrainingRun& run) {
+    const TrainingState<float>& state = run.state();
+    const Tokenizer& tokenizer = run.dataset().tokenizer();
+    Checkpoint checkpoint;
+    checkpoint.settings = run.settings();
+    checkpoint.steps = run.steps();
+    checkpoint.tokenizer = tokenizer.kind();
+    checkpoint.special_tokens = tokenizer.has_special_tokens();
+    checkpoint.vocabulary = tokenizer.vocabulary();
+    checkpoint.parameters = std::make_shared<const Parameters<float>>(state.parameters());
+    checkpoint.first_moments = state.optimizer().first_moments();
+    checkpoint.second_moments = state.optimizer().second_moments();
+    return checkpoint;
+}
+
+std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget) {
+    if (!checkpoint.resumable()) throw ConfigError("this checkpoint holds only a model: the optimizer's moments are not in it");
+    auto run = std::make_unique<TrainingRun>(checkpoint.settings, history_budget);
+    const Tokenizer& tokenizer = run->dataset().tokenizer();
+    if (tokenizer.kind() != checkpoint.tokenizer || tokenizer.has_special_tokens() != checkpoint.special_tokens ||
+        tokenizer.vocabulary() != checkpoint.vocabulary)
+        throw ConfigError("the vocabulary of this checkpoint is not that of its task");
+    run->restore(*checkpoint.parameters, checkpoint.first_moments, checkpoint.second_moments, checkpoint.steps);
+    return run;
+}
+
+}  // namespace attn

@@ -1,0 +1,18 @@
+#pragma once
+/// From a training run to a checkpoint and back.
+
+#include <memory>
+
+#include "engine/io/checkpoint.hpp"
+#include "engine/train/training_run.hpp"
+
+namespace attn {
+
+/// The run as it stands, with a copy of its parameters and moments.
+Checkpoint take_checkpoint(const TrainingRun& run);
+
+/// A run that goes on where `checkpoint` was taken, with the same bits. Throws ConfigError for a checkpoint that holds only a model, or
+/// whose vocabulary is not that of its task.
+std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget = History::kDefaultBudget);
+
+}  // namespace attn

@@ -1,0 +1,255 @@
+#include "engine/train/generate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "engine/model/model_pass.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+/// By the definition, one token at a time and in long double: the rank of a token is how many others come before it.
+std::vector<double> distribution_by_definition(const std::vector<float>& logits, const SamplingSettings& settings) {
+    const std::size_t size = logits.size();
+    const auto before = [&](std::size_t a, std::size_t b) { return logits[a] > logits[b] || (logits[a] == logits[b] && a < b); };
+    std::vector<long double> mass(size);
+    long double sum = 0;
+    for (std::size_t id = 0; id < size; ++id) {
+        std::size_t rank = 0;
+        for (std::size_t other = 0; other < size; ++other) rank += before(other, id) ? 1 : 0;
+        if (settings.temperature == 0) {
+            mass[id] = rank == 0 ? 1 : 0;
+        } else if (settings.top_k == 0 || rank < static_cast<std::size_t>(settings.top_k)) {
+            const long double largest = *std::max_element(logits.begin(), logits.end());
+            mass[id] = std::exp((static_cast<long double>(logits[id]) - largest) / static_cast<long double>(settings.temperature));
+        }
+        sum += mass[id];
+    }
+    for (long double& m : mass) m /= sum;
+    // A token stays while those before it have not yet reached p.
+    std::vector<double> out(size);
+    long double kept = 0;
+    std::vector<bool> stays(size);
+    for (std::size_t id = 0; id < size; ++id) {
+        long double reached = 0;
+        for (std::size_t other = 0; other < size; ++other)
+            if (before(other, id)) reached += mass[other];
+        stays[id] = settings.top_p >= 1 || reached < static_cast<long double>(settings.top_p);
+        if (stays[id]) kept += mass[id];
+    }
+    for (std::size_t id = 0; id < size; ++id) out[id] = stays[id] ? static_cast<double>(mass[id] / kept) : 0;
+    return out;
+}
+
+double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+    if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+    double worst = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const double difference = std::abs(a[i] - b[i]);
+        if (!(difference <= worst)) worst = difference;
+    }
+    return worst;
+}
+
+TEST(SamplingDistribution, IsTheDefinitions) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 400; ++round) {
+        const std::size_t size = 1 + random() % 40;
+        std::vector<float> logits(size);
+        const bool ties = random() % 2 == 0;
+        for (float& logit : logits) logit = ties ? static_cast<float>(random() % 5) : std::normal_distribution<float>(0, 3)(random);
+        if (size > 1 && random() % 4 == 0) logits[random() % size] = -std::numeric_limits<float>::infinity();
+        if (std::all_of(logits.begin(), logits.end(), [](float l) { return std::isinf(l); })) continue;
+        SamplingSettings settings;
+        const double temperatures[] = {0, 0.1, 0.7, 1, 3};
+        const double shares[] = {1e-9, 0.313, 0.777, 0.9501, 1};
+        settings.temperature = temperatures[random() % 5];
+        settings.top_k = static_cast<std::int64_t>(random() % (size + 3));
+        settings.top_p = shares[random() % 5];
+        EXPECT_LE(largest_difference(sampling_distribution(logits, settings), distribution_by_definition(logits, settings)), 1e-12)
+            << "round " << round << ", temperature " << settings.temperature << ", top-k " << settings.top_k << ", top-p "
+            << settings.top_p;
+    }
+    // The negative control: another temperature is another distribution.
+    const std::vector<float> logits{0, 1, 2};
+    EXPECT_GT(largest_difference(sampling_distribution(logits, {.temperature = 1}), distribution_by_definition(logits, {.temperature = 2})),
+              0.05);
+}
+
+TEST(SamplingDistribution, BreaksTiesBySmallerId) {
+    const std::vector<float> logits{1, 5, 5, 5, 2};
+    EXPECT_EQ(sampling_distribution(logits, {.temperature = 0}), (std::vector<double>{0, 1, 0, 0, 0}));
+    EXPECT_EQ(sampling_distribution(logits, {.top_k = 2}), (std::vector<double>{0, 0.5, 0.5, 0, 0}));
+    EXPECT_EQ(sampling_distribution(logits, {.top_p = 0.25}), (std::vector<double>{0, 1, 0, 0, 0}));
+    const std::vector<float> equal(4, 0.25F);
+    EXPECT_EQ(sampling_distribution(equal, {.top_p = 0.5}), (std::vector<double>{0.5, 0.5, 0, 0})) << "two reach one half exactly";
+    EXPECT_EQ(sampling_distribution(equal, {.top_p = 0.500001}).back(), 0);
+    EXPECT_GT(sampling_distribution(equal, {.top_p = 0.500001})[2], 0);
+}
+
+TEST(SamplingDistribution, TopPLooksAtWhatTopKLeft) {
+    // exp: 4, 2, 1, 1 of 8. Among the first two the first alone has 2/3.
+    const std::vector<float> logits{std::log(4.0F), std::log(2.0F), 0, 0};
+    EXPECT_EQ(sampling_distribution(logits, {.top_k = 2, .top_p = 0.6})[1], 0);
+    EXPECT_GT(sampling_distribution(logits, {.top_k = 0, .top_p = 0.6})[1], 0);
+}
+
+TEST(SamplingDistribution, BearsTheExtremes) {
+    const std::vector<float> far{-3e38F, 3e38F, 0};
+    EXPECT_EQ(sampling_distribution(far, {}), (std::vector<double>{0, 1, 0}));
+    EXPECT_EQ(sampling_distribution(far, {.temperature = 1e-300}), (std::vector<double>{0, 1, 0}));
+    const std::vector<double> flat = sampling_distribution(std::vector<float>{1, 2}, {.temperature = 1e300});
+    EXPECT_EQ(flat, (std::vector<double>{0.5, 0.5}));
+}
+
+TEST(SamplingDistribution, RefusesWhatItCannotDrawFrom) {
+    const float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    for (const std::vector<float>& bad : {std::vector<float>{}, {1, nan}, {1, inf}, {-inf, -inf}})
+        EXPECT_THROW(sampling_distribution(bad, {}), Error);
+    const std::vector<float> logits{1, 2};
+    for (const SamplingSettings& bad :
+         {SamplingSettings{.temperature = -1}, SamplingSettings{.temperature = std::nan("")}, SamplingSettings{.temperature = HUGE_VAL},
+          SamplingSettings{.top_k = -1}, SamplingSettings{.top_p = 0}, SamplingSettings{.top_p = 1.01},
+          SamplingSettings{.top_p = std::nan("")}, SamplingSettings{.tokens = -1}})
+        EXPECT_THROW(sampling_distribution(logits, bad), ConfigError);
+}
+
+Config small_model() {
+    Config config;
+    config.vocab_size = 11;
+    config.context_length = 6;
+    config.d_model = 16;
+    config.num_heads = 2;
+    config.num_layers = 2;
+    config.d_ff = 32;
+    return config;
+}
+
+ForwardSettings causal() {
+    ForwardSettings settings;
+    settings.masks.causal = true;
+    return settings;
+}
+
+/// Logits after the last token of `ids`, by the way that traces take, stage by stage.
+std::vector<float> last_logits(const Parameters<float>& parameters, std::vector<std::int32_t> ids, const ForwardSettings& settings) {
+    const auto length = static_cast<std::int64_t>(ids.size());
+    const Trace<float> trace =
+        trace_forward<float>(std::make_shared<Parameters<float>>(parameters), {length, std::move(ids), {length}}, {}, settings);
+    const Tensor<float>& logits = trace.find({Stage::Logits})->value;
+    const std::int64_t size = parameters.config().vocab_size;
+    const float* last = logits.data() + (length - 1) * size;
+    return {last, last + size};
+}
+
+TEST(Generate, WritesTheLikeliestTokensAlsoBeyondTheContext) {
+    const Parameters<float> parameters = initial_parameters<float>(small_model());
+    SamplingSettings settings{.temperature = 0, .tokens = 15};
+    const std::vector<std::int32_t> prompt{3, 1, 4};
+    std::vector<std::int32_t> seen;
+    const auto written = generate(parameters, prompt, causal(), settings, [&](std::int32_t id) { seen.push_back(id); });
+    EXPECT_EQ(seen, written);
+    std::vector<std::int32_t> text = prompt;
+    for (int i = 0; i < 15; ++i) {
+        const std::size_t window = std::min<std::size_t>(6, text.size());
+        const std::vector<float> logits = last_logits(parameters, {text.end() - static_cast<std::ptrdiff_t>(window), text.end()}, causal());
+        text.push_back(static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    }
+    EXPECT_EQ(written, std::vector<std::int32_t>(text.begin() + 3, text.end()));
+    EXPECT_TRUE(generate(parameters, prompt, causal(), {.tokens = 0}).empty());
+}
+
+TEST(Generate, DrawsAsOftenAsTheProbabilitySays) {
+    const Parameters<float> parameters = initial_parameters<float>(small_model());
+    const std::vector<std::int32_t> prompt{5, 2};
+    SamplingSettings settings{.temperature = 1.3, .top_k = 6, .tokens = 1};
+    const std::vector<double> expected = distribution_by_definition(last_logits(parameters, prompt, causal()), settings);
+    constexpr int kDraws = 6000;
+    std::vector<double> counts(expected.size());
+    for (int seed = 0; seed < kDraws; ++seed) {
+        settings.seed = static_cast<std::uint64_t>(seed);
+        counts[static_cast<std::size_t>(generate(parameters, prompt, causal(), settings)[0])] += 1;
+    }
+    const auto chi_squared = [&](const std::vector<double>& probabilities) {
+        double sum = 0;
+        for (std::size_t id = 0; id < counts.size(); ++id) {
+            if (probabilities[id] == 0) {
+                EXPECT_EQ(counts[id], 0) << "token " << id << " was cut off";
+                continue;
+            }
+            const double wanted = kDraws * probabilities[id];
+            sum += (counts[id] - wanted) * (counts[id] - wanted) / wanted;
+        }
+        return sum;
+    };
+    constexpr double kLimit = 25;  // 5 degrees of freedom: exceeded by chance once in 7,000
+    EXPECT_LT(chi_squared(expected), kLimit);
+    // The negative control: slightly other probabilities are told apart.
+    settings.temperature = 1;
+    EXPECT_GT(chi_squared(distribution_by_definition(last_logits(parameters, prompt, causal()), settings)), kLimit);
+}
+
+TEST(Generate, DependsOnSeedAndSettingsNotOnThreads) {
+    Config config = small_model();
+    config.context_length = 128;
+    config.d_model = 64;
+    config.tied_lm_head = false;  // a drawn embedding as head would only ever repeat the last token
+    const Parameters<float> parameters = initial_parameters<float>(config);
+    std::vector<std::int32_t> prompt(100);
+    for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * i % 11);
+    const SamplingSettings settings{.temperature = 1.5, .tokens = 60, .seed = 9};
+    const int threads = thread_budget();
+    std::set<std::vector<std::int32_t>> texts;
+    for (const int count : {1, 2, 4}) {
+        set_thread_budget(count);
+        texts.insert(generate(parameters, prompt, causal(), settings));
+    }
+    set_thread_budget(threads);
+    EXPECT_EQ(texts.size(), 1U);
+    SamplingSettings other = settings;
+    other.seed = 10;
+    EXPECT_FALSE(texts.contains(generate(parameters, prompt, causal(), other)));
+    ForwardSettings with_dropout = causal();
+    with_dropout.dropout.residual = 0.5;
+    EXPECT_TRUE(texts.contains(generate(parameters, prompt, with_dropout, settings))) << "dropout has no part in writing";
+}
+
+TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
+    const std::vector<std::int32_t> prompt{1};
+    Config config = small_model();
+    const Parameters<float> parameters = initial_parameters<float>(config);
+    EXPECT_THROW(generate(parameters, {}, causal(), {}), Error);
+    for (const std::int32_t id : {-1, 11}) EXPECT_THROW(generate(parameters, std::vector<std::int32_t>{id}, causal(), {}), Error);
+    EXPECT_THROW(generate(parameters, prompt, causal(), {.temperature = -1}), ConfigError);
+    config.lm_head = false;
+    EXPECT_THROW(generate(initial_parameters<float>(config), prompt, causal(), {}), ConfigError);
+    config.lm_head = true;
+    for (const Architecture architecture : {Architecture::Encoder, Architecture::EncoderDecoder}) {
+        config.architecture = architecture;
+        EXPECT_THROW(generate(initial_parameters<float>(config), prompt, causal(), {}), ConfigError);
+    }
+    std::stop_source source;
+    int written = 0;
+    EXPECT_THROW(generate(
+                     parameters, prompt, causal(), {.tokens = 100},
+                     [&](std::int32_t) {
+                         if (++written == 3) source.request_stop();
+                     },
+                     source.get_token()),
+                 Cancelled);
+    EXPECT_EQ(written, 3);
+    Parameters<float> bad = parameters;
+    std::fill_n(bad.data(), bad.count(), std::numeric_limits<float>::quiet_NaN());
+    EXPECT_THROW(generate(bad, prompt, causal(), {}), Error);
+}
+
+}  // namespace
+}  // namespace attn
