@@ -34,6 +34,18 @@ std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
     return targets;
 }
 
+/// What follows the first sequence.
+std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSettings& sampling, std::stop_token stop) {
+    const std::span<const std::int32_t> prompt(trace.tokens.ids.data(), static_cast<std::size_t>(trace.tokens.lengths.at(0)));
+    return generate(*trace.parameters, prompt, trace.settings, sampling, {}, std::move(stop));
+}
+
+/// True when only the parameters are newer ones of the same run.
+bool follows_on(const Document& before, const Document& after) {
+    return after.trained.has_value() && !after.trained->step.has_value() && before.trained == after.trained &&
+           before.texts == after.texts && before.forward == after.forward && before.sampling == after.sampling;
+}
+
 ForwardSettings without_masks() {
     ForwardSettings settings;
     settings.masks.padding = false;
@@ -55,6 +67,7 @@ Computation Computation::engine() {
             return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,
                                           std::move(stop));
         },
+        write_on,
     };
 }
 
@@ -68,10 +81,11 @@ Analyst::~Analyst() {
     job_.request_stop();
 }
 
-void Analyst::request(std::shared_ptr<const Document> document) {
+void Analyst::request(std::shared_ptr<const Document> document, std::optional<LearnedParameters> learned, Depth depth) {
+    Request request{std::move(document), std::move(learned), depth};
     {
         const std::lock_guard lock(mutex_);
-        wanted_.swap(document);
+        std::swap(wanted_, request);
         next_ = Step::Trace;
         job_.request_stop();
     }
@@ -83,6 +97,16 @@ std::shared_ptr<const Snapshot> Analyst::snapshot() const {
     return latest_;
 }
 
+bool Analyst::tracing() const {
+    const std::lock_guard lock(mutex_);
+    return next_ == Step::Trace;
+}
+
+bool Analyst::rests() const {
+    const std::lock_guard lock(mutex_);
+    return next_ == Step::Rest;
+}
+
 std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
     std::unique_lock lock(mutex_);
     published_.wait(lock, [&] { return next_ == Step::Rest || (!verified && next_ == Step::Verify); });
@@ -91,7 +115,7 @@ std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
 
 void Analyst::run(const std::stop_token& stop) {
     while (true) {
-        std::shared_ptr<const Document> document;
+        Request request;
         std::stop_token job;
         Step step = Step::Rest;
         {
@@ -102,23 +126,25 @@ void Analyst::run(const std::stop_token& stop) {
             job_ = std::stop_source();
             job = job_.get_token();
             step = next_;
-            document.swap(wanted_);
+            std::swap(request, wanted_);
         }
-        work(step, document, job);
+        work(step, request, job);
     }
 }
 
-void Analyst::work(Step step, const std::shared_ptr<const Document>& document, const std::stop_token& job) {
+void Analyst::work(Step step, const Request& request, const std::stop_token& job) {
     Field field = Field::None;
     std::string problem;
     try {
         switch (step) {
         case Step::Trace:
-            return compute_trace(document, job);
+            return compute_trace(request, job);
         case Step::Baseline:
             return compute_baseline(job);
         case Step::Gradients:
             return compute_gradients(job);
+        case Step::Sample:
+            return compute_sample(job);
         case Step::Verify:
             shown_.verification = std::make_shared<const reference::Verification>(computation_.verify(*shown_.trace, job));
             return publish(Step::Rest);
@@ -132,25 +158,37 @@ void Analyst::work(Step step, const std::shared_ptr<const Document>& document, c
         problem = "there is not enough memory for this";
     } catch (const std::exception& error) {
         problem = error.what();
-        if (step == Step::Trace && dynamic_cast<const ConfigError*>(&error) != nullptr) field = field_at_fault(document->forward);
+        if (step == Step::Trace && dynamic_cast<const ConfigError*>(&error) != nullptr) field = field_at_fault(request.document->forward);
         if (step == Step::Verify) problem = "could not check the numbers: " + problem;
     }
     // Whatever stopped a computation that nobody waits for any more is of no interest, and the newer request comes next.
     if (job.stop_requested()) return;
     shown_.problem = std::move(problem);
     shown_.problem_field = field;
-    publish(step == Step::Trace ? unfinished() : step < Step::Verify ? Step::Verify : Step::Rest);
+    if (step == Step::Sample) sampled_ = true;  // it would only fail again
+    if (step == Step::Trace) return publish(unfinished());
+    publish(step < Step::Verify && depth_ == Depth::Everything ? Step::Verify : Step::Rest);
 }
 
-void Analyst::compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job) {
+std::shared_ptr<const Parameters<float>> Analyst::parameters_of(const Request& request, const Config& config) {
+    if (request.learned.has_value()) {
+        if (request.learned->moment.parameters->config() != config)
+            throw DocumentError("these settings are not those of the trained model", Field::None);
+        return request.learned->moment.parameters;
+    }
+    if (drawn_ == nullptr || drawn_->config() != config)
+        drawn_ = std::make_shared<const Parameters<float>>(computation_.parameters(config, drawn_.get()));
+    return drawn_;
+}
+
+void Analyst::compute_trace(const Request& request, const std::stop_token& job) {
+    const std::shared_ptr<const Document>& document = request.document;
     Prepared prepared = prepare(*document);
     set_thread_budget(threads_for(prepared.trace_mib, threads_));
-    if (parameters_ == nullptr || parameters_->config() != prepared.config) {
-        parameters_ = std::make_shared<const Parameters<float>>(computation_.parameters(prepared.config, parameters_.get()));
-    }
+    std::shared_ptr<const Parameters<float>> parameters = parameters_of(request, prepared.config);
     const auto start = std::chrono::steady_clock::now();
-    auto trace =
-        std::make_shared<const Trace<float>>(computation_.forward(parameters_, prepared.tokens, prepared.source, document->forward, job));
+    auto trace = std::make_shared<const Trace<float>>(
+        computation_.forward(std::move(parameters), prepared.tokens, prepared.source, document->forward, job));
     const auto computed = std::chrono::steady_clock::now();
     std::vector<StageRange> ranges = stage_ranges(*trace);
     std::vector<HeadScore> scores = head_scores(*trace);
@@ -158,6 +196,13 @@ void Analyst::compute_trace(const std::shared_ptr<const Document>& document, con
     // From here on nothing throws: the shown state is the old one or the new one.
     shown_.compute_ms = std::chrono::duration<double, std::milli>(computed - start).count();
     ++shown_.serial;
+    // While a run is followed, the sample of a few steps ago stays until there is a newer one.
+    if (shown_.document == nullptr || !follows_on(*shown_.document, *document)) shown_.sample.reset();
+    sampled_ = false;
+    shown_.run = request.learned.has_value() ? request.learned->run : 0;
+    shown_.trained_step.reset();
+    if (request.learned.has_value()) shown_.trained_step = request.learned->moment.step;
+    depth_ = request.depth;
     shown_.document = document;
     shown_.trace = std::move(trace);
     shown_.ranges = std::move(ranges);
@@ -196,14 +241,38 @@ void Analyst::compute_gradients(const std::stop_token& job) {
     publish(unfinished());
 }
 
+void Analyst::compute_sample(const std::stop_token& job) {
+    const Document& document = *shown_.document;
+    Sample sample;
+    sample.trained_step = shown_.trained_step;
+    const std::vector<std::int32_t> ids = computation_.sample(*shown_.trace, document.sampling, job);
+    for (const std::int32_t id : ids) {
+        const std::string& symbol = shown_.vocabulary.at(static_cast<std::size_t>(id));
+        if (document.tokenizer == TokenizerKind::Word) sample.text += ' ';
+        sample.text += symbol;
+        sample.tokens.push_back({symbol, id, false, false});
+    }
+    shown_.sample = std::make_shared<const Sample>(std::move(sample));
+    sampled_ = true;
+    publish(unfinished());
+}
+
+bool Analyst::wants_sample() const {
+    const Trace<float>& trace = *shown_.trace;
+    return !sampled_ && computation_.sample && trace.config.architecture == Architecture::DecoderOnly && trace.config.lm_head &&
+           trace.settings.masks.causal && trace.tokens.lengths.at(0) > 0;
+}
+
 bool Analyst::wants_gradients() const {
     return shown_.gradients == nullptr && shown_.trace->config.lm_head && trace_mib_ <= kBaselineLimitMiB && computation_.gradients;
 }
 
 Analyst::Step Analyst::unfinished() const {
-    if (shown_.trace == nullptr) return Step::Rest;
+    if (shown_.trace == nullptr || depth_ == Depth::Trace) return Step::Rest;
+    if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
     if (wants_gradients()) return Step::Gradients;
+    if (wants_sample()) return Step::Sample;
     return shown_.verification == nullptr ? Step::Verify : Step::Rest;
 }
 
@@ -213,7 +282,7 @@ void Analyst::publish(Step next) {
     {
         const std::lock_guard lock(mutex_);
         latest_.swap(snapshot);
-        if (wanted_ == nullptr) next_ = next;
+        if (wanted_.document == nullptr) next_ = next;
     }
     published_.notify_all();
     wake_();

@@ -6,12 +6,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <thread>
 
 #include "app/session/snapshot.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/train/generate.hpp"
+#include "engine/train/history.hpp"
 
 namespace attn::app {
 
@@ -23,13 +26,24 @@ struct Computation {
         forward;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients{};  ///< of predicting the next token; none: skipped
+    /// What follows the first sequence; none: skipped.
+    std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample{};
     /// The engine itself.
     static Computation engine();
 };
 
-/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the gradients and the
-/// verification, each published when it is there. A newer request abandons whatever is under way. All methods are for one thread (the
-/// UI's).
+/// Parameters from a training run, in place of freshly drawn ones.
+struct LearnedParameters {
+    std::uint64_t run = 0;
+    Moment moment;
+};
+
+/// How much is wanted of a document whose model is about to be replaced by a newer one.
+enum class Depth : std::uint8_t { Trace, Sample, Everything };
+
+/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the gradients, the sample
+/// and the verification, each published when it is there. A newer request abandons whatever is under way. All methods are for one thread
+/// (the UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -37,23 +51,37 @@ public:
     Analyst(const Analyst&) = delete;
     Analyst& operator=(const Analyst&) = delete;
 
-    /// Asks for this document's snapshot in place of any asked for before.
-    void request(std::shared_ptr<const Document> document);
+    /// Asks for this document's snapshot in place of any asked for before. `learned` are the parameters of a document whose model is
+    /// trained.
+    void request(std::shared_ptr<const Document> document, std::optional<LearnedParameters> learned = {}, Depth depth = Depth::Everything);
+    /// True from a request until its trace, or its problem, is published.
+    bool tracing() const;
+    /// True when all that was asked for is published.
+    bool rests() const;
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
     /// Waits until the newest request has its trace, baseline and gradients (and, if asked, verification) or its problem.
     std::shared_ptr<const Snapshot> wait(bool verified);
 
 private:
-    enum class Step : std::uint8_t { Trace, Baseline, Gradients, Verify, Rest };  // in this order after every request
+    enum class Step : std::uint8_t { Trace, Baseline, Gradients, Sample, Verify, Rest };  // in this order after every request
+    struct Request {
+        std::shared_ptr<const Document> document;  // null: none
+        std::optional<LearnedParameters> learned;
+        Depth depth = Depth::Everything;
+    };
 
     void run(const std::stop_token& stop);
-    void work(Step step, const std::shared_ptr<const Document>& document, const std::stop_token& job);
-    void compute_trace(const std::shared_ptr<const Document>& document, const std::stop_token& job);
+    void work(Step step, const Request& request, const std::stop_token& job);
+    void compute_trace(const Request& request, const std::stop_token& job);
+    /// The request's parameters: learned, or freshly drawn.
+    std::shared_ptr<const Parameters<float>> parameters_of(const Request& request, const Config& config);
     std::shared_ptr<const Trace<float>> reusable_baseline() const;
     void compute_baseline(const std::stop_token& job);
     void compute_gradients(const std::stop_token& job);
+    void compute_sample(const std::stop_token& job);
     bool wants_gradients() const;
+    bool wants_sample() const;
     /// What the shown trace still lacks.
     Step unfinished() const;
     /// Shows `shown_`; `next` comes after it unless there is a newer request.
@@ -66,15 +94,17 @@ private:
     mutable std::mutex mutex_;  // guards the five below; held for pointer swaps only
     std::condition_variable_any requested_;
     std::condition_variable published_;
-    std::shared_ptr<const Document> wanted_;  // newest request that is not begun, null when it is
-    std::stop_source job_;                    // of what is under way
+    Request wanted_;        // newest request that is not begun, without a document when it is
+    std::stop_source job_;  // of what is under way
     std::shared_ptr<const Snapshot> latest_;
-    Step next_ = Step::Rest;  // what the newest request still needs; Trace while wanted_ is set or being computed
+    Step next_ = Step::Rest;  // what the newest request still needs; Trace while it is not begun or its trace is being computed
 
     // The worker's own.
     Snapshot shown_;
     double trace_mib_ = 0;
-    std::shared_ptr<const Parameters<float>> parameters_;
+    Depth depth_ = Depth::Everything;  // of what is shown
+    bool sampled_ = false;             // the shown sample is that of the shown trace
+    std::shared_ptr<const Parameters<float>> drawn_;
 
     std::jthread worker_;  // last: it uses everything above
 };

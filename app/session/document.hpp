@@ -40,7 +40,7 @@ struct Document {
     ForwardSettings forward;
     std::optional<TrainedModel> trained;  ///< where the parameters come from; none: freshly drawn as `config` says
     SamplingSettings sampling;
-    RunSettings run;  ///< the next training run, and what is to apply to the one under way
+    RunSettings run = default_run(TaskKind::Repeat);  ///< the next training run, and what is to apply to the one under way
     bool operator==(const Document&) const = default;
 };
 

@@ -1,5 +1,6 @@
 #include "app/session/history.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace attn::app {
@@ -26,20 +27,20 @@ bool DocumentHistory::change(Document next, const std::string& merge) {
     return true;
 }
 
-bool DocumentHistory::undo() {
-    if (undo_.empty()) return false;
-    redo_.push_back(std::exchange(current_, undo_.back()));
-    undo_.pop_back();
-    merge_.clear();
-    return true;
-}
+std::size_t DocumentHistory::undo(const Usable& usable) { return go(undo_, redo_, usable); }
 
-bool DocumentHistory::redo() {
-    if (redo_.empty()) return false;
-    undo_.push_back(std::exchange(current_, redo_.back()));
-    redo_.pop_back();
+std::size_t DocumentHistory::redo(const Usable& usable) { return go(redo_, undo_, usable); }
+
+std::size_t DocumentHistory::go(Steps& from, Steps& to, const Usable& usable) {
+    const auto found = std::find_if(from.rbegin(), from.rend(), [&](const auto& document) { return !usable || usable(*document); });
+    if (found == from.rend()) return 0;
+    const auto steps = static_cast<std::size_t>(found - from.rbegin()) + 1;
+    for (std::size_t i = 0; i < steps; ++i) {
+        to.push_back(std::exchange(current_, from.back()));
+        from.pop_back();
+    }
     merge_.clear();
-    return true;
+    return steps;
 }
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 /// Undo and redo over documents, which are small values.
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,15 +26,21 @@ public:
     /// Makes `next` current. It joins the step before when both carry the same non-empty `merge` name; a step that ends where
     /// it began is no step. Returns false when nothing changed.
     bool change(Document next, const std::string& merge);
-    /// Return false when there is nothing to undo or redo.
-    bool undo();
-    bool redo();
+    /// Whether a document can still be shown; those that cannot are passed over.
+    using Usable = std::function<bool(const Document&)>;
+    /// Return how many steps they went; 0, and nothing is changed, when there is nothing usable to undo or redo.
+    std::size_t undo(const Usable& usable = {});
+    std::size_t redo(const Usable& usable = {});
 
 private:
+    using Steps = std::vector<std::shared_ptr<const Document>>;
+    /// Makes the last usable one of `from` current; it and what is passed over go to `to`.
+    std::size_t go(Steps& from, Steps& to, const Usable& usable);
+
     std::shared_ptr<const Document> current_;
-    std::vector<std::shared_ptr<const Document>> undo_;  // oldest first
-    std::vector<std::shared_ptr<const Document>> redo_;  // next one last
-    std::string merge_;                                  // of the step that made current_
+    Steps undo_;         // oldest first
+    Steps redo_;         // next one last
+    std::string merge_;  // of the step that made current_
 };
 
 }  // namespace attn::app

@@ -1,95 +1,231 @@
 #include "app/session/session.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/session/analyst.hpp"
+#include "app/session/follower.hpp"
 #include "app/session/history.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/trained_document.hpp"
+#include "app/session/trainer.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
 namespace {
 
-// Every document has at least one sequence, be it empty.
-Document with_a_sequence(Document document) {
+// Every document has at least one sequence, be it empty, and none comes with a run.
+Document ready_to_open(Document document) {
     if (document.texts.empty()) document.texts.emplace_back();
-    return document;
+    return untrained(std::move(document));
 }
 
 }  // namespace
 
 struct Session::Impl {
-    Impl(Document document, std::function<void()> wake, Computation computation)
-        : history(with_a_sequence(std::move(document))), analyst(std::move(computation), std::move(wake)) {}
+    Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
+        : history(ready_to_open(std::move(document))), analyst(std::move(computation), wake), trainer(std::move(engine), wake) {}
+
+    const Document& document() const { return *history.current(); }
+    const TrainingSnapshot& run() const { return *training.snapshot; }
+    void change(Document next, const std::string& merge);
+    void travel(bool back);
+    /// After the document has become another one.
+    void changed(const Document& before);
+    void request(Depth depth);
+    std::optional<LearnedParameters> learned_parameters();
+    void adopt_new_run();
+    void follow();
 
     DocumentHistory history;
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
+    std::uint64_t adopted = 0;                 ///< the last run that the document was made to follow
+    std::string probe;                         ///< of that run
+    std::optional<LearnedParameters> learned;  ///< asked for last
+    Follower follower;
     Analyst analyst;
+    Trainer trainer;
 };
+
+void Session::Impl::change(Document next, const std::string& merge) {
+    if (next.texts.empty()) next.texts.emplace_back();
+    const std::shared_ptr<const Document> before = history.current();
+    if (history.change(std::move(next), merge)) changed(*before);
+}
+
+void Session::Impl::travel(bool back) {
+    const std::shared_ptr<const Document> before = history.current();
+    const auto usable = [this](const Document& d) { return !d.trained.has_value() || d.trained->run == run().run; };
+    const bool possible = back ? history.can_undo() : history.can_redo();
+    const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
+    if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
+    else if (steps == 0) message = "that was the model of a training run that is gone";
+    else if (steps > 1) message = "passed over the model of a training run that is gone";
+    if (steps > 0) changed(*before);
+}
+
+void Session::Impl::changed(const Document& before) {
+    if (document().run != before.run) trainer.apply(document().run);
+    // What is set for training alone changes nothing that is computed from the document.
+    Document shown = before;
+    shown.run = document().run;
+    if (shown != document()) request(Depth::Everything);
+}
+
+void Session::Impl::request(Depth depth) {
+    if (!document().trained.has_value()) return analyst.request(history.current());
+    std::optional<LearnedParameters> parameters = learned_parameters();
+    if (!parameters.has_value()) {
+        message = "the model of this training run is gone";
+        return;
+    }
+    learned = parameters;
+    if (!document().trained->step.has_value()) follower.asked(run(), depth, Follower::Clock::now());
+    analyst.request(history.current(), std::move(parameters), depth);
+}
+
+std::optional<LearnedParameters> Session::Impl::learned_parameters() {
+    const TrainedModel& trained = *document().trained;
+    if (trained.run == run().run) {
+        if (!trained.step.has_value()) return LearnedParameters{run().run, {run().parameters_step, run().parameters}};
+        Moment moment = trainer.moment(run().run, std::max(*trained.step, run().moments.front()));
+        if (moment.parameters != nullptr) return LearnedParameters{run().run, std::move(moment)};
+    }
+    // The run is being replaced by another one, which the document will follow in a moment.
+    if (learned.has_value() && learned->run == trained.run) return learned;
+    return {};
+}
+
+void Session::Impl::adopt_new_run() {
+    if (run().run == adopted) return;
+    adopted = run().run;
+    Document next = document_of_run(document(), run(), {}, probe);
+    probe = run().probe;
+    if (run().from_file) next.run = run().settings;
+    change(std::move(next), "");
+}
+
+void Session::Impl::follow() {
+    const std::optional<TrainedModel>& trained = document().trained;
+    if (!trained.has_value() || trained->step.has_value() || trained->run != run().run) return;
+    if (const auto depth = follower.next(run(), analyst, analyst.snapshot()->compute_ms, Follower::Clock::now())) request(*depth);
+}
 
 namespace {
 
-/// Turns `document` into what a command makes of it; undo and redo belong to the history.
+/// Turns `document` into what a command makes of it; what is no change of the document leaves it as it is.
 struct Change {
     Document document;
+    const TrainingSnapshot& run;
+    const std::string& probe;
     void operator()(const command::SetTexts& set) {
         document.texts = set.texts;
         document.source_texts = set.source_texts;
     }
-    void operator()(const command::SetTokenizer& set) { document.tokenizer = set.kind; }
-    void operator()(const command::SetConfig& set) { document.config = set.config; }
+    void operator()(const command::SetTokenizer& set) {
+        if (set.kind == document.tokenizer) return;
+        // Symbols of another kind are no texts to take a vocabulary from.
+        const bool fixed = !document.vocabulary.empty();
+        document = untrained(std::move(document));
+        if (fixed) document.vocabulary_texts.clear();
+        document.tokenizer = set.kind;
+    }
+    void operator()(const command::SetConfig& set) {
+        if (set.config == document.config) return;
+        document = untrained(std::move(document));
+        document.config = set.config;
+    }
     void operator()(const command::SetForward& set) { document.forward = set.forward; }
-    void operator()(const command::OpenPreset& open) { document = open_preset(open.name); }
-    void operator()(const command::OpenDocument& open) { document = open.document; }
+    void operator()(const command::OpenPreset& open) { replace(open_preset(open.name)); }
+    void operator()(const command::OpenDocument& open) { replace(ready_to_open(open.document)); }
     void operator()(const command::SetRun& set) { document.run = set.run; }
     void operator()(const command::SetSampling& set) { document.sampling = set.sampling; }
+    void operator()(const command::ShowMoment& show) {
+        if (run.run == 0) throw Error("there is no training run yet");
+        document = document_of_run(std::move(document), run, show.step, probe);
+    }
+    void operator()(const command::ShowUntrained&) { document = untrained(std::move(document)); }
     template <class Other>
     void operator()(const Other&) {}
+
+private:
+    /// What is set for training stays.
+    void replace(Document by) {
+        by.run = std::move(document.run);
+        by.sampling = document.sampling;
+        document = std::move(by);
+    }
+};
+
+/// Passes on what is asked of the training run; false for every other command.
+struct Order {
+    Trainer& trainer;
+    TrainingReport& training;
+    const RunSettings& settings;
+    bool operator()(const command::StartTraining&) { return trainer.start(settings), true; }
+    bool operator()(const command::PauseTraining&) { return trainer.pause(), true; }
+    bool operator()(const command::StepTraining&) { return trainer.step(settings), true; }
+    bool operator()(const command::ResetTraining&) { return trainer.reset(settings), true; }
+    bool operator()(const command::RestartTraining&) { return trainer.restart(settings), true; }
+    bool operator()(const command::SaveCheckpoint& save) { return trainer.save(save.path), true; }
+    bool operator()(const command::OpenCheckpoint& open) { return trainer.open(open.path), true; }
+    bool operator()(const command::ForgetRun& forget) {
+        if (forget.run == training.snapshot->run) throw Error("the curves of the run under way cannot be removed");
+        std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
+        return true;
+    }
+    template <class Other>
+    bool operator()(const Other&) {
+        return false;
+    }
 };
 
 }  // namespace
 
-Session::Session(Document document, std::function<void()> wake) : Session(std::move(document), std::move(wake), Computation::engine()) {}
+Session::Session(Document document, std::function<void()> wake)
+    : Session(std::move(document), std::move(wake), Computation::engine(), TrainingEngine::engine()) {}
 
-Session::Session(Document document, std::function<void()> wake, Computation computation)
-    : impl_(std::make_unique<Impl>(std::move(document), std::move(wake), std::move(computation))) {
-    impl_->analyst.request(impl_->history.current());
+Session::Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training)
+    : impl_(std::make_unique<Impl>(std::move(document), wake, std::move(computation), std::move(training))) {
+    impl_->request(Depth::Everything);
 }
 
 Session::~Session() = default;
 
-const Document& Session::document() const { return *impl_->history.current(); }
+const Document& Session::document() const { return impl_->document(); }
 
 void Session::apply(const Command& command) {
     impl_->message.clear();
-    bool changed = false;
-    if (std::holds_alternative<command::Undo>(command.what)) {
-        changed = impl_->history.undo();
-        if (!changed) impl_->message = "there is nothing to undo";
-    } else if (std::holds_alternative<command::Redo>(command.what)) {
-        changed = impl_->history.redo();
-        if (!changed) impl_->message = "there is nothing to redo";
-    } else {
-        try {
-            Change change{document()};
-            std::visit(change, command.what);
-            changed = impl_->history.change(with_a_sequence(std::move(change.document)), command.merge);
-        } catch (const Error& error) {
-            impl_->message = error.what();
-        }
+    if (std::holds_alternative<command::Undo>(command.what)) return impl_->travel(true);
+    if (std::holds_alternative<command::Redo>(command.what)) return impl_->travel(false);
+    try {
+        if (std::visit(Order{impl_->trainer, impl_->training, document().run}, command.what)) return;
+        Change change{document(), impl_->run(), impl_->probe};
+        std::visit(change, command.what);
+        impl_->change(std::move(change.document), command.merge);
+    } catch (const Error& error) {
+        impl_->message = error.what();
     }
-    if (changed) impl_->analyst.request(impl_->history.current());
 }
 
-void Session::update() {}
+void Session::update() {
+    impl_->trainer.update(impl_->training);
+    impl_->adopt_new_run();
+    impl_->follow();
+}
 
 const TrainingReport& Session::training() const { return impl_->training; }
 
 std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
 
 std::shared_ptr<const Snapshot> Session::wait(bool verified) { return impl_->analyst.wait(verified); }
+
+void Session::wait_for_training() {
+    impl_->trainer.wait();
+    update();
+}
 
 bool Session::can_undo() const { return impl_->history.can_undo(); }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/session/commands.hpp"
+#include "app/session/live_run.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
 
@@ -19,7 +20,7 @@ public:
     /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown.
     Session(Document document, std::function<void()> wake);
     /// The same with other engine calls; for tests.
-    Session(Document document, std::function<void()> wake, Computation computation);
+    Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training = TrainingEngine::engine());
     ~Session();  ///< stops and joins the workers
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -36,6 +37,8 @@ public:
     /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering
     /// without a window and tests.
     std::shared_ptr<const Snapshot> wait(bool verified);
+    /// Waits until every training order is carried out and no run is running any more, then does update(). For the same uses.
+    void wait_for_training();
 
     bool can_undo() const;
     bool can_redo() const;

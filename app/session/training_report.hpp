@@ -32,6 +32,7 @@ struct HeldOutExample {
 struct TrainingSnapshot {
     std::uint64_t serial = 0;  ///< grows with every publication
     std::uint64_t run = 0;     ///< counts runs from 1; 0 before the first
+    bool from_file = false;    ///< taken up from a checkpoint
     TrainingPhase phase = TrainingPhase::Idle;
     std::string message;   ///< why it finished or failed
     RunSettings settings;  ///< as the run uses them now

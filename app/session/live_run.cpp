@@ -1,0 +1,95 @@
+#include "app/session/live_run.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "engine/io/checkpoint.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/ops/cross_entropy.hpp"
+#include "engine/train/resume.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The first sequences of `all`.
+Batch first_of(const Batch& all, std::int64_t count) {
+    Batch batch;
+    count = std::min(count, all.tokens.size());
+    const auto numbers = static_cast<std::ptrdiff_t>(count * all.tokens.length);
+    batch.tokens.length = all.tokens.length;
+    batch.tokens.lengths.assign(all.tokens.lengths.begin(), all.tokens.lengths.begin() + count);
+    batch.tokens.ids.assign(all.tokens.ids.begin(), all.tokens.ids.begin() + numbers);
+    batch.targets.assign(all.targets.begin(), all.targets.begin() + numbers);
+    return batch;
+}
+
+std::int32_t likeliest(std::span<const float> logits) {
+    return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+class EngineRun : public LiveRun {
+public:
+    explicit EngineRun(std::unique_ptr<TrainingRun> run)
+        : run_(std::move(run)), probe_(run_->dataset().probe_batch()), examples_(first_of(run_->dataset().validation(), kExamples)) {}
+
+    const RunSettings& settings() const override { return run_->settings(); }
+    const Tokenizer& tokenizer() const override { return run_->dataset().tokenizer(); }
+    const std::string& probe() const override { return run_->dataset().probe(); }
+    const History& history() const override { return run_->history(); }
+    std::int64_t steps() const override { return run_->steps(); }
+    Moment keep() override { return run_->keep(); }
+    void apply(const RunSettings& settings) override { run_->apply(settings); }
+    LossPoint step(const std::stop_token& stop) override { return run_->step(stop); }
+    bool evaluation_due() const override { return run_->evaluation_due(); }
+    ValidationPoint evaluate(const std::stop_token& stop) override { return run_->evaluate(stop); }
+    std::string finished() const override { return run_->finished(); }
+    HeadPoint score_heads(const Moment& moment, const std::stop_token& stop) override {
+        return attn::score_heads(moment.parameters, probe_, settings().train.forward, moment.step, stop);
+    }
+    std::vector<HeldOutExample> examples(const std::stop_token& stop) override;
+    void save(const std::filesystem::path& path) override { write_checkpoint(path, take_checkpoint(*run_)); }
+
+private:
+    std::unique_ptr<TrainingRun> run_;
+    TokenBatch probe_;
+    Batch examples_;
+};
+
+std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
+    ForwardSettings forward = settings().train.forward;
+    forward.dropout = {};
+    const Trace<float> trace = trace_forward<float>(run_->keep().parameters, examples_.tokens, {}, forward, stop);
+    const std::span<const float> logits = trace.find({Stage::Logits})->value.values();
+    const std::vector<std::string>& symbols = tokenizer().vocabulary();
+    const auto symbol = [&](std::int32_t id) { return symbols[static_cast<std::size_t>(id)]; };
+    std::vector<HeldOutExample> all;
+    std::size_t at = 0;
+    for (std::int64_t b = 0; b < examples_.tokens.size(); ++b) {
+        HeldOutExample& example = all.emplace_back();
+        for (std::int64_t t = 0; t < examples_.tokens.length; ++t, ++at) {
+            example.tokens.push_back(symbol(examples_.tokens.ids[at]));
+            const std::int32_t target = examples_.targets[at];
+            const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), symbols.size()));
+            const bool asked = target != kIgnoredTarget;
+            example.predicted.push_back(asked ? symbol(predicted) : "");
+            example.right.push_back(static_cast<std::int8_t>(asked ? predicted == target : -1));
+        }
+        // The last symbol of a sequence is only ever predicted.
+        if (const std::int32_t last = examples_.targets[at - 1]; last != kIgnoredTarget) {
+            example.tokens.push_back(symbol(last));
+            example.predicted.emplace_back();
+            example.right.push_back(-1);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+TrainingEngine TrainingEngine::engine() {
+    return {[](const RunSettings& settings) { return std::make_unique<EngineRun>(std::make_unique<TrainingRun>(settings)); },
+            [](const std::filesystem::path& path) { return std::make_unique<EngineRun>(resume_run(read_checkpoint(path))); }};
+}
+
+}  // namespace attn::app

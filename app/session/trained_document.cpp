@@ -1,0 +1,38 @@
+#include "app/session/trained_document.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace attn::app {
+
+Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe) {
+    if (document.trained.has_value() && document.trained->run == run.run) {
+        document.trained->step = step;
+        return document;
+    }
+    const Config& config = run.parameters->config();
+    const bool own_text = document.trained.has_value() && document.vocabulary == run.vocabulary &&
+                          document.config.context_length == config.context_length && document.texts != std::vector{last_probe};
+    if (!own_text) document.texts = {run.probe};
+    document.preset.clear();
+    document.look_at.clear();
+    document.source_texts.clear();
+    document.tokenizer = run.tokenizer;
+    document.special_tokens = run.special_tokens;
+    document.vocabulary_texts.clear();
+    document.vocabulary = run.vocabulary;
+    document.config = config;
+    document.forward = run.settings.train.forward;
+    document.forward.dropout = {};
+    document.trained = TrainedModel{run.run, step};
+    return document;
+}
+
+Document untrained(Document document) {
+    document.trained.reset();
+    // Every symbol as a text of its own, in the order of the ids, gives the same ids again.
+    if (!document.vocabulary.empty()) document.vocabulary_texts = std::exchange(document.vocabulary, {});
+    return document;
+}
+
+}  // namespace attn::app

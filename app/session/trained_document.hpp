@@ -1,0 +1,20 @@
+#pragma once
+/// From documents with freshly drawn parameters to those of a training run, and back.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "app/session/document.hpp"
+#include "app/session/training_report.hpp"
+
+namespace attn::app {
+
+/// The document of a moment of the run (none: its newest). Model, vocabulary and masks become the run's; the text becomes its probe
+/// unless the person has set another one, different from `last_probe`, for a run of the same vocabulary and context.
+Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe);
+
+/// The same model with freshly drawn parameters: those of the run before its first step. Ids stay, the vocabulary grows with the texts.
+Document untrained(Document document);
+
+}  // namespace attn::app

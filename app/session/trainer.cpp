@@ -1,0 +1,332 @@
+#include "app/session/trainer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::chrono::milliseconds kPublicationPause{33};
+/// Scoring the heads takes at most one part in so many of the training time.
+constexpr int kHeadsShare = 30;
+/// Copying parameters for what is shown takes at most one part in so many of the training time.
+constexpr int kCopiesShare = 50;
+constexpr double kSpeedSeconds = 0.5;  // over which speed is measured
+
+template <class T>
+void append(std::vector<T>& all, std::vector<T>& more) {
+    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    more.clear();
+}
+
+void append(RunCurves& all, RunCurves& more) {
+    if (more.losses.empty() && more.validations.empty() && more.heads.empty()) return;
+    append(all.losses, more.losses);
+    append(all.validations, more.validations);
+    append(all.heads, more.heads);
+    ++all.serial;
+}
+
+/// The curves of `run` at the end of `runs`, begun when they are not there.
+RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
+    if (runs.empty() || runs.back().run != run.run) {
+        RunCurves& begun = runs.emplace_back();
+        begun.run = run.run;
+        begun.settings = run.settings;
+    }
+    return runs.back();
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainingEngine engine, std::function<void()> wake)
+    : engine_(std::move(engine)), wake_(std::move(wake)), latest_(std::make_shared<const TrainingSnapshot>()),
+      worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Trainer::~Trainer() {
+    worker_.request_stop();
+    const std::lock_guard lock(mutex_);
+    job_.request_stop();
+}
+
+void Trainer::start(RunSettings settings) { send(Start{std::move(settings)}); }
+void Trainer::pause() { send(Pause{}); }
+void Trainer::step(RunSettings settings) { send(OneStep{std::move(settings)}); }
+void Trainer::reset(RunSettings settings) { send(NewRun{std::move(settings), false}); }
+void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), true}); }
+void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
+void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
+void Trainer::open(std::filesystem::path path) { send(Open{std::move(path)}); }
+
+void Trainer::send(Order order) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::holds_alternative<NewRun>(order)) job_.request_stop();
+        orders_.push_back(std::move(order));
+        rests_ = false;
+    }
+    ordered_.notify_one();
+}
+
+void Trainer::update(TrainingReport& report) {
+    std::vector<RunCurves> curves;
+    {
+        const std::lock_guard lock(mutex_);
+        report.snapshot = latest_;
+        curves.swap(curves_);
+    }
+    for (RunCurves& more : curves) {
+        // A run that was given up before its first step has nothing to compare with.
+        if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
+        append(curves_of(report.runs, more), more);
+    }
+}
+
+Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
+    const std::lock_guard lock(mutex_);
+    if (latest_->run != run) return {};
+    const auto later = std::upper_bound(moments_.begin(), moments_.end(), step, [](std::int64_t s, const Moment& m) { return s < m.step; });
+    return later == moments_.begin() ? Moment{} : *(later - 1);
+}
+
+void Trainer::wait() {
+    std::unique_lock lock(mutex_);
+    resting_.wait(lock, [this] { return rests_; });
+}
+
+void Trainer::work(const std::stop_token& stop) {
+    while (true) {
+        std::optional<Order> order;
+        std::stop_token job;
+        {
+            std::unique_lock lock(mutex_);
+            const bool running = state_.phase == TrainingPhase::Running;
+            rests_ = orders_.empty() && !running;
+            if (rests_) resting_.notify_all();
+            ordered_.wait(lock, stop, [&] { return running || !orders_.empty(); });
+            // Checked under the lock, as the destructor stops the job under it: either this sees the stop or that job does.
+            if (stop.stop_requested()) return;
+            if (job_.stop_requested()) job_ = std::stop_source();
+            job = job_.get_token();
+            if (!orders_.empty()) {
+                order = std::move(orders_.front());
+                orders_.pop_front();
+            }
+        }
+        turn(order, job);
+    }
+}
+
+void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job) {
+    const auto begin = Clock::now();
+    try {
+        if (order) {
+            std::visit([&](const auto& what) { carry_out(what, job); }, *order);
+        } else {
+            advance(job);
+            busy_ += std::chrono::duration<double>(Clock::now() - begin).count();
+            if (Clock::now() >= publication_due_) publish(false);
+        }
+    } catch (const Cancelled&) {
+        // By the new run that is ordered, or by the end of the program.
+    } catch (const ConfigError& error) {
+        // What is ordered cannot be done; the run under way goes on as it is.
+        if (order.has_value() && run_ != nullptr) notice(error.what());
+        else set_phase(TrainingPhase::Failed, error.what());
+    } catch (const std::bad_alloc&) {
+        set_phase(TrainingPhase::Failed, "there is not enough memory for this");
+    } catch (const std::exception& error) {
+        set_phase(TrainingPhase::Failed, error.what());
+    }
+}
+
+void Trainer::carry_out(const Start& start, const std::stop_token& job) {
+    if (run_ == nullptr) return take_up(engine_.start(start.settings), TrainingPhase::Running, false, job);
+    run_->apply(start.settings);
+    const std::string finished = run_->finished();
+    set_phase(finished.empty() ? TrainingPhase::Running : TrainingPhase::Finished, finished);
+}
+
+void Trainer::carry_out(const Pause&, const std::stop_token& job) {
+    if (state_.phase != TrainingPhase::Running) return;
+    state_.phase = TrainingPhase::Paused;
+    score_heads(true, job);
+    publish(true);
+}
+
+void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
+    if (run_ == nullptr) take_up(engine_.start(step.settings), TrainingPhase::Paused, false, job);
+    else run_->apply(step.settings);
+    state_.phase = TrainingPhase::Paused;
+    train_one(job);
+    score_heads(true, job);
+    const std::string finished = run_->finished();
+    set_phase(finished.empty() ? TrainingPhase::Paused : TrainingPhase::Finished, finished);
+}
+
+void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
+    take_up(engine_.start(fresh.settings), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
+}
+
+void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
+    if (run_ == nullptr) return;
+    run_->apply(apply.settings);
+    publish(true);
+}
+
+void Trainer::carry_out(const Save& save, const std::stop_token&) {
+    try {
+        if (run_ == nullptr) throw Error("there is no training run to save yet");
+        run_->save(save.path);
+        notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
+    } catch (const std::bad_alloc&) {
+        notice("there is not enough memory to save this");
+    } catch (const std::exception& error) {
+        notice(error.what());
+    }
+}
+
+void Trainer::carry_out(const Open& open, const std::stop_token& job) {
+    std::unique_ptr<LiveRun> run;
+    try {
+        run = engine_.open(open.path);
+    } catch (const std::bad_alloc&) {
+        return notice("there is not enough memory to open this");
+    } catch (const std::exception& error) {
+        return notice(error.what());
+    }
+    take_up(std::move(run), TrainingPhase::Paused, true, job);
+    notice("opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
+}
+
+void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
+    if (run_ != nullptr) publish(false);  // the last points of the one that goes
+    run_ = std::move(run);
+    TrainingSnapshot state;
+    state.serial = state_.serial;
+    state.run = state_.run + 1;
+    state.notice = std::move(state_.notice);
+    state.notices = state_.notices;
+    state.from_file = from_file;
+    state.vocabulary = run_->tokenizer().vocabulary();
+    state.tokenizer = run_->tokenizer().kind();
+    state.special_tokens = run_->tokenizer().has_special_tokens();
+    state.probe = run_->probe();
+    state_ = std::move(state);
+    fresh_ = {};
+    fresh_.run = state_.run;
+    fresh_.settings = run_->settings();
+    heads_step_ = -1;
+    heads_due_ = {};
+    busy_ = 0;
+    tokens_ = 0;
+    mark_ = {0, run_->steps(), 0};
+    set_phase(phase);
+    evaluate_if_due(job);
+    score_heads(true, job);
+    publish(true);
+}
+
+void Trainer::advance(const std::stop_token& job) {
+    evaluate_if_due(job);  // what a new run that came to nothing has kept from being done
+    train_one(job);
+    const std::string finished = run_->finished();
+    score_heads(!finished.empty(), job);
+    if (!finished.empty()) set_phase(TrainingPhase::Finished, finished);
+}
+
+void Trainer::train_one(const std::stop_token& job) {
+    fresh_.losses.push_back(run_->step(job));
+    tokens_ = fresh_.losses.back().tokens;
+    evaluate_if_due(job);
+}
+
+void Trainer::evaluate_if_due(const std::stop_token& job) {
+    if (!run_->evaluation_due()) return;
+    fresh_.validations.push_back(run_->evaluate(job));
+    state_.examples = run_->examples(job);
+}
+
+void Trainer::score_heads(bool always, const std::stop_token& job) {
+    if (heads_step_ == run_->steps()) return;
+    const auto begin = Clock::now();
+    if (!always && (begin < heads_due_ || run_->history().moments().back().step != run_->steps())) return;
+    HeadPoint point = run_->score_heads(run_->keep(), job);
+    heads_step_ = point.step;
+    fresh_.heads.push_back(std::move(point));
+    const auto end = Clock::now();
+    heads_due_ = end + kHeadsShare * (end - begin);
+}
+
+void Trainer::set_phase(TrainingPhase phase, std::string message) {
+    state_.phase = phase;
+    state_.message = std::move(message);
+    publish(true);
+}
+
+void Trainer::notice(std::string text) {
+    state_.notice = std::move(text);
+    ++state_.notices;
+    publish(true);
+}
+
+void Trainer::measure_speed() {
+    const double seconds = busy_ - mark_.busy;
+    const std::int64_t steps = run_->steps() - mark_.step;
+    if (steps > 0 && seconds > 0 && (seconds >= kSpeedSeconds || state_.ms_per_step <= 0)) {
+        state_.ms_per_step = 1000 * seconds / static_cast<double>(steps);
+        state_.tokens_per_second = static_cast<double>(tokens_ - mark_.tokens) / seconds;
+    }
+    if (seconds >= kSpeedSeconds) mark_ = {busy_, run_->steps(), tokens_};
+    state_.seconds = busy_;
+    const std::int64_t last = run_->settings().stop.steps;
+    const bool known = last > 0 && state_.ms_per_step > 0;
+    state_.seconds_left = known ? static_cast<double>(std::max<std::int64_t>(last - run_->steps(), 0)) * state_.ms_per_step / 1000 : -1;
+}
+
+void Trainer::take_parameters() {
+    const auto begin = Clock::now();
+    try {
+        const Moment newest = run_->keep();
+        state_.parameters = newest.parameters;
+        state_.parameters_step = newest.step;
+    } catch (const std::bad_alloc&) {
+        // An earlier moment is shown; whether training can go on is the next step's question.
+    }
+    const auto end = Clock::now();
+    parameters_due_ = end + kCopiesShare * (end - begin);
+}
+
+void Trainer::publish(bool newest) {
+    std::vector<Moment> moments;
+    if (run_ != nullptr) {
+        if (newest || Clock::now() >= parameters_due_) take_parameters();
+        state_.settings = run_->settings();
+        state_.step = run_->steps();
+        moments = run_->history().moments();
+        state_.moments.clear();
+        for (const Moment& moment : moments) state_.moments.push_back(moment.step);
+        state_.history_bytes = run_->history().bytes();
+        state_.history_budget = run_->history().budget();
+        measure_speed();
+    }
+    ++state_.serial;
+    // What these replace is destroyed at the end, after the lock is given back and the window is told.
+    auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
+    {
+        const std::lock_guard lock(mutex_);
+        latest_.swap(snapshot);
+        moments_.swap(moments);
+        if (run_ != nullptr) append(curves_of(curves_, fresh_), fresh_);
+    }
+    publication_due_ = Clock::now() + kPublicationPause;
+    wake_();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,339 @@
+#include "app/session/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "tests/support/fake_run.hpp"
+
+namespace attn::app {
+namespace {
+
+using test::fake_engine;
+using test::fake_settings;
+using test::FakeTraining;
+
+/// A trainer with its report.
+struct Desk {
+    explicit Desk(std::shared_ptr<FakeTraining> with = std::make_shared<FakeTraining>())
+        : shared(std::move(with)), trainer(fake_engine(shared), [] {}) {
+        trainer.update(report);
+    }
+    void settle() {
+        trainer.wait();
+        trainer.update(report);
+    }
+    const TrainingSnapshot& now() const { return *report.snapshot; }
+
+    std::shared_ptr<FakeTraining> shared;
+    TrainingReport report;
+    Trainer trainer;
+};
+
+/// "" when the losses are those of steps 1..n, each once and in order, up to the snapshot's step for the run under way.
+std::string fault_of(const TrainingReport& report) {
+    for (const RunCurves& curves : report.runs) {
+        for (std::size_t i = 0; i < curves.losses.size(); ++i)
+            if (curves.losses[i].step != static_cast<std::int64_t>(i) + 1)
+                return "run " + std::to_string(curves.run) + ": place " + std::to_string(i) + " has step " +
+                       std::to_string(curves.losses[i].step);
+        for (std::size_t i = 0; i < curves.validations.size(); ++i)
+            if (curves.validations[i].step != 5 * static_cast<std::int64_t>(i)) return "a validation is missing or there twice";
+        for (std::size_t i = 1; i < curves.heads.size(); ++i)
+            if (curves.heads[i - 1].step >= curves.heads[i].step) return "head scores are out of order";
+        for (const HeadPoint& point : curves.heads)
+            if (point.scores.at(0).entropy != static_cast<double>(point.step)) return "head scores of another moment";
+    }
+    for (std::size_t i = 1; i < report.runs.size(); ++i)
+        if (report.runs[i - 1].run >= report.runs[i].run) return "runs are out of order";
+    const TrainingSnapshot& now = *report.snapshot;
+    if (now.run == 0) return report.runs.empty() ? "" : "curves of no run";
+    if (report.runs.empty() || report.runs.back().run != now.run) return "the last curves are not those of the run under way";
+    if (static_cast<std::int64_t>(report.runs.back().losses.size()) != now.step) return "the curves end at another step than the snapshot";
+    if (now.parameters_step > now.step) return "parameters from the future";
+    if (now.parameters->data()[0] != static_cast<float>(now.parameters_step) && now.parameters_step > 0) return "other parameters";
+    if (now.moments.empty() || now.moments.front() != 0 || now.moments.back() < now.parameters_step) return "a moment is missing";
+    if (now.history_bytes > now.history_budget) return "the history is beyond its budget";
+    return "";
+}
+
+TEST(Trainer, IsIdleAtFirst) {
+    Desk desk;
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Idle);
+    EXPECT_EQ(desk.now().run, 0U);
+    EXPECT_TRUE(desk.report.runs.empty());
+    desk.trainer.pause();
+    desk.trainer.apply(fake_settings());
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Idle);
+}
+
+TEST(Trainer, TrainsUntilTheStopCondition) {
+    Desk desk;
+    desk.trainer.start(fake_settings(1003));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().message, "1003 steps done");
+    EXPECT_EQ(desk.now().step, 1003);
+    EXPECT_EQ(desk.now().parameters_step, 1003);
+    EXPECT_EQ(desk.now().probe, "abca");
+    EXPECT_EQ(desk.now().vocabulary, (std::vector<std::string>{"a", "b", "c"}));
+    EXPECT_EQ(desk.now().examples.at(0).tokens.at(0), "1000");
+    EXPECT_EQ(fault_of(desk.report), "");
+    EXPECT_EQ(desk.report.runs.at(0).heads.front().step, 0);
+    EXPECT_EQ(desk.report.runs.at(0).heads.back().step, 1003);
+    EXPECT_GT(desk.now().ms_per_step, 0);
+    EXPECT_GT(desk.now().tokens_per_second, 0);
+}
+
+TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
+    Desk desk;
+    desk.trainer.start(fake_settings(10));
+    desk.trainer.start(fake_settings(20));
+    desk.settle();
+    EXPECT_EQ(desk.now().step, 20);
+    EXPECT_EQ(desk.now().run, 1U);
+    desk.trainer.start(fake_settings(20));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().step, 20);
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, MakesSingleSteps) {
+    Desk desk;
+    for (std::int64_t step = 1; step <= 3; ++step) {
+        desk.trainer.step(fake_settings());
+        desk.settle();
+        EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
+        EXPECT_EQ(desk.now().step, step);
+        EXPECT_EQ(desk.now().parameters_step, step);
+        EXPECT_EQ(desk.report.runs.at(0).heads.back().step, step);
+    }
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
+    Desk desk;
+    for (int i = 0; i < 7; ++i) desk.trainer.step(fake_settings());
+    desk.trainer.reset(fake_settings());  // before the points of the steps have been looked at
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 2U);
+    EXPECT_EQ(desk.now().step, 0);
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
+    ASSERT_EQ(desk.report.runs.size(), 2U);
+    EXPECT_EQ(desk.report.runs[0].losses.size(), 7U);
+    EXPECT_EQ(desk.report.runs[1].losses.size(), 0U);
+    desk.trainer.restart(fake_settings(3));
+    desk.settle();
+    // The second came to nothing.
+    ASSERT_EQ(desk.report.runs.size(), 2U);
+    EXPECT_EQ(desk.report.runs[1].run, 3U);
+    EXPECT_EQ(desk.report.runs[1].losses.size(), 3U);
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, ANewRunAbandonsTheStepUnderWay) {
+    Desk desk;
+    desk.shared->step_gate.close();
+    desk.trainer.start(fake_settings(5));
+    desk.shared->step_gate.await_arrival();
+    desk.trainer.restart(fake_settings(6));
+    desk.shared->step_gate.await_abandoned(1);
+    desk.shared->step_gate.open();
+    desk.settle();
+    EXPECT_EQ(desk.now().step, 6);
+    EXPECT_EQ(desk.shared->made, (std::vector<std::int64_t>{0, 6}));
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, LeavesInTheMiddleOfAStep) {
+    const auto shared = std::make_shared<FakeTraining>();
+    shared->step_gate.close();
+    {
+        Desk desk(shared);
+        desk.trainer.start(fake_settings());
+        shared->step_gate.await_arrival();
+    }
+    EXPECT_EQ(shared->step_gate.abandoned(), 1);
+}
+
+TEST(Trainer, KeepsTheLastFiniteModel) {
+    Desk desk;
+    desk.shared->bad = 7;
+    desk.trainer.start(fake_settings(10));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Failed);
+    EXPECT_EQ(desk.now().message, "step 7: layers.0.attention.scores is not finite");
+    EXPECT_EQ(desk.now().step, 6);
+    EXPECT_EQ(desk.now().parameters_step, 6);
+    EXPECT_EQ(desk.now().parameters->data()[0], 6);
+    EXPECT_EQ(fault_of(desk.report), "");
+    desk.shared->bad = -1;
+    desk.trainer.start(fake_settings(10));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().message, "10 steps done");
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, SettingsThatCannotBeUsedLeaveTheRunAsItIs) {
+    Desk desk;
+    RunSettings evil = fake_settings(8);
+    evil.batch_size = 666;
+    desk.trainer.start(evil);
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Failed);
+    EXPECT_EQ(desk.now().message, "666 is an evil batch size");
+    EXPECT_EQ(desk.now().run, 0U);
+    desk.shared->step_gate.close();
+    desk.trainer.start(fake_settings(8));
+    desk.shared->step_gate.await_arrival();
+    desk.trainer.apply(evil);
+    desk.trainer.restart(evil);
+    desk.shared->step_gate.await_abandoned(1);
+    desk.shared->step_gate.open();
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().step, 8);
+    EXPECT_EQ(desk.now().run, 1U);
+    EXPECT_EQ(desk.now().notices, 2U);
+    EXPECT_EQ(desk.now().notice, "666 is an evil batch size");
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, SavesAndOpensBetweenSteps) {
+    Desk desk;
+    desk.trainer.save("early");
+    desk.settle();
+    EXPECT_EQ(desk.now().notice, "there is no training run to save yet");
+    desk.trainer.step(fake_settings());
+    desk.trainer.save("good");
+    desk.settle();
+    EXPECT_EQ(desk.now().notice, "saved step 1 as good");
+    desk.trainer.save("full");
+    desk.trainer.open("damaged");
+    desk.settle();
+    EXPECT_EQ(desk.now().notice, "damaged: not a checkpoint");
+    EXPECT_EQ(desk.now().notices, 4U);
+    EXPECT_EQ(desk.now().run, 1U);
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
+    desk.trainer.open("good");
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 2U);
+    EXPECT_TRUE(desk.now().from_file);
+    EXPECT_EQ(desk.now().notices, 5U);
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, GivesTheMomentAtOrBeforeAStep) {
+    Desk desk;
+    desk.trainer.start(fake_settings(100));
+    desk.settle();
+    ASSERT_LT(desk.now().moments.size(), 100U) << "the history was to be thinned out";
+    for (std::int64_t step = 0; step <= 120; ++step) {
+        const Moment moment = desk.trainer.moment(1, step);
+        const auto& kept = desk.now().moments;
+        EXPECT_EQ(moment.step, *(std::upper_bound(kept.begin(), kept.end(), step) - 1));
+        if (moment.step == 0) continue;
+        EXPECT_EQ(moment.parameters->data()[0], static_cast<float>(moment.step));
+    }
+    EXPECT_EQ(desk.trainer.moment(1, -1).parameters, nullptr);
+    EXPECT_EQ(desk.trainer.moment(2, 5).parameters, nullptr);
+}
+
+TEST(Trainer, TheCheckOfTheCurvesFindsWhatIsWrong) {
+    Desk desk;
+    desk.trainer.start(fake_settings(12));
+    desk.settle();
+    ASSERT_EQ(fault_of(desk.report), "");
+    const auto spoiled = [&](auto spoil) {
+        TrainingReport report = desk.report;
+        spoil(report.runs.at(0));
+        return fault_of(report);
+    };
+    EXPECT_NE(spoiled([](RunCurves& c) { c.losses.erase(c.losses.begin() + 3); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.losses.pop_back(); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.losses.push_back(c.losses.back()); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.losses.insert(c.losses.begin() + 2, c.losses[1]); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.validations.erase(c.validations.begin()); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.heads.push_back(c.heads.front()); }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.heads.front().scores[0].entropy = 4; }), "");
+    EXPECT_NE(spoiled([](RunCurves& c) { c.run = 9; }), "");
+}
+
+// Start, pause, step, reset, restart, save and open in any order; run under the thread sanitizer too.
+TEST(Trainer, BearsThousandsOfOrdersInAnyOrder) {
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
+        Desk desk;
+        // What has been seen of every run must stay as it was.
+        std::map<std::uint64_t, std::vector<LossPoint>> seen;
+        std::uint64_t serial = 0;
+        for (int i = 0; i < 500; ++i) {
+            const RunSettings settings = fake_settings(pick(3) == 0 ? 0 : pick(300));
+            switch (pick(9)) {
+            case 0:
+            case 1:
+                desk.trainer.start(settings);
+                break;
+            case 2:
+                desk.trainer.pause();
+                break;
+            case 3:
+                desk.trainer.step(settings);
+                break;
+            case 4:
+                desk.trainer.reset(settings);
+                break;
+            case 5:
+                desk.trainer.restart(settings);
+                break;
+            case 6:
+                desk.trainer.apply(settings);
+                break;
+            case 7:
+                if (pick(2) == 0) {
+                    desk.trainer.save("file");
+                } else {
+                    desk.trainer.open(pick(2) == 0 ? "file" : "damaged");
+                }
+                break;
+            default:
+                if (pick(2) == 0) std::this_thread::sleep_for(std::chrono::microseconds(pick(2000)));
+                if (pick(4) == 0) {
+                    desk.trainer.pause();
+                    desk.settle();
+                    ASSERT_NE(desk.now().phase, TrainingPhase::Running);
+                }
+            }
+            if (pick(3) == 0) desk.trainer.update(desk.report);
+            ASSERT_EQ(fault_of(desk.report), "") << "seed " << seed << ", order " << i;
+            ASSERT_GE(desk.now().serial, serial);
+            serial = desk.now().serial;
+            for (const RunCurves& curves : desk.report.runs) {
+                std::vector<LossPoint>& before = seen[curves.run];
+                ASSERT_GE(curves.losses.size(), before.size());
+                before.assign(curves.losses.begin(), curves.losses.end());
+            }
+        }
+        desk.trainer.pause();
+        desk.settle();
+        ASSERT_EQ(fault_of(desk.report), "");
+        // Every step that any run made is in its curve.
+        const std::lock_guard lock(desk.shared->mutex);
+        ASSERT_EQ(desk.now().run, desk.shared->made.size());
+        for (std::size_t run = 0; run < desk.shared->made.size(); ++run) {
+            const auto curves =
+                std::find_if(desk.report.runs.begin(), desk.report.runs.end(), [&](const RunCurves& c) { return c.run == run + 1; });
+            const std::size_t shown = curves == desk.report.runs.end() ? 0 : curves->losses.size();
+            ASSERT_EQ(shown, static_cast<std::size_t>(desk.shared->made[run])) << "seed " << seed << ", run " << run + 1;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace attn::app
