@@ -1,6 +1,7 @@
 #include "app/application.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "app/panels/frame.hpp"
@@ -31,6 +32,13 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.strip_height = static_cast<float>(settings.strip_height);
 }
 
+/// What a file that is dragged onto the Train view is taken for: a run where it looks like one, else a text to train on.
+Command open_dropped(const std::filesystem::path& path) {
+    std::error_code unknown;
+    if (path.extension() == ".safetensors" || std::filesystem::is_directory(path, unknown)) return {command::OpenCheckpoint{path}, ""};
+    return {command::OpenTrainingText{path}, ""};
+}
+
 }  // namespace
 
 Application::Application(Document document, std::function<void()> wake) : session_(std::move(document), std::move(wake)) {}
@@ -57,13 +65,17 @@ void Application::draw(Frame& frame) {
                          .commands = commands,
                          .now = frame.time,
                          .can_undo = session_.can_undo(),
-                         .can_redo = session_.can_redo()};
+                         .can_redo = session_.can_redo(),
+                         .message = session_.message()};
     draw_frame(context);
+    if (view_.view == View::Train)
+        for (const std::string& file : frame.dropped_files) commands.push_back(open_dropped(file));
     for (const Command& command : commands) session_.apply(command);
 
     remember(view_, frame.settings);
     frame.settings.preset = session_.document().preset;
     if (!commands.empty()) frame.redraw_after = 0;
+    if (view_.train.replaying) frame.redraw_after = std::clamp(view_.train.next_moment_at - frame.time, 0.0, frame.redraw_after);
     if (view_.playing) frame.redraw_after = std::clamp(view_.next_step_at - frame.time, 0.0, frame.redraw_after);
 }
 

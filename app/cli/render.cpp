@@ -11,6 +11,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
+#include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
 #include "app/platform/offscreen.hpp"
 #include "engine/tensor/error.hpp"
@@ -24,6 +25,7 @@ constexpr double kSmallestScale = 0.5, kLargestScale = 4;
 struct RenderOptions {
     DocumentOptions document;
     ViewOptions view;
+    TrainingOptions training;
     std::filesystem::path out;
     std::string size = "1600x1000";
     double scale = 1;
@@ -58,7 +60,8 @@ std::string check_scale(const std::string& text) {
 /// One line: the file, its size and what is seen on it.
 std::string summary(const RenderOptions& options, const Image& image, const ViewState& view, const Snapshot& snapshot) {
     std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), image.width, image.height);
-    what += snapshot.document->preset.empty() ? "own model" : "example " + snapshot.document->preset;
+    if (snapshot.trained_step) what += fmt::format("model of step {}", *snapshot.trained_step);
+    else what += snapshot.document->preset.empty() ? "own model" : "example " + snapshot.document->preset;
     what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
     switch (view.view) {
     case View::Step:
@@ -67,6 +70,8 @@ std::string summary(const RenderOptions& options, const Image& image, const View
         return what + fmt::format("{} of all heads of layer {}\n", stage_name(view.heads_stage), view.stage.layer);
     case View::Grid:
         return what + fmt::format("{} of all heads of all layers\n", stage_name(view.heads_stage));
+    case View::Train:
+        return what + "training\n";
     }
     return what;
 }
@@ -74,6 +79,9 @@ std::string summary(const RenderOptions& options, const Image& image, const View
 void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
+    if (options.training.given() && options.document.given())
+        throw Error("--task and --run bring their own text: give neither --preset nor --text");
+    prepare_training(application.session(), options.training);
     const std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     application.view() = make_view(options.view, *snapshot->trace);
@@ -95,6 +103,7 @@ void add_render_command(CLI::App& program, int&) {
     CLI::App* command = program.add_subcommand("render", "Draw the interface into a picture");
     add_document_options(*command, options->document);
     add_view_options(*command, options->view);
+    add_training_options(*command, options->training);
     add_output_option(*command, options->out, ".png");
     command->add_option("--size", options->size, "Pixels of the picture, 1600x1000 by default")->type_name("WxH")->check(check_size);
     command->add_option("--scale", options->scale, "Size of everything in it, as on a display of that scale")

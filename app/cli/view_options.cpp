@@ -35,9 +35,11 @@ StageId find_stage(const ViewOptions& options, const Trace<float>& trace) {
 }  // namespace
 
 void add_view_options(CLI::App& command, ViewOptions& options) {
-    command.add_option("--view", options.view, "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers")
+    command
+        .add_option("--view", options.view,
+                    "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; train: a training run")
         ->type_name("VIEW")
-        ->check(CLI::IsMember({"step", "heads", "grid"}));
+        ->check(CLI::IsMember({"step", "heads", "grid", "train"}));
     command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
     command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
     command.add_option("--head", options.head, "Head, from 0")->type_name("N");
@@ -46,13 +48,16 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
 
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
     ViewState view;
-    view.view = options.view == "grid" ? View::Grid : options.view == "heads" ? View::Heads : View::Step;
+    view.view = options.view == "train"   ? View::Train
+                : options.view == "grid"  ? View::Grid
+                : options.view == "heads" ? View::Heads
+                                          : View::Step;
     view.dark = options.theme == "dark";
     expect_below("layer", options.layer, trace.config.num_layers);
     expect_below("head", options.head, trace.config.num_heads);
     view.stage = find_stage(options, trace);
     view.head = options.head;
-    if (view.view != View::Step) {
+    if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,
                                     options.stage));

@@ -31,6 +31,16 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
     context.commands.push_back({std::move(change), gesture_name(context, control)});
 }
 
+void emit_run(PanelContext& context, RunSettings run, const std::string& control) {
+    if (run == context.document.run) return;
+    context.commands.push_back({command::SetRun{std::move(run)}, gesture_name(context, control)});
+}
+
+void emit_sampling(PanelContext& context, const SamplingSettings& sampling, const std::string& control) {
+    if (sampling == context.document.sampling) return;
+    context.commands.push_back({command::SetSampling{sampling}, gesture_name(context, control)});
+}
+
 void close_gesture(PanelContext& context, const Edited& edited) {
     if (!edited.finished) return;
     ++context.view.gesture;

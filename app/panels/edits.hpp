@@ -14,6 +14,10 @@ void emit_config(PanelContext& context, Config config, const std::string& contro
 /// `source` says whether they are the texts of the encoder of an encoder-decoder.
 void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control);
 
+/// What of it applies to the run under way does so at once.
+void emit_run(PanelContext& context, RunSettings run, const std::string& control);
+void emit_sampling(PanelContext& context, const SamplingSettings& sampling, const std::string& control);
+
 /// Ends the gesture when the control says so.
 void close_gesture(PanelContext& context, const Edited& edited);
 

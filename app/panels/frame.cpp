@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "app/panels/navigation.hpp"
+#include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/train_transport.hpp"
+#include "app/panels/train_view.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
 
@@ -11,14 +14,8 @@ namespace attn::app {
 namespace {
 
 /// Places of the frame's panes, in pixels.
-struct Rect {
-    ImVec2 min, max;
-    float width() const { return max.x - min.x; }
-    float height() const { return max.y - min.y; }
-};
-
 struct FrameLayout {
-    Rect top, text, left, centre, right, strip;
+    Box top, text, left, centre, right, strip;
 };
 
 constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
@@ -66,29 +63,8 @@ FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelConte
     return layout;
 }
 
-enum class PaneLook : std::uint8_t { Bare, Card };
-
-/// One child window at a fixed place. `draw` fills it.
-void pane(PanelContext& context, const char* id, const Rect& rect, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&),
-          ImGuiWindowFlags flags = 0) {
-    if (rect.width() < 1 || rect.height() < 1) return;
-    const Palette& colors = context.theme.colors;
-    ImGui::SetCursorScreenPos(rect.min);
-    ImGui::PushStyleVar(ImGuiStyleVar_ChildRounding, look == PaneLook::Card ? context.px(10) : 0);
-    ImGui::PushStyleVar(ImGuiStyleVar_ChildBorderSize, look == PaneLook::Card ? 1.F : 0.F);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(padding.x), context.px(padding.y)});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, look == PaneLook::Card ? colors.pane : IM_COL32(0, 0, 0, 0));
-    ImGui::PushStyleColor(ImGuiCol_Border, colors.line);
-    const bool visible = ImGui::BeginChild(id, {rect.width(), rect.height()}, look == PaneLook::Card,
-                                           flags | ImGuiWindowFlags_NoNav | ImGuiWindowFlags_AlwaysUseWindowPadding);
-    ImGui::PopStyleColor(2);
-    ImGui::PopStyleVar(3);
-    if (visible) draw(context);
-    ImGui::EndChild();
-}
-
 /// The gap between two panes, which can be dragged. Returns the movement in logical pixels.
-float splitter(const PanelContext& context, const char* id, const Rect& rect, bool vertical) {
+float splitter(const PanelContext& context, const char* id, const Box& rect, bool vertical) {
     if (rect.width() < 1 || rect.height() < 1) return 0;
     ImGui::SetCursorScreenPos(rect.min);
     ImGui::InvisibleButton(id, {rect.width(), rect.height()});
@@ -150,6 +126,8 @@ void draw_centre(PanelContext& context) {
     case View::Grid:
         draw_grid_view(context);
         break;
+    case View::Train:  // fills the frame with panes of its own
+        break;
     }
 }
 
@@ -162,6 +140,31 @@ void advance_playing(PanelContext& context) {
     view.playing = step_stage(view, context.trace(), +1);
 }
 
+constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+
+/// The picture in the centre with the chosen cell beside and the stages below it.
+void draw_picture(PanelContext& context, const FrameLayout& layout, const PaneState& shown) {
+    // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
+    pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
+    if (shown.strip)
+        pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip,
+             ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
+    if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
+    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_inspector);
+    splitters(context, layout, shown);
+}
+
+/// The Train view has the settings at the left from top to bottom, and lays out the rest itself.
+void draw_training(PanelContext& context, FrameLayout layout, PaneState shown) {
+    if (shown.strip) layout.left.max.y = layout.strip.max.y;
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    const Box rest{layout.centre.min, {size.x - context.px(kMargin), size.y - context.px(kMargin)}};
+    pane(context, "##training", rest, PaneLook::Bare, {0, 0}, draw_train_view, kFixed);
+    if (shown.left) pane(context, "##run", layout.left, PaneLook::Card, {16, 14}, draw_train_settings, kFixed);
+    shown.right = shown.strip = false;
+    splitters(context, layout, shown);
+}
+
 }  // namespace
 
 void draw_frame(PanelContext& context) {
@@ -171,6 +174,7 @@ void draw_frame(PanelContext& context) {
         keep_view_valid(view, context.trace());
     }
     advance_playing(context);
+    keep_up_with_training(context);
     handle_shortcuts(context);
     view.hover_shown = view.hovered;
     view.hovered.clear();
@@ -190,19 +194,12 @@ void draw_frame(PanelContext& context) {
 
     const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale);
     const FrameLayout layout = lay_out(shown, size, context);
-    constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
     if (!shown.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
     }
-    // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
-    pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
-    if (shown.strip)
-        pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip,
-             ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
-    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_inspector);
-    splitters(context, layout, shown);
+    if (view.view == View::Train) draw_training(context, layout, shown);
+    else draw_picture(context, layout, shown);
     ImGui::End();
     if (view.help) draw_help_sheet(context);
 }

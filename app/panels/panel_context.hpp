@@ -1,6 +1,8 @@
 #pragma once
 /// What every panel gets: the look, the numbers, what the person set and looks at, and where to put what they ask for.
 
+#include <string_view>
+
 #include "app/panels/matrix.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
@@ -22,6 +24,7 @@ struct PanelContext {
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
+    std::string_view message{};  ///< what the last command could not do, "" when it could
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas}; }

@@ -6,6 +6,7 @@
 #include "app/panels/edits.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/train_transport.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
@@ -13,7 +14,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<Shortcut, 21> kShortcuts = {{
+constexpr std::array<Shortcut, 26> kShortcuts = {{
     {"← →", "previous and next stage"},
     {"Home End", "first and last stage"},
     {"Space", "play the stages, pause"},
@@ -22,12 +23,17 @@ constexpr std::array<Shortcut, 21> kShortcuts = {{
     {", .", "previous and next sequence"},
     {"Esc", "unlock the chosen cell; close"},
     {"Shift + arrows", "move the chosen cell"},
-    {"S H G", "step, heads, grid view"},
+    {"S H G R", "step, heads, grid view; training run"},
     {"C", "causal mask on or off"},
     {"P", "padding mask on or off"},
     {"B", "compare with the unmasked state"},
     {"D", "values or gradients"},
     {"T", "edit the text"},
+    {"Train: Space +", "start, pause; one step"},
+    {"Train: ← →", "moment of the run before, after"},
+    {"Train: Home End", "first moment; follow the newest"},
+    {"Train: M", "play through the moments"},
+    {"Train: A B", "pin what is shown as A, as B"},
     {"F", "fit the picture again"},
     {"Ctrl + Z", "undo"},
     {"Ctrl + Y", "redo"},
@@ -64,6 +70,26 @@ void move_cell(PanelContext& context, int rows, int cols) {
     };
     move(shape[shape.rank() - 1], cols);
     if (shape.rank() > 2) move(shape[shape.rank() - 2], rows);
+}
+
+/// Keys of the Train view, where time is the run's and not the stages'.
+void training_keys(PanelContext& context) {
+    const auto moment = [&](Key key, int direction) {
+        if (!key_pressed(key)) return;
+        step_moment(context, direction);
+        ++context.view.gesture;
+    };
+    moment(Key::Left, -1);
+    moment(Key::Right, +1);
+    if (key_pressed(Key::Home, false)) show_first_moment(context);
+    if (key_pressed(Key::End, false)) follow_newest(context);
+    if (key_pressed(Key::Space, false)) toggle_training(context);
+    for (const ImWchar typed : ImGui::GetIO().InputQueueCharacters) {
+        if (typed == '+') context.commands.push_back({command::StepTraining{}, ""});
+        if (typed == 'm') toggle_replay(context);
+        if (typed == 'a') pin_a(context);
+        if (typed == 'b') pin_b(context);
+    }
 }
 
 void navigation_keys(PanelContext& context) {
@@ -108,6 +134,9 @@ void character_keys(PanelContext& context) {
         case 'g':
             view.view = View::Grid;
             break;
+        case 'r':
+            view.view = View::Train;
+            break;
         case 'c':
             toggle_mask(context, &MaskSettings::causal);
             break;
@@ -115,7 +144,7 @@ void character_keys(PanelContext& context) {
             toggle_mask(context, &MaskSettings::padding);
             break;
         case 'b':
-            view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off;
+            if (view.view != View::Train) view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off;
             break;
         case 'd':
             view.gradients = !view.gradients;
@@ -181,8 +210,9 @@ void handle_shortcuts(PanelContext& context) {
     if (key_pressed(Key::F11, false)) context.view.panes.only_centre = !context.view.panes.only_centre;
     if (key_pressed(Key::F1, false)) context.view.help = !context.view.help;
     if (!context.ready() || io.KeyCtrl || io.KeyAlt) return;
+    const bool training = context.view.view == View::Train;
     // A control that holds the keyboard (a slider stepped by arrows) keeps its keys.
-    if (!io.WantCaptureKeyboard) navigation_keys(context);
+    if (!io.WantCaptureKeyboard) training ? training_keys(context) : navigation_keys(context);
     character_keys(context);
 }
 

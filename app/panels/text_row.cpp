@@ -6,6 +6,7 @@
 #include "app/panels/edits.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/train_transport.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
@@ -87,7 +88,10 @@ void draw_chips(PanelContext& context, float width) {
                      mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const ChipResult result = token_chips(context.ui(), "##chips", tokens, width, options);
-    if (result.clicked >= 0) view.locked.set(Axis::T, result.clicked);
+    if (result.clicked >= 0) {
+        view.locked.set(Axis::T, result.clicked);
+        view.train.query = result.clicked;
+    }
     if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
     if (result.background_clicked) start_text_edit(context);
     const float hint_x = at.x + result.width + context.px(14);
@@ -122,11 +126,14 @@ void draw_text_row(PanelContext& context) {
                               context.theme.colors.muted, "TEXT", context.px(1)) +
              context.px(14);
     }
-    const float right = origin.x + width - context.px(176);
+    float right = origin.x + width - context.px(176);
+    const float menu = right;
+    // The text keeps most of the row.
+    if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
     ImGui::SetCursorScreenPos({x, chip_y});
     if (context.view.text.editing) draw_editor(context, right - x);
     else draw_chips(context, right - x);
-    ImGui::SetCursorScreenPos({right + context.px(16), chip_y + context.px(7)});
+    ImGui::SetCursorScreenPos({menu + context.px(16), chip_y + context.px(7)});
     draw_sequence_menu(context);
 }
 

@@ -24,7 +24,9 @@ float draw_name(const PanelContext& context, ImVec2 origin) {
 
 void draw_preset_menu(PanelContext& context, ImVec2 at) {
     place(at.x, at.y + context.px(9));
-    const std::string shown = context.document.preset.empty() ? "presets" : context.document.preset;
+    const std::string shown = context.document.trained          ? "training run"
+                              : context.document.preset.empty() ? "presets"
+                                                                : context.document.preset;
     if (!begin_menu_button(context.ui(), "##presets", shown, 176, {.tooltip = "Worked examples, each with something to look at."})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
@@ -63,7 +65,7 @@ void draw_top_bar(PanelContext& context) {
     const float menu_x = origin.x + name_width + context.px(24);
     draw_preset_menu(context, {menu_x, origin.y});
 
-    static constexpr std::array<std::string_view, 3> kViews = {"Step", "Heads", "Grid"};
+    static constexpr std::array<std::string_view, 4> kViews = {"Step", "Heads", "Grid", "Train"};
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, kViews)) / 2;
     const float tabs_left = std::max(wanted, menu_x + context.px(196));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -17,7 +18,7 @@
 
 namespace attn::app {
 
-enum class View : std::uint8_t { Step, Heads, Grid };
+enum class View : std::uint8_t { Step, Heads, Grid, Train };
 
 /// A chosen index on each axis, by the axis' name: the same query row and key column light up in every stage.
 class AxisSelection {
@@ -67,6 +68,7 @@ struct ViewState {
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
     TextEdit text;              ///< the sequence being edited
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
+    TrainView train;
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale

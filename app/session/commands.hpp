@@ -59,6 +59,10 @@ struct SetSampling {
 struct ForgetRun {
     std::uint64_t run;
 };
+/// The next run learns this text; the file is read at once.
+struct OpenTrainingText {
+    std::filesystem::path path;
+};
 struct SaveCheckpoint {
     std::filesystem::path path;
 };
@@ -77,7 +81,8 @@ struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
-                 command::ForgetRun, command::SaveCheckpoint, command::OpenCheckpoint, command::Undo, command::Redo>
+                 command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Undo,
+                 command::Redo>
         what;
     std::string merge;
 };

@@ -9,6 +9,7 @@
 #include "app/session/presets.hpp"
 #include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
+#include "engine/io/text_file.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -141,6 +142,12 @@ struct Change {
     void operator()(const command::OpenPreset& open) { replace(open_preset(open.name)); }
     void operator()(const command::OpenDocument& open) { replace(ready_to_open(open.document)); }
     void operator()(const command::SetRun& set) { document.run = set.run; }
+    void operator()(const command::OpenTrainingText& open) {
+        TaskSettings& task = document.run.task;
+        task.text = std::make_shared<const std::string>(read_text_file(open.path).text);
+        task.text_name = open.path.filename().string();
+        task.kind = TaskKind::Text;
+    }
     void operator()(const command::SetSampling& set) { document.sampling = set.sampling; }
     void operator()(const command::ShowMoment& show) {
         if (run.run == 0) throw Error("there is no training run yet");

@@ -119,6 +119,18 @@ inline void own_mouse_wheel() {
 #endif
 }
 
+/// An invisible button that lets items drawn later lie on top of it.
+inline bool invisible_button_below(const char* id, ImVec2 size) {
+#if IMGUI_VERSION_NUM >= 18970
+    ImGui::SetNextItemAllowOverlap();
+    return ImGui::InvisibleButton(id, size);
+#else
+    const bool pressed = ImGui::InvisibleButton(id, size, static_cast<ImGuiButtonFlags>(ImGuiButtonFlags_AllowItemOverlap));
+    ImGui::SetItemAllowOverlap();
+    return pressed;
+#endif
+}
+
 /// Seconds that the mouse has rested on one item.
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 

@@ -84,7 +84,8 @@ PlotResult handle_input(const Ui& ui, const char* id, const PlotArea& area, cons
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos(area.min);
     const float width = std::max(1.0f, area.max.x - area.min.x);
-    ImGui::InvisibleButton(id, ImVec2(width, std::max(1.0f, area.max.y - area.min.y)));
+    // What is written into the plot may be pressed too.
+    invisible_button_below(id, ImVec2(width, std::max(1.0f, area.max.y - area.min.y)));
     ImGui::SetCursorScreenPos(at);
     result.hovered = ImGui::IsItemHovered();
     const bool held = ImGui::IsItemActive(), dragging = held && ImGui::IsMouseDragging(0, ui.px(kSlop));

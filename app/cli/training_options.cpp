@@ -1,0 +1,52 @@
+#include "app/cli/training_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "app/session/session.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+RunSettings settings_of(const TrainingOptions& options) {
+    RunSettings settings = default_run(task_kind(options.task));
+    if (options.seed) settings.seed = *options.seed;
+    if (options.steps) settings.stop.steps = settings.train.schedule.total_steps = *options.steps;
+    return settings;
+}
+
+}  // namespace
+
+void add_training_options(CLI::App& command, TrainingOptions& options) {
+    std::string names;
+    for (const TaskInfo& task : tasks()) names += (names.empty() ? "" : ", ") + std::string(task.name);
+    CLI::Option* task = command.add_option("--task", options.task, "Train on this task before drawing: " + names)->type_name("NAME");
+    command.add_option("--steps", options.steps, "Training steps; as many as the task needs by default")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
+        ->needs(task);
+    command.add_option("--seed", options.seed, "Seed of the training run")->type_name("N")->needs(task);
+    CLI::Option* run = command.add_option("--run", options.run, "Draw this training run: its folder, or a checkpoint")->type_name("DIR");
+    run->excludes(task);
+    command.add_option("--step", options.step, "The step whose model is shown; the newest by default")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
+}
+
+void prepare_training(Session& session, const TrainingOptions& options) {
+    if (!options.given()) return;
+    if (options.run.empty()) {
+        session.apply({command::SetRun{settings_of(options)}, ""});
+        session.apply({command::StartTraining{}, ""});
+    } else {
+        session.apply({command::OpenCheckpoint{options.run}, ""});
+    }
+    session.wait_for_training();
+    const TrainingSnapshot& now = *session.training().snapshot;
+    if (now.phase == TrainingPhase::Failed) throw Error(now.message);
+    if (now.run == 0) throw Error(now.notice);
+    if (options.step) session.apply({command::ShowMoment{options.step}, ""});
+    if (!session.message().empty()) throw Error(session.message());
+}
+
+}  // namespace attn::app

@@ -1,0 +1,31 @@
+#pragma once
+/// --task, --steps, --seed, --run, --step: the training run that a picture of the Train view shows.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+class Session;
+
+struct TrainingOptions {
+    std::string task;
+    std::optional<std::int64_t> steps;
+    std::optional<std::uint64_t> seed;
+    std::filesystem::path run;         ///< a folder or checkpoint of a run, in place of a task
+    std::optional<std::int64_t> step;  ///< the moment shown; none: the newest
+    bool given() const { return !task.empty() || !run.empty(); }
+};
+
+void add_training_options(CLI::App& command, TrainingOptions& options);
+
+/// Trains, or opens the run, and makes the document's model the one asked for. Throws Error saying what could not be done.
+void prepare_training(Session& session, const TrainingOptions& options);
+
+}  // namespace attn::app

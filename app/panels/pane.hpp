@@ -1,0 +1,14 @@
+#pragma once
+/// One pane of the frame: a child window at a fixed place.
+
+#include "app/panels/equation_layout.hpp"
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+enum class PaneLook : std::uint8_t { Bare, Card };
+
+/// `padding` in logical pixels; `draw` fills it. Nothing happens for a box without area.
+void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&), int flags = 0);
+
+}  // namespace attn::app

@@ -1,0 +1,41 @@
+#pragma once
+/// Starting, pausing and moving through the moments of a training run: what buttons, keys and plots share.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+/// What the large button does now.
+struct TransportWords {
+    std::string_view label, tooltip;
+    bool runs = false;
+};
+TransportWords transport_words(const PanelContext& context);
+/// Starts, pauses, goes on, or starts anew after the end.
+void toggle_training(PanelContext& context);
+
+/// The step that the document shows: none when its model is not one of the current run, or nothing of it has been computed yet.
+std::optional<std::int64_t> shown_step(const PanelContext& context);
+bool follows_newest(const PanelContext& context);
+/// Shows the kept moment nearest to `step`; at the newest step and beyond it the newest is followed. All of one gesture is one undo step.
+void show_step(PanelContext& context, double step);
+void follow_newest(PanelContext& context);
+/// To the moment before or after the shown one.
+void step_moment(PanelContext& context, int direction);
+void show_first_moment(PanelContext& context);
+void toggle_replay(PanelContext& context);
+/// Call once a frame: moves on while a replay is under way, and notes with which conditions the run has ended.
+void keep_up_with_training(PanelContext& context);
+
+/// Pins what is shown as A or B.
+void pin_a(PanelContext& context);
+void pin_b(PanelContext& context);
+
+/// Play, one step, and which moment is shown, for the row of the text; returns its width in pixels. `right` is where it ends.
+float draw_small_transport(PanelContext& context, float right, float y, float room);
+
+}  // namespace attn::app

@@ -1,0 +1,23 @@
+#pragma once
+/// Training in words: what a run learns, in what it differs from others, how long it takes.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/session/training_report.hpp"
+
+namespace attn::app {
+
+/// "0:20", "1:02:05"
+std::string duration(double seconds);
+/// "Start: learns to repeat a sequence of 8 symbols"
+std::string promise(const RunSettings& settings);
+/// "repeated sequence"; for a text its name.
+std::string task_title(const TaskSettings& task);
+
+/// For each run its number and what distinguishes it from the others: "run 2 · lr 1e−3 · 4 heads". Runs that differ only in their number
+/// have only that.
+std::vector<std::string> run_names(std::span<const RunCurves> runs);
+
+}  // namespace attn::app

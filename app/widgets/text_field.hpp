@@ -1,0 +1,13 @@
+#pragma once
+/// One line of text that is always a field: paths and names.
+
+#include <string>
+
+#include "app/widgets/controls.hpp"
+
+namespace attn::app {
+
+/// True when Enter was pressed in it. `width` as for buttons.
+bool text_field(const Ui& ui, const char* id, std::string& text, const char* hint, float width = -1, const ControlNotes& notes = {});
+
+}  // namespace attn::app

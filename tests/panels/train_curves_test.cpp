@@ -1,0 +1,98 @@
+/// What is drawn of runs: gathered point by point, named by what distinguishes them.
+
+#include "app/panels/train_curves.hpp"
+
+#include <gtest/gtest.h>
+
+#include "app/panels/train_words.hpp"
+#include "tests/support/fake_training.hpp"
+
+namespace attn::app::test {
+namespace {
+
+void expect_same(const Curve& a, const Curve& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        EXPECT_EQ(a.x()[i], b.x()[i]);
+        EXPECT_EQ(a.raw().values()[i], b.raw().values()[i]);
+        EXPECT_EQ(a.smoothed().values()[i], b.smoothed().values()[i]);
+    }
+}
+
+TEST(TrainCurves, GrowByWhatIsNew) {
+    const TrainingReport all = fake_report({{.run = 1, .steps = 500}});
+    TrainingReport part = all;
+    TrainCurves grown, whole;
+    for (const std::size_t points : {std::size_t{0}, std::size_t{1}, std::size_t{7}, std::size_t{250}, std::size_t{500}}) {
+        RunCurves& run = part.runs[0];
+        run.losses.assign(all.runs[0].losses.begin(), all.runs[0].losses.begin() + static_cast<std::ptrdiff_t>(points));
+        const std::size_t evaluations = points == 500 ? all.runs[0].validations.size() : points / 25;
+        run.validations.assign(all.runs[0].validations.begin(), all.runs[0].validations.begin() + static_cast<std::ptrdiff_t>(evaluations));
+        run.heads.assign(all.runs[0].heads.begin(), all.runs[0].heads.begin() + static_cast<std::ptrdiff_t>(evaluations));
+        grown.update(part, 0.8);
+        ASSERT_EQ(grown.runs()[0].loss.size(), points);
+    }
+    whole.update(all, 0.8);
+    const RunLines &a = grown.runs()[0], &b = whole.runs()[0];
+    expect_same(a.loss, b.loss);
+    expect_same(a.gradient_norm, b.gradient_norm);
+    expect_same(a.learning_rate, b.learning_rate);
+    expect_same(a.validation_accuracy, b.validation_accuracy);
+    ASSERT_EQ(a.heads.size(), 8U);
+    for (std::size_t h = 0; h < 8; ++h)
+        for (int p = 1; p < kHeadPatterns; ++p)
+            expect_same(a.heads[h].curve(static_cast<HeadPattern>(p)), b.heads[h].curve(static_cast<HeadPattern>(p)));
+}
+
+TEST(TrainCurves, FollowRunsThatComeAndGo) {
+    TrainCurves curves;
+    curves.update(fake_report({{.run = 1, .steps = 60}, {.run = 2, .steps = 40}}), 0.5);
+    ASSERT_NE(curves.find(1), nullptr);
+    EXPECT_EQ(curves.last_step(), 60);
+    curves.update(fake_report({{.run = 2, .steps = 45}}), 0.5);
+    EXPECT_EQ(curves.find(1), nullptr);
+    ASSERT_NE(curves.find(2), nullptr);
+    EXPECT_EQ(curves.find(2)->loss.size(), 45U);
+    // A run that was taken up from a file has the same number and other points.
+    TrainingReport other = fake_report({{.run = 2, .steps = 200}});
+    other.runs[0].losses.erase(other.runs[0].losses.begin(), other.runs[0].losses.begin() + 100);
+    curves.update(other, 0.5);
+    ASSERT_EQ(curves.find(2)->loss.size(), 100U);
+    EXPECT_EQ(curves.find(2)->loss.x().front(), 101);
+}
+
+TEST(TrainCurves, AHeadFormsWhereItStaysAboveAHalf) {
+    Curve curve;
+    for (const float value : {0.1F, 0.7F, 0.4F, 0.6F, 0.8F}) curve.append(static_cast<double>(curve.size() * 10), value);
+    EXPECT_EQ(forms_at(curve), 30);
+    curve.append(50, 0.2F);
+    EXPECT_LT(forms_at(curve), 0);
+    EXPECT_LT(forms_at(Curve{}), 0);
+    TrainCurves curves;
+    curves.update(fake_report({{.run = 1, .steps = 1200}}), 0.5);
+    const HeadCurves &previous = curves.runs()[0].heads[1], &induction = curves.runs()[0].heads[6];
+    EXPECT_EQ(previous.strongest, HeadPattern::PreviousToken);
+    EXPECT_EQ(induction.strongest, HeadPattern::Induction);
+    EXPECT_NEAR(forms_at(previous.curve(HeadPattern::Strongest)), 330, 26);
+    EXPECT_NEAR(forms_at(induction.curve(HeadPattern::Strongest)), 520, 26);
+}
+
+TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
+    TrainingReport report = fake_report({{.run = 1, .steps = 1, .rate = 1e-3}, {.run = 4, .steps = 1, .rate = 3e-3}});
+    EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1 · lr 1e−3", "run 4 · lr 3e−3"}));
+    report.runs[1].settings.model.num_heads = 1;
+    EXPECT_EQ(run_names(report.runs)[1], "run 4 · 1 head · lr 3e−3");
+    report.runs.pop_back();
+    EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
+}
+
+TEST(TrainWords, Durations) {
+    EXPECT_EQ(duration(0), "0:00");
+    EXPECT_EQ(duration(20.4), "0:20");
+    EXPECT_EQ(duration(59.9), "1:00");
+    EXPECT_EQ(duration(3725), "1:02:05");
+    EXPECT_EQ(duration(-3), "0:00");
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,140 @@
+/// A training run driven through the real panels: the session trains, the mouse and the keyboard say what.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "app/panels/frame.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class TrainSessionTest : public ImGuiFixture {
+protected:
+    TrainSessionTest() {
+        contents_have_windows = true;
+        Document document = open_preset("causal-attention");
+        RunSettings run = default_run(TaskKind::Copy);
+        run.task.length = 4;
+        run.task.symbols = 6;
+        run.model.d_model = 16;
+        run.model.num_heads = 2;
+        run.model.num_layers = 1;
+        run.model.d_ff = 32;
+        run.batch_size = 8;
+        run.stop.steps = 1000000;  // only a person ends it
+        document.run = run;
+        session = std::make_unique<Session>(document, [] {});
+        session->wait(false);
+        view.view = View::Train;
+        frames(2, ui_frame);
+    }
+
+    void draw() {
+        session->update();
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now,
+                             .can_undo = session->can_undo(),
+                             .can_redo = session->can_redo(),
+                             .message = session->message()};
+        draw_frame(context);
+        for (const Command& command : sink) session->apply(command);
+        now += 1.0 / 60;
+    }
+    const TrainingSnapshot& run() const { return *session->training().snapshot; }
+    const RunCurves& curves() const { return session->training().runs.back(); }
+
+    /// Draws frames until it holds; false when it does not within half a minute.
+    template <class Condition>
+    bool becomes(const Condition& condition) {
+        const auto end = std::chrono::steady_clock::now() + 30s;
+        while (std::chrono::steady_clock::now() < end) {
+            frame(ui_frame);
+            if (condition()) return true;
+            std::this_thread::sleep_for(1ms);
+        }
+        return false;
+    }
+    ImVec2 find(std::string_view window, std::initializer_list<const char*> path) {
+        const auto hover = [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        };
+        const std::optional<ImVec2> at = find_item(window, path, hover, 40);
+        EXPECT_TRUE(at.has_value()) << *path.begin() << " is not on screen";
+        return at.value_or(ImVec2(0, 0));
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+    double now = 0;
+};
+
+TEST_F(TrainSessionTest, StartPauseRewindAndComeBack) {
+    const ImVec2 start = find("##run", {"Start##start"});
+    click(start.x, start.y, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().step > 60 && session->snapshot()->trained_step.value_or(0) > 0; }));
+    EXPECT_EQ(run().phase, TrainingPhase::Running);
+    EXPECT_FALSE(canvas.calls.empty()) << "the attention of the model in training is drawn";
+    press(Key::Space, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
+    const std::int64_t newest = run().step;
+    ASSERT_EQ(static_cast<std::int64_t>(curves().losses.size()), newest);
+    for (std::int64_t i = 0; i < newest; ++i) ASSERT_EQ(curves().losses[static_cast<std::size_t>(i)].step, i + 1);
+
+    const ImVec2 slider = find("##history", {"##moment"});
+    const ImGuiWindow* window = find_window("##history");
+    drag({window->Pos.x + window->Size.x / 3, slider.y}, {window->Pos.x + 20, slider.y}, ui_frame);
+    ASSERT_TRUE(session->document().trained.has_value());
+    EXPECT_EQ(session->document().trained->step, 0);
+    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 0; }));
+    const float untrained = session->snapshot()->trace->find({Stage::Weights, 0})->value.values()[5 * 8];
+    press(Key::End, ui_frame);
+    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == newest; }));
+    EXPECT_NE(session->snapshot()->trace->find({Stage::Weights, 0})->value.values()[5 * 8], untrained);
+}
+
+TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
+    press(Key::Space, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().step > 20; }));
+    const ImVec2 rate = find("##train_scroll", {"learning rate", "track"});
+    drag({rate.x + 30, rate.y}, {rate.x + 60, rate.y}, ui_frame);
+    const double chosen = session->document().run.train.schedule.rate;
+    ASSERT_NE(chosen, default_run(TaskKind::Copy).train.schedule.rate);
+    ASSERT_TRUE(becomes([&] { return run().settings.train.schedule.rate == chosen; }));
+    EXPECT_EQ(run().run, 1U) << "the same run goes on";
+
+    const ImVec2 layers = find("##train_scroll", {"layers", "track"});
+    drag({layers.x, layers.y}, {layers.x + 40, layers.y}, ui_frame);
+    ASSERT_GT(session->document().run.model.num_layers, 1);
+    EXPECT_EQ(run().settings.model.num_layers, 1);
+    const ImVec2 apply = find("##run", {"Apply and restart"});
+    click(apply.x, apply.y, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().run == 2 && run().step > 5; }));
+    EXPECT_EQ(run().settings.model.num_layers, session->document().run.model.num_layers);
+    ASSERT_EQ(session->training().runs.size(), 2U) << "the curves of the first run stay, to compare with";
+    press(Key::Space, ui_frame);
+    EXPECT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,314 @@
+/// The Train view driven by a simulated mouse and keyboard over a run of known form; what comes out are commands.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/train_transport.hpp"
+#include "app/panels/train_view.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/fake_training.hpp"
+#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class TrainViewTest : public ImGuiFixture {
+protected:
+    TrainViewTest() {
+        contents_have_windows = true;
+        document = open_preset("gpt-tiny");
+        document.config.num_layers = 2;
+        document.config.num_heads = 4;
+        Session session(document, [] {});
+        snapshot = *session.wait(false);
+        view.view = View::Train;
+    }
+
+    /// A run of the given form, shown at `step` (none: following the newest).
+    void open(const FakeRun& fake, std::optional<std::int64_t> step) {
+        report = fake_report({fake});
+        document.run = report.snapshot->settings;
+        show(step);
+        frames(3, ui_frame);
+    }
+    void show(std::optional<std::int64_t> step) {
+        document.trained = TrainedModel{report.snapshot->run, step};
+        snapshot.run = report.snapshot->run;
+        snapshot.trained_step = step.value_or(report.snapshot->step);
+        ++snapshot.serial;
+        auto sample = std::make_shared<Sample>();
+        sample->tokens = {{"a", 0}, {"b", 1}};
+        snapshot.sample = sample;
+    }
+
+    void draw() {
+        CommandSink sink;
+        const auto shared = std::make_shared<const Snapshot>(snapshot);
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = document,
+                             .shared_snapshot = shared,
+                             .snapshot = *shared,
+                             .training = report,
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now};
+        draw_frame(context);
+        for (const Command& command : sink) {
+            commands.push_back(command);
+            if (const auto* moment = std::get_if<command::ShowMoment>(&command.what)) show(moment->step);
+            if (const auto* run = std::get_if<command::SetRun>(&command.what)) document.run = run->run;
+        }
+        now += 1.0 / 60;
+    }
+    template <class What>
+    const What* last() const {
+        return commands.empty() ? nullptr : std::get_if<What>(&commands.back().what);
+    }
+    template <class What>
+    std::vector<const Command*> all() const {
+        std::vector<const Command*> found;
+        for (const Command& command : commands)
+            if (std::holds_alternative<What>(command.what)) found.push_back(&command);
+        return found;
+    }
+    ImVec2 find(std::string_view window, std::initializer_list<const char*> path, float step_x = 16, float step_y = 7) {
+        const auto hover = [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        };
+        const std::optional<ImVec2> at = find_item(window, path, hover, step_x, step_y);
+        EXPECT_TRUE(at.has_value()) << *path.begin() << " is not on screen";
+        return at.value_or(ImVec2(0, 0));
+    }
+    void press_button(std::string_view window, std::initializer_list<const char*> path) {
+        const ImVec2 at = find(window, path);
+        click(at.x, at.y, ui_frame);
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    Document document;
+    Snapshot snapshot;
+    TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
+    ViewState view;
+    MatrixStore matrices;
+    std::vector<Command> commands;
+    double now = 0;
+};
+
+TEST_F(TrainViewTest, BeforeTheFirstRunItInvitesAndShowsNoNumbers) {
+    frames(3, ui_frame);
+    EXPECT_TRUE(canvas.calls.empty());
+    press(Key::Space, ui_frame);
+    EXPECT_NE(last<command::StartTraining>(), nullptr);
+    commands.clear();
+    press_button("##run", {"Start##start"});
+    EXPECT_NE(last<command::StartTraining>(), nullptr);
+    commands.clear();
+    press_button("##loss", {"Start##invitation"});
+    EXPECT_NE(last<command::StartTraining>(), nullptr);
+}
+
+TEST_F(TrainViewTest, EveryStateIsDrawnAtEverySizeInBothThemes) {
+    const auto draw_all = [&] {
+        for (const bool dark : {true, false}) {
+            theme.colors = palette(dark);
+            for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720), ImVec2(900, 600), ImVec2(640, 400), ImVec2(90, 60)}) {
+                ImGui::GetIO().DisplaySize = size;
+                for (int side = 0; side < 2; ++side) {
+                    view.train.side = side;
+                    frames(2, ui_frame);
+                    EXPECT_GT(vertices(), 0);
+                }
+            }
+        }
+        ImGui::GetIO().DisplaySize = ImVec2(1600, 1000);
+    };
+    draw_all();
+    for (const TrainingPhase phase : {TrainingPhase::Running, TrainingPhase::Paused, TrainingPhase::Finished, TrainingPhase::Failed}) {
+        open({.run = 1, .phase = phase}, phase == TrainingPhase::Paused ? std::optional<std::int64_t>(620) : std::nullopt);
+        draw_all();
+    }
+    // A run without a single point, and one of one point.
+    for (const std::int64_t steps : {0, 1}) {
+        open({.run = 1, .steps = steps}, std::nullopt);
+        view.train.plot.log_x = view.train.log_loss = steps == 1;
+        draw_all();
+    }
+    report.runs.clear();
+    draw_all();
+}
+
+TEST_F(TrainViewTest, KeysStartPauseStepAndMoveBetweenMoments) {
+    open({.run = 1, .steps = 400}, std::nullopt);
+    press(Key::Space, ui_frame);
+    EXPECT_NE(last<command::PauseTraining>(), nullptr);
+    type("+", ui_frame);
+    EXPECT_NE(last<command::StepTraining>(), nullptr);
+    press(Key::Left, ui_frame);
+    ASSERT_NE(last<command::ShowMoment>(), nullptr);
+    EXPECT_EQ(last<command::ShowMoment>()->step, 398);
+    press(Key::Right, ui_frame);
+    EXPECT_EQ(last<command::ShowMoment>()->step, std::nullopt);
+    press(Key::Home, ui_frame);
+    EXPECT_EQ(last<command::ShowMoment>()->step, 0);
+    press(Key::End, ui_frame);
+    EXPECT_EQ(last<command::ShowMoment>()->step, std::nullopt);
+    EXPECT_FALSE(document.trained->step.has_value());
+}
+
+TEST_F(TrainViewTest, DraggingTheSliderRewindsInOneUndoStep) {
+    open({.run = 1, .steps = 400}, std::nullopt);
+    const ImVec2 at = find("##history", {"##moment"});
+    const ImGuiWindow* window = find_window("##history");
+    const float left = window->Pos.x + 30, right = window->Pos.x + window->Size.x - 40;
+    commands.clear();
+    drag({right, at.y}, {left, at.y}, ui_frame, 12);
+    auto moments = all<command::ShowMoment>();
+    ASSERT_GT(moments.size(), 4U);
+    EXPECT_EQ(std::get<command::ShowMoment>(moments.back()->what).step, 0);
+    for (const Command* command : moments) {
+        EXPECT_FALSE(command->merge.empty());
+        EXPECT_EQ(command->merge, moments.front()->merge);
+    }
+    const std::string first = moments.front()->merge;
+    commands.clear();
+    drag({window->Pos.x + 70, at.y}, {right + 34, at.y}, ui_frame, 12);
+    moments = all<command::ShowMoment>();
+    ASSERT_FALSE(moments.empty());
+    EXPECT_EQ(std::get<command::ShowMoment>(moments.back()->what).step, std::nullopt) << "at the right end the newest is followed";
+    EXPECT_NE(moments.back()->merge, first);
+}
+
+TEST_F(TrainViewTest, AClickInThePlotShowsTheNearestMoment) {
+    open({.run = 1, .steps = 400, .limit = 400}, std::nullopt);
+    const ImVec2 at = find("##loss", {"##plot"});
+    click(at.x + 200, at.y + 80, ui_frame);
+    ASSERT_NE(last<command::ShowMoment>(), nullptr);
+    const std::int64_t step = last<command::ShowMoment>()->step.value_or(-1);
+    EXPECT_TRUE(step > 50 && step < 350) << step;
+    EXPECT_EQ(step % 2, 0) << "only every second step was kept";
+}
+
+TEST_F(TrainViewTest, TheLearningRateAppliesAtOnceAndIsOneUndoStep) {
+    open({.run = 1}, std::nullopt);
+    const ImVec2 at = find("##train_scroll", {"learning rate", "track"});
+    drag({at.x + 40, at.y}, {at.x + 160, at.y}, ui_frame, 6);
+    const auto changes = all<command::SetRun>();
+    ASSERT_GT(changes.size(), 2U);
+    for (const Command* command : changes) EXPECT_EQ(command->merge, changes.front()->merge);
+    EXPECT_GT(document.run.train.schedule.rate, 3e-3);
+    EXPECT_TRUE(same_model(document.run, report.snapshot->settings));
+}
+
+TEST_F(TrainViewTest, AnotherModelWaitsForApplyAndRestart) {
+    open({.run = 1}, std::nullopt);
+    const auto hover = [this](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    EXPECT_FALSE(find_item("##run", {"Apply and restart"}, hover, 60).has_value());
+    const ImVec2 at = find("##train_scroll", {"layers", "track"});
+    drag({at.x + 10, at.y}, {at.x + 120, at.y}, ui_frame, 3);
+    EXPECT_GT(document.run.model.num_layers, 2);
+    press_button("##run", {"Apply and restart"});
+    EXPECT_NE(last<command::RestartTraining>(), nullptr);
+}
+
+TEST_F(TrainViewTest, ReplayWalksToTheNewestAndStops) {
+    open({.run = 1, .steps = 300}, std::nullopt);
+    type("m", ui_frame);
+    EXPECT_TRUE(view.train.replaying);
+    EXPECT_EQ(last<command::ShowMoment>()->step, 0);
+    std::int64_t before = 0;
+    for (int i = 0; i < 60 * 30 && view.train.replaying; ++i) {
+        frame(ui_frame);
+        const auto step = document.trained->step;
+        if (step) { EXPECT_GE(*step, before); }
+        before = step.value_or(before);
+    }
+    EXPECT_FALSE(view.train.replaying);
+    EXPECT_FALSE(document.trained->step.has_value());
+    const auto moments = all<command::ShowMoment>();
+    for (const Command* command : moments) EXPECT_EQ(command->merge, moments.front()->merge);
+}
+
+TEST_F(TrainViewTest, ATileChoosesItsHead) {
+    open({.run = 1}, 620);
+    ASSERT_GE(canvas.calls.size(), 8U);
+    const auto tile = canvas.calls[4 + 2];
+    click((tile.min.x + tile.max.x) / 2, (tile.min.y + tile.max.y) / 2, ui_frame);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 1}));
+    EXPECT_EQ(view.head, 2);
+    EXPECT_EQ(view.view, View::Train);
+    EXPECT_TRUE(commands.empty());
+}
+
+TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
+    open({.run = 1}, 100);
+    type("a", ui_frame);
+    ASSERT_NE(view.pinned, nullptr);
+    EXPECT_EQ(view.pinned->trained_step, 100);
+    EXPECT_EQ(view.compare, Compare::Pinned);
+    show(620);
+    frame(ui_frame);
+    type("b", ui_frame);
+    ASSERT_NE(view.train.pinned_b, nullptr);
+    EXPECT_EQ(view.train.pinned_b->trained_step, 620);
+    EXPECT_EQ(view.compare, Compare::Pinned) << "B pins here and does not switch the comparison";
+    view.train.difference = true;
+    frames(2, ui_frame);
+    ASSERT_GE(canvas.calls.size(), 8U);
+    EXPECT_EQ(canvas.calls[0].request.style.map, ColorMap::Diverging);
+    for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(canvas.calls[0].request.data.values[i], 0) << "both are of the same numbers here";
+}
+
+TEST_F(TrainViewTest, AnEarlierRunCanBeRemoved) {
+    report = fake_report({{.run = 1, .rate = 1e-3}, {.run = 2}});
+    document.run = report.snapshot->settings;
+    show(std::nullopt);
+    frames(3, ui_frame);
+    const ImGuiWindow* window = find_window("##loss");
+    ImGuiID id = ImHashData("\x01\0\0\0", 4, window->ID);
+    id = ImHashStr("##forget", 0, id);
+    bool found = false;
+    for (float y = window->Pos.y + 40; y < window->Pos.y + 140 && !found; y += 5)
+        for (float x = window->Pos.x + window->Size.x - 60; x < window->Pos.x + window->Size.x && !found; x += 4) {
+            move_mouse(x, y);
+            frame(ui_frame);
+            found = ImGui::GetCurrentContext()->HoveredIdPreviousFrame == id;
+            if (found) click(x, y, ui_frame);
+        }
+    ASSERT_TRUE(found);
+    ASSERT_NE(last<command::ForgetRun>(), nullptr);
+    EXPECT_EQ(last<command::ForgetRun>()->run, 1U);
+}
+
+TEST_F(TrainViewTest, ThreeHundredThousandStepsCostNoMoreThanHalfOfThem) {
+    open({.run = 1, .steps = 150000, .limit = 150000}, std::nullopt);
+    frames(2, ui_frame);
+    const int few = vertices();
+    open({.run = 1, .steps = 300000, .limit = 300000}, std::nullopt);
+    frames(2, ui_frame);
+    EXPECT_LT(vertices(), few * 21 / 20);
+}
+
+TEST_F(TrainViewTest, OtherViewsSayWhatIsShownAndLeadBack) {
+    open({.run = 1}, 620);
+    view.view = View::Step;
+    frames(2, ui_frame);
+    press_button("##text", {"##untrained"});
+    EXPECT_NE(last<command::ShowUntrained>(), nullptr);
+    press_button("##text", {"##train_toggle"});
+    EXPECT_NE(last<command::PauseTraining>(), nullptr);
+    press_button("##text", {"##train_step"});
+    EXPECT_NE(last<command::StepTraining>(), nullptr);
+    press(Key::Space, ui_frame);
+    EXPECT_TRUE(view.playing) << "outside of the Train view Space plays the stages";
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,41 @@
+#pragma once
+/// Where a control is on screen, found by moving the mouse until ImGui says that it is over it.
+
+#include <imgui.h>
+#include <imgui_internal.h>
+
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+namespace attn::app::test {
+
+/// The open child window whose name holds `part` ("##run"), nullptr for none.
+inline ImGuiWindow* find_window(std::string_view part) {
+    for (ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+        if (window->WasActive && std::string_view(window->Name).find(part) != std::string_view::npos &&
+            std::string_view(window->Name).substr(std::string_view(window->Name).rfind('/') + 1).find(part) == 0)
+            return window;
+    return nullptr;
+}
+
+/// Moves the mouse over the window by `draw`n frames until the item with this path of ids is hovered.
+inline std::optional<ImVec2> find_item(std::string_view window_part, std::initializer_list<const char*> path,
+                                       const std::function<void(float, float)>& hover, float step_x = 16, float step_y = 7) {
+    const ImGuiWindow* window = find_window(window_part);
+    if (window == nullptr) return std::nullopt;
+    ImGuiID id = window->ID;
+    for (const char* part : path) id = ImHashStr(part, 0, id);
+    const ImRect area = window->ClipRect;
+    for (float y = area.Min.y + 3; y < area.Max.y; y += step_y) {
+        for (float x = area.Min.x + 5; x < area.Max.x; x += step_x) {
+            hover(x, y);
+            if (ImGui::GetCurrentContext()->HoveredIdPreviousFrame == id || ImGui::GetCurrentContext()->HoveredId == id)
+                return ImVec2(x, y);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace attn::app::test
