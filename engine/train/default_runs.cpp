@@ -42,22 +42,22 @@ RunSettings default_run(TaskKind kind) {
     case TaskKind::Repeat:
         run.task.length = 12;
         run.task.symbols = 16;
-        set_steps(run, 2000);
+        set_steps(run, 1000);
         break;
     case TaskKind::Addition:
-        run.task.symbols = 53;
+        run.task.symbols = 41;
         run.task.validation_share = 0.2;
         run.train.adamw.weight_decay = 1;
         run.batch_size = 256;
-        set_steps(run, 3000);
+        set_steps(run, 1500);
         break;
     case TaskKind::Bigram:
         run.task.length = 32;
-        set_steps(run, 500);
+        set_steps(run, 400);
         break;
     case TaskKind::Text:
         run.task.length = 64;
-        set_steps(run, 1500);
+        set_steps(run, 800);
         break;
     }
     return run;

@@ -1,0 +1,117 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/tensor/error.hpp"
+#include "engine/tensor/random.hpp"
+#include "engine/train/history.hpp"
+
+namespace attn {
+namespace {
+
+Config tiny() {
+    Config config;
+    config.vocab_size = 3;
+    config.context_length = 2;
+    config.d_model = 4;
+    config.num_heads = 1;
+    config.num_layers = 1;
+    config.d_ff = 4;
+    return config;
+}
+
+const std::size_t kOne = static_cast<std::size_t>(Parameters<float>(tiny()).count()) * sizeof(float);
+
+Moment moment(std::int64_t step) { return {step, std::make_shared<const Parameters<float>>(tiny())}; }
+
+std::vector<std::int64_t> steps_of(const History& history) {
+    std::vector<std::int64_t> steps;
+    for (const Moment& m : history.moments()) steps.push_back(m.step);
+    return steps;
+}
+
+TEST(TrainHistory, KeepsEveryStepWhileThereIsRoom) {
+    History history(5 * kOne);
+    EXPECT_EQ(history.at(0), nullptr);
+    for (std::int64_t step = 0; step < 5; ++step) {
+        EXPECT_TRUE(history.wants(step));
+        history.add(moment(step));
+    }
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(0, 1, 2, 3, 4));
+    EXPECT_EQ(history.bytes(), 5 * kOne);
+    history.add(moment(5));
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(0, 2, 4, 5)) << "every other one goes, the first and the newest stay";
+    EXPECT_EQ(history.spacing(), 2);
+    EXPECT_FALSE(history.wants(7));
+    EXPECT_TRUE(history.wants(8));
+}
+
+TEST(TrainHistory, StaysWithinItsBudgetForRunsOfAnyKind) {
+    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        const CounterRandom random(seed, 0);
+        const std::size_t room = 2 + random.bits(0) % 9;
+        History history(room * kOne + random.bits(1) % kOne);
+        std::vector<Moment> all;
+        std::int64_t step = static_cast<std::int64_t>(random.bits(2) % 50);
+        for (std::uint64_t i = 0; i < 120; ++i) {
+            all.push_back(moment(step));
+            history.add(all.back());
+            ASSERT_LE(history.bytes(), history.budget());
+            ASSERT_EQ(history.moments().front().step, all.front().step);
+            ASSERT_EQ(history.moments().back().step, step);
+            ASSERT_EQ(history.bytes(), history.moments().size() * kOne);
+            const std::vector<std::int64_t> steps = steps_of(history);
+            for (std::size_t k = 1; k < steps.size(); ++k) {
+                ASSERT_LT(steps[k - 1], steps[k]);
+                if (k + 1 < steps.size()) {
+                    ASSERT_EQ(steps[k] % history.spacing(), 0);
+                }
+            }
+            const Moment* found = history.at(step);
+            ASSERT_EQ(found->parameters, all.back().parameters) << "the very numbers that were given";
+            ASSERT_EQ(history.at(all.front().step - 1), nullptr);
+            ASSERT_EQ(history.at(step + 1000)->step, step);
+            step += 1 + static_cast<std::int64_t>(random.bits(10 + i) % 4);
+        }
+    }
+}
+
+TEST(TrainHistory, WantsWhatWillStay) {
+    History history(6 * kOne);
+    history.add(moment(0));
+    for (std::int64_t step = 1; step < 300; ++step) {
+        const bool wanted = history.wants(step);
+        History tried = history;
+        tried.add(moment(step));
+        tried.add(moment(step + 1));
+        const std::vector<std::int64_t> steps = steps_of(tried);
+        // Another moment may be the one too many for this very spacing: what is not wanted never stays, and what stays was wanted.
+        if (std::find(steps.begin(), steps.end(), step) != steps.end()) {
+            ASSERT_TRUE(wanted) << step;
+        }
+        if (wanted) history.add(moment(step));
+        ASSERT_GE(history.moments().size(), step >= 6 ? 3U : 1U);
+    }
+}
+
+TEST(TrainHistory, FindsTheLastMomentBefore) {
+    History history;
+    for (const std::int64_t step : {10, 20, 40}) history.add(moment(step));
+    EXPECT_EQ(history.at(9), nullptr);
+    EXPECT_EQ(history.at(10)->step, 10);
+    EXPECT_EQ(history.at(39)->step, 20);
+    EXPECT_EQ(history.at(40)->step, 40);
+}
+
+TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
+    History history;
+    history.add(moment(4));
+    EXPECT_THROW(history.add(moment(4)), Error);
+    EXPECT_THROW(history.add(moment(3)), Error);
+    EXPECT_THROW(history.add({5, nullptr}), Error);
+    EXPECT_THAT(steps_of(history), testing::ElementsAre(4));
+}
+
+}  // namespace
+}  // namespace attn
