@@ -136,6 +136,8 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
     }
     std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.last > b.last; });
     if (labels.size() > kMostLabels) labels.resize(kMostLabels);
+    // Placed in the order in which they form, so that a name stays where it is while scores waver.
+    std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.shown.formed < b.shown.formed; });
     ImDrawList& list = *ImGui::GetWindowDrawList();
     std::vector<Box> taken;
     for (const Label& label : labels) {

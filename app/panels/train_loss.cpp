@@ -186,6 +186,7 @@ struct SmallPlot {
     std::optional<std::pair<double, double>> y_range;
     std::string_view empty, tooltip;
     std::string (*format)(double);
+    bool ignore_outliers = false;
 };
 
 void draw_small(PanelContext& context, const SmallPlot& plot) {
@@ -223,6 +224,7 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
     PlotOptions options{.y_range = plot.y_range, .x_end = plot_end(context), .marker = marker(context), .legend = false, .scrub = true};
     options.from_zero = true;
     options.tooltip = plot.tooltip;
+    options.ignore_outliers = plot.ignore_outliers;
     take_over(context, line_plot(context.ui(), plot.id, min, max, series, train.plot, train.cursor, options));
 }
 
@@ -265,7 +267,7 @@ void draw_train_accuracy(PanelContext& context) {
 void draw_train_gradient_norm(PanelContext& context) {
     draw_small(context, {"##plot", "gradient norm", "before clipping", &RunLines::gradient_norm, context.theme.colors.axis_h, std::nullopt,
                          "How strongly each step pulls, before clipping.", "Length of the whole gradient before it is clipped.",
-                         [](double v) { return format_number(v, {.decimals = 2}); }});
+                         [](double v) { return format_number(v, {.decimals = 2}); }, true});
 }
 
 void draw_train_learning_rate(PanelContext& context) {

@@ -80,45 +80,78 @@ void draw_next(PanelContext& context, const Box& box) {
             list.AddRectFilled({left, y + context.px(4)}, {left + wide, y + line - context.px(4)},
                                i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
         draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted,
-                     format_number(static_cast<double>(share), {.decimals = 2}));
+                     format_number(static_cast<double>(share), {.decimals = 2, .fixed = true}));
     }
 }
 
-/// Held-out sequences: what was asked for in green where the model is right; in red with what it says instead below.
-void draw_examples(PanelContext& context, const Box& box) {
+/// One cell of a held-out sequence.
+struct ExampleCell {
+    std::string text, said;  ///< the token, and what the model says in its place where it is wrong
+    std::int8_t right = -1;  ///< as in HeldOutExample
+    float width = 0;
+};
+
+std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExample& example, float room) {
     const auto& [colors, fonts, scale] = context.theme;
+    std::vector<ExampleCell> cells(example.tokens.size());
+    // Short sequences get cells to read at ease, long ones such as fit.
+    const float least = std::clamp(room / static_cast<float>(std::max<std::size_t>(cells.size(), 1)), context.px(10), context.px(17));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        ExampleCell& cell = cells[i];
+        cell.text = visible_text(example.tokens[i]);
+        // A prediction is for the token after its position: it marks the next cell.
+        if (i > 0 && i - 1 < example.right.size()) cell.right = example.right[i - 1];
+        if (cell.right == 0 && i - 1 < example.predicted.size()) cell.said = visible_text(example.predicted[i - 1]);
+        cell.width = std::max(
+            {least, text_width(fonts.mono_small, cell.text) + context.px(3), text_width(fonts.mono_tiny, cell.said) + context.px(3)});
+    }
+    return cells;
+}
+
+constexpr float kCellHeight = 19, kSaidHeight = 13;
+
+/// Draws as many cells as fit; returns the width that they took.
+float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& cells, ImVec2 at, float right) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float high = context.px(kCellHeight), between = context.px(2);
+    float x = at.x;
+    for (const ExampleCell& cell : cells) {
+        if (x + cell.width > right + between) {
+            draw_text(list, fonts.mono_small, {x, at.y + between}, colors.faint, "…");
+            break;
+        }
+        const Color ink = cell.right == 1 ? colors.good : cell.right == 0 ? colors.bad : colors.muted;
+        const ImVec2 end{x + cell.width - between, at.y + high};
+        if (cell.right >= 0) list.AddRectFilled({x, at.y}, end, with_alpha(ink, 0.16F), context.px(3));
+        draw_text_in(list, fonts.mono_small, {x, at.y}, end, {0.5F, 0.5F}, ink, cell.text);
+        if (!cell.said.empty())
+            draw_text_in(list, fonts.mono_tiny, {x, end.y}, {end.x, end.y + context.px(kSaidHeight)}, {0.5F, 0.5F}, colors.bad, cell.said);
+        x += cell.width;
+    }
+    return x - at.x;
+}
+
+/// Held-out sequences: what was asked for in green where the model is right; in red with what it says instead below. Short ones stand in
+/// several columns.
+void draw_examples(PanelContext& context, const Box& box) {
     const TrainingSnapshot& now = *context.training.snapshot;
     heading(context, box, "held out",
             now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step)));
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    float y = box.min.y + context.px(kHeading);
-    const float cell_high = context.px(19), below = context.px(13);
+    const float top = box.min.y + context.px(kHeading);
+    float x = box.min.x, y = top, widest = 0;
     for (const HeldOutExample& example : now.examples) {
-        const std::size_t count = example.tokens.size();
-        const bool wrong = std::any_of(example.right.begin(), example.right.end(), [](std::int8_t r) { return r == 0; });
-        const float high = cell_high + (wrong ? below : 0);
-        if (count == 0 || y + high > box.max.y) break;
-        float x = box.min.x;
-        for (std::size_t i = 0; i < count; ++i) {
-            // A prediction is for the token after its position: it marks the next cell.
-            const std::int8_t right = i > 0 && i - 1 < example.right.size() ? example.right[i - 1] : std::int8_t{-1};
-            const std::string text = visible_text(example.tokens[i]);
-            const std::string said = right == 0 && i - 1 < example.predicted.size() ? visible_text(example.predicted[i - 1]) : "";
-            const float wide = std::max(
-                {context.px(16), text_width(fonts.mono_small, text) + context.px(7), text_width(fonts.mono_tiny, said) + context.px(5)});
-            if (x + wide > box.max.x) {
-                draw_text(list, fonts.mono_small, {x, y + context.px(2)}, colors.faint, "…");
-                break;
-            }
-            const Color ink = right == 1 ? colors.good : right == 0 ? colors.bad : colors.muted;
-            if (right >= 0) list.AddRectFilled({x, y}, {x + wide - context.px(2), y + cell_high}, with_alpha(ink, 0.16F), context.px(3));
-            draw_text_in(list, fonts.mono_small, {x, y}, {x + wide - context.px(2), y + cell_high}, {0.5F, 0.5F},
-                         right >= 0 ? ink : colors.muted, text);
-            if (!said.empty())
-                draw_text_in(list, fonts.mono_tiny, {x, y + cell_high}, {x + wide - context.px(2), y + cell_high + below}, {0.5F, 0.5F},
-                             colors.bad, said);
-            x += wide;
+        if (example.tokens.empty()) continue;
+        const std::vector<ExampleCell> cells = cells_of(context, example, box.width());
+        const bool wrong = std::any_of(cells.begin(), cells.end(), [](const ExampleCell& cell) { return !cell.said.empty(); });
+        const float high = context.px(kCellHeight + (wrong ? kSaidHeight : 0));
+        if (y + high > box.max.y) {
+            x += widest + context.px(24);
+            if (y == top || x + widest > box.max.x) break;
+            y = top;
+            widest = 0;
         }
+        widest = std::max(widest, draw_cells(context, cells, {x, y}, box.max.x));
         y += high + context.px(5);
     }
 }
@@ -149,10 +182,12 @@ void draw_sample(PanelContext& context, const Box& box) {
         return true;
     };
     bool fits = true;
+    const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
     const auto& first = context.snapshot.tokens;
     for (std::size_t i = 0; !first.empty() && fits && i < first.front().size(); ++i)
-        if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text), colors.faint);
-    for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i) fits = write(visible_text(sample->tokens[i].text), colors.text);
+        if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text) + between, colors.faint);
+    for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i)
+        fits = write(visible_text(sample->tokens[i].text) + between, colors.text);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TrainLayout lay_out(const PanelContext& context, const Box& area) {
         layout.side_tabs = side.height() / scale < 520;
         layout.attention = layout.predictions = side;
         if (!layout.side_tabs) {
-            const float high = context.px(std::clamp(side.height() / scale * 0.42F, 236.F, 330.F));
+            const float high = context.px(std::clamp(side.height() / scale * 0.38F, 232.F, 330.F));
             layout.predictions.min.y = side.max.y - high;
             layout.attention.max.y = layout.predictions.min.y - gap;
         }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/io/checkpoint.hpp"
+#include "engine/io/run_folder.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/train/resume.hpp"
@@ -30,8 +31,9 @@ std::int32_t likeliest(std::span<const float> logits) {
 
 class EngineRun : public LiveRun {
 public:
-    explicit EngineRun(std::unique_ptr<TrainingRun> run)
-        : run_(std::move(run)), probe_(run_->dataset().probe_batch()), examples_(first_of(run_->dataset().validation(), kExamples)) {}
+    explicit EngineRun(std::unique_ptr<TrainingRun> run, PastPoints past = {})
+        : run_(std::move(run)), past_(std::move(past)), probe_(run_->dataset().probe_batch()),
+          examples_(first_of(run_->dataset().validation(), kExamples)) {}
 
     const RunSettings& settings() const override { return run_->settings(); }
     const Tokenizer& tokenizer() const override { return run_->dataset().tokenizer(); }
@@ -48,10 +50,12 @@ public:
         return attn::score_heads(moment.parameters, probe_, settings().train.forward, moment.step, stop);
     }
     std::vector<HeldOutExample> examples(const std::stop_token& stop) override;
+    PastPoints take_past() override { return std::exchange(past_, {}); }
     void save(const std::filesystem::path& path) override { write_checkpoint(path, take_checkpoint(*run_)); }
 
 private:
     std::unique_ptr<TrainingRun> run_;
+    PastPoints past_;
     TokenBatch probe_;
     Batch examples_;
 };
@@ -85,11 +89,19 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
     return all;
 }
 
+std::unique_ptr<EngineRun> open_run(const std::filesystem::path& path) {
+    std::error_code unknown;
+    if (!std::filesystem::is_directory(path, unknown)) return std::make_unique<EngineRun>(resume_run(read_checkpoint(path)));
+    RunFolder folder = read_run_folder(path);
+    return std::make_unique<EngineRun>(resume_run(folder.checkpoint, History::kDefaultBudget, folder.moments),
+                                       PastPoints{std::move(folder.losses), std::move(folder.validations), std::move(folder.heads)});
+}
+
 }  // namespace
 
 TrainingEngine TrainingEngine::engine() {
     return {[](const RunSettings& settings) { return std::make_unique<EngineRun>(std::make_unique<TrainingRun>(settings)); },
-            [](const std::filesystem::path& path) { return std::make_unique<EngineRun>(resume_run(read_checkpoint(path))); }};
+            [](const std::filesystem::path& path) { return open_run(path); }};
 }
 
 }  // namespace attn::app

@@ -14,6 +14,13 @@
 
 namespace attn::app {
 
+/// What a run that is taken up from its folder has told before.
+struct PastPoints {
+    std::vector<LossPoint> losses;
+    std::vector<ValidationPoint> validations;
+    std::vector<HeadPoint> heads;
+};
+
 /// One thread at a time. The calls and their errors are those of TrainingRun.
 class LiveRun {
 public:
@@ -34,14 +41,17 @@ public:
     virtual HeadPoint score_heads(const Moment& moment, const std::stop_token& stop) = 0;
     /// A few held-out sequences, always the same ones, and what the model predicts for them now.
     virtual std::vector<HeldOutExample> examples(const std::stop_token& stop) = 0;
+    /// To be asked for once, before the first step.
+    virtual PastPoints take_past() { return {}; }
     /// Writes a checkpoint; throws FileError.
     virtual void save(const std::filesystem::path& path) = 0;
 };
 
 /// Where runs come from; tests replace it.
 struct TrainingEngine {
-    std::function<std::unique_ptr<LiveRun>(const RunSettings&)> start;           ///< throws ConfigError
-    std::function<std::unique_ptr<LiveRun>(const std::filesystem::path&)> open;  ///< a checkpoint; throws FileError, ConfigError
+    std::function<std::unique_ptr<LiveRun>(const RunSettings&)> start;  ///< throws ConfigError
+    std::function<std::unique_ptr<LiveRun>(const std::filesystem::path&)>
+        open;  ///< a run's folder or checkpoint; throws FileError, ConfigError
     static TrainingEngine engine();
 };
 

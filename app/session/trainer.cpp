@@ -222,6 +222,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     fresh_ = {};
     fresh_.run = state_.run;
     fresh_.settings = run_->settings();
+    add_past();
     heads_step_ = -1;
     heads_due_ = {};
     busy_ = 0;
@@ -231,6 +232,17 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     evaluate_if_due(job);
     score_heads(true, job);
     publish(true);
+}
+
+void Trainer::add_past() {
+    PastPoints past = run_->take_past();
+    // What is measured of the model as it stands is measured again at once.
+    const std::int64_t now = run_->steps();
+    if (run_->evaluation_due()) std::erase_if(past.validations, [now](const ValidationPoint& point) { return point.step >= now; });
+    std::erase_if(past.heads, [now](const HeadPoint& point) { return point.step >= now; });
+    fresh_.losses = std::move(past.losses);
+    fresh_.validations = std::move(past.validations);
+    fresh_.heads = std::move(past.heads);
 }
 
 void Trainer::advance(const std::stop_token& job) {

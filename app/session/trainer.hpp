@@ -87,6 +87,8 @@ private:
     void carry_out(const Save& save, const std::stop_token& job);
     void carry_out(const Open& open, const std::stop_token& job);
     void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job);
+    /// What a run from a folder has told before.
+    void add_past();
     void advance(const std::stop_token& job);
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);

@@ -23,14 +23,14 @@ Checkpoint take_checkpoint(const TrainingRun& run) {
     return checkpoint;
 }
 
-std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget) {
+std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_t history_budget, std::span<const Moment> earlier) {
     if (!checkpoint.resumable()) throw ConfigError("this checkpoint holds only a model: the optimizer's moments are not in it");
     auto run = std::make_unique<TrainingRun>(checkpoint.settings, history_budget);
     const Tokenizer& tokenizer = run->dataset().tokenizer();
     if (tokenizer.kind() != checkpoint.tokenizer || tokenizer.has_special_tokens() != checkpoint.special_tokens ||
         tokenizer.vocabulary() != checkpoint.vocabulary)
         throw ConfigError("the vocabulary of this checkpoint is not that of its task");
-    run->restore(*checkpoint.parameters, checkpoint.first_moments, checkpoint.second_moments, checkpoint.steps);
+    run->restore(*checkpoint.parameters, checkpoint.first_moments, checkpoint.second_moments, checkpoint.steps, earlier);
     return run;
 }
 

@@ -76,7 +76,7 @@ TrainingRun::TrainingRun(TrainingRun&&) noexcept = default;
 TrainingRun& TrainingRun::operator=(TrainingRun&&) noexcept = default;
 
 void TrainingRun::restore(const Parameters<float>& parameters, std::span<const float> first_moments, std::span<const float> second_moments,
-                          std::int64_t steps) {
+                          std::int64_t steps, std::span<const Moment> earlier) {
     Parameters<float> ours(impl_->settings.model);
     if (!same_layout(parameters, ours))
         throw ShapeError(fmt::format("{} parameters of another model do not fit this one of {} with {} tokens in its vocabulary",
@@ -85,6 +85,8 @@ void TrainingRun::restore(const Parameters<float>& parameters, std::span<const f
     std::copy(parameters.data(), parameters.data() + parameters.count(), ours.data());
     impl_->state.restore(ours, first_moments, second_moments, steps);
     impl_->history = History(impl_->history.budget());
+    for (const Moment& moment : earlier)
+        if (moment.step < steps) impl_->history.add(moment);
     impl_->seconds = 0;
     impl_->tokens = 0;
     impl_->evaluated.reset();

@@ -23,9 +23,10 @@ public:
     TrainingRun(TrainingRun&&) noexcept;
     TrainingRun& operator=(TrainingRun&&) noexcept;
     /// Takes up a run where it was: the following losses are the same bits as without the interruption. Throws ShapeError unless
-    /// parameters and moments are those of the settings' model, ConfigError when the vocabulary is another.
+    /// parameters and moments are those of the settings' model, ConfigError when the vocabulary is another. `earlier` moments (of the same
+    /// run, steps ascending) that lie before `steps` are kept in the history.
     void restore(const Parameters<float>& parameters, std::span<const float> first_moments, std::span<const float> second_moments,
-                 std::int64_t steps);
+                 std::int64_t steps, std::span<const Moment> earlier = {});
 
     const RunSettings& settings() const;  ///< with the model's sizes filled in
     const Dataset& dataset() const;

@@ -85,6 +85,11 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
     for (const char* scale : {"0", "-1", "nan", "inf", "100", "two", ""}) expect_refused(render + Arguments{"--scale", scale}, "--scale");
     expect_refused(render + Arguments{"--view", "side"}, "--view");
     expect_refused(render + Arguments{"--theme", "pink"}, "--theme");
+    expect_refused(render + Arguments{"--task", "juggling"}, "juggling");
+    expect_refused(render + Arguments{"--steps", "5"}, "--task");
+    expect_refused(render + Arguments{"--task", "copy", "--steps", "0"}, "--steps");
+    expect_refused(render + Arguments{"--task", "copy", "--text", "abc"}, "--text");
+    expect_refused(render + Arguments{"--run", folder.path("nowhere")}, "nowhere");
     expect_refused(render + Arguments{"--stage", "no_such_stage"}, "no_such_stage");
     expect_refused(render + Arguments{"--stage", "cross_weights"}, "cross_weights");
     expect_refused(render + Arguments{"--layer", "99"}, "layer");

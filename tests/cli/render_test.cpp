@@ -53,6 +53,12 @@ TEST_F(Render, IsAPictureOfTheSizeAskedForWithSomethingOnIt) {
     EXPECT_GT(picture.colors.size(), 200U) << "a heatmap and text have many colours";
 }
 
+TEST_F(Render, TrainsAndDrawsTheRun) {
+    const Picture picture = decode(draw("train.png", {"--view", "train", "--task", "copy", "--steps", "4", "--step", "2"}));
+    EXPECT_EQ(picture.width, 1600U);
+    EXPECT_GT(picture.colors.size(), 200U);
+}
+
 TEST_F(Render, GivesTheSameBytesTwice) {
     const std::vector<std::string> arguments{"--preset", "gpt-tiny", "--text", "the same words", "--view", "grid"};
     const std::string first = read_bytes(draw("first.png", arguments));

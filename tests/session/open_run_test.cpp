@@ -1,0 +1,88 @@
+/// A run's folder opened in a session: its curves and moments are there again, and it goes on bit for bit.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/io/run_folder.hpp"
+#include "engine/train/resume.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+RunSettings tiny() {
+    RunSettings run = default_run(TaskKind::Copy);
+    run.task.length = 3;
+    run.task.symbols = 4;
+    run.model.d_model = 8;
+    run.model.num_heads = 2;
+    run.model.num_layers = 1;
+    run.model.d_ff = 8;
+    run.batch_size = 4;
+    run.evaluate_every = 4;
+    run.stop.steps = 100;
+    return run;
+}
+
+TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
+    TrainingRun run(tiny());
+    RunFolder folder;
+    const auto evaluate = [&] {
+        if (!run.evaluation_due()) return;
+        folder.validations.push_back(run.evaluate());
+        folder.heads.push_back(score_heads(run.keep().parameters, run.dataset().probe_batch(), run.settings().train.forward, run.steps()));
+    };
+    evaluate();
+    for (int i = 0; i < 6; ++i) {
+        folder.losses.push_back(run.step());
+        evaluate();
+    }
+    folder.checkpoint = take_checkpoint(run);
+    folder.moments = run.history().moments();
+    const test::TemporaryFolder place;
+    write_run_folder(place.path() / "run", folder);
+
+    Session session(open_preset(kDefaultPreset), [] {});
+    session.apply({command::OpenCheckpoint{place.path() / "run"}, ""});
+    session.wait_for_training();
+    const TrainingReport& report = session.training();
+    ASSERT_EQ(report.snapshot->run, 1U) << report.snapshot->notice;
+    EXPECT_EQ(report.snapshot->step, 6);
+    ASSERT_EQ(report.runs.size(), 1U);
+    ASSERT_EQ(report.runs[0].losses.size(), 6U);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(report.runs[0].losses[i].loss, folder.losses[i].loss);
+    ASSERT_EQ(report.runs[0].validations.size(), 2U);
+    EXPECT_EQ(report.runs[0].validations[1].step, 4);
+    EXPECT_EQ(report.runs[0].validations[1].loss, folder.validations[1].loss);
+    ASSERT_EQ(report.runs[0].heads.size(), 3U) << "those of steps 0 and 4, and the model as it stands";
+    EXPECT_EQ(report.runs[0].heads.back().step, 6);
+    EXPECT_EQ(report.snapshot->moments, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
+
+    session.apply({command::ShowMoment{2}, ""});
+    const auto shown = session.wait(false);
+    EXPECT_EQ(shown->problem, "");
+    EXPECT_EQ(shown->trained_step, 2);
+    const Parameters<float>&computed = *shown->trace->parameters, &kept = *folder.moments[2].parameters;
+    ASSERT_EQ(computed.count(), kept.count());
+    EXPECT_TRUE(std::equal(kept.data(), kept.data() + kept.count(), computed.data()));
+
+    session.apply({command::StepTraining{}, ""});
+    session.wait_for_training();
+    ASSERT_EQ(report.runs[0].losses.size(), 7U);
+    EXPECT_EQ(report.runs[0].losses[6].loss, run.step().loss) << "as without the interruption, bit for bit";
+}
+
+TEST(OpenRun, AFolderWithoutARunIsRefused) {
+    const test::TemporaryFolder place;
+    Session session(open_preset(kDefaultPreset), [] {});
+    session.apply({command::OpenCheckpoint{place.path()}, ""});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->run, 0U);
+    EXPECT_NE(session.training().snapshot->notice.find(place.path().string()), std::string::npos) << session.training().snapshot->notice;
+}
+
+}  // namespace
+}  // namespace attn::app
