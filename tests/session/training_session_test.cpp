@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
 
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
@@ -348,6 +351,94 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     apply(session, command::PauseTraining{});
     session.wait_for_training();
     EXPECT_EQ(session.wait(true)->trained_step, session.training().snapshot->step);
+}
+
+TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    RunSettings run = default_run(TaskKind::Text);
+    run.model.d_model = 256;
+    run.model.num_layers = 4;
+    run.model.d_ff = 1024;
+    run.batch_size = 256;  // a step of seconds, after an evaluation of seconds
+    apply(session, command::SetRun{run});
+    apply(session, command::StartTraining{});
+    while (session.training().snapshot->phase == TrainingPhase::Idle) session.update();
+    ASSERT_EQ(session.training().snapshot->phase, TrainingPhase::Running) << session.training().snapshot->message;
+    EXPECT_EQ(session.training().snapshot->step, 0);
+}
+
+// Everything that can be done to a run and to the document that shows it; run under the thread sanitizer too.
+TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
+    std::mt19937 random(3);
+    const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
+    apply(session, command::SetRun{test::fake_settings(50)});
+    std::int64_t trained = 0;
+    for (int i = 0; i < 6000; ++i) {
+        const std::string merge = pick(2) == 0 ? "drag" : "";
+        switch (pick(12)) {
+        case 0:
+            apply(session, command::StartTraining{});
+            break;
+        case 1:
+            apply(session, command::PauseTraining{});
+            break;
+        case 2:
+            apply(session, command::StepTraining{});
+            break;
+        case 3:
+            if (pick(4) == 0) apply(session, command::ResetTraining{});
+            break;
+        case 4:
+            if (pick(4) == 0) apply(session, command::RestartTraining{});
+            break;
+        case 5:
+            apply(session, command::ShowMoment{pick(3) == 0 ? std::nullopt : std::optional<std::int64_t>(pick(60))}, merge);
+            break;
+        case 6:
+            apply(session, command::Undo{});
+            break;
+        case 7:
+            apply(session, command::Redo{});
+            break;
+        case 8:
+            apply(session, command::SetTexts{{pick(2) == 0 ? "ab" : "cab"}, {}}, merge);
+            break;
+        case 9:
+            apply(session, command::SetRun{test::fake_settings(pick(2) == 0 ? 0 : 50 + pick(100))}, merge);
+            break;
+        case 10:
+            if (pick(8) == 0) apply(session, command::ShowUntrained{});
+            else if (pick(8) == 0) apply(session, command::OpenCheckpoint{"file"});
+            break;
+        default:
+            if (pick(4) == 0) std::this_thread::sleep_for(std::chrono::microseconds(pick(500)));
+        }
+        session.update();
+        const auto snapshot = session.snapshot();
+        if (snapshot->trained_step.has_value()) {
+            const float number = snapshot->trace->parameters->data()[0];
+            if (*snapshot->trained_step > 0) {
+                ASSERT_EQ(number, static_cast<float>(*snapshot->trained_step)) << "another moment's model";
+            }
+            ++trained;
+        }
+        for (const RunCurves& curves : session.training().runs) {
+            const auto points = static_cast<std::int64_t>(curves.losses.size());
+            ASSERT_EQ(points == 0 ? 0 : curves.losses.back().step, points);
+        }
+        if (session.document().trained.has_value()) {
+            ASSERT_LE(session.document().trained->run, session.training().snapshot->run);
+        }
+    }
+    EXPECT_GT(trained, 1000);
+    apply(session, command::PauseTraining{});
+    apply(session, command::ShowMoment{std::nullopt});
+    session.wait_for_training();
+    const auto last = session.wait(true);
+    EXPECT_EQ(last->run, session.training().snapshot->run);
+    EXPECT_EQ(last->trained_step, session.training().snapshot->step);
 }
 
 }  // namespace
