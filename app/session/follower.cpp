@@ -7,7 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::chrono::milliseconds kTracePause = 33ms, kSamplePause = 250ms, kEverythingPause = 1000ms;
+/// The first is two frames of a screen with 60 a second, whose lengths vary a little.
+constexpr std::chrono::milliseconds kTracePause = 28ms, kSamplePause = 250ms, kEverythingPause = 1000ms;
 /// More than the trace is abandoned after so long, for the trace's sake.
 constexpr std::chrono::milliseconds kPatience = 500ms;
 /// Pauses are at least so many times as long as what they follow.

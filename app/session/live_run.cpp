@@ -32,7 +32,8 @@ std::int32_t likeliest(std::span<const float> logits) {
 class EngineRun : public LiveRun {
 public:
     explicit EngineRun(std::unique_ptr<TrainingRun> run, PastPoints past = {})
-        : run_(std::move(run)), past_(std::move(past)), probe_(run_->dataset().probe_batch()),
+        : run_(std::move(run)), past_(std::move(past)), earlier_seconds_(past_.losses.empty() ? 0 : past_.losses.back().seconds),
+          earlier_tokens_(past_.losses.empty() ? 0 : past_.losses.back().tokens), probe_(run_->dataset().probe_batch()),
           examples_(first_of(run_->dataset().validation(), kExamples)) {}
 
     const RunSettings& settings() const override { return run_->settings(); }
@@ -42,7 +43,12 @@ public:
     std::int64_t steps() const override { return run_->steps(); }
     Moment keep() override { return run_->keep(); }
     void apply(const RunSettings& settings) override { run_->apply(settings); }
-    LossPoint step(const std::stop_token& stop) override { return run_->step(stop); }
+    LossPoint step(const std::stop_token& stop) override {
+        LossPoint point = run_->step(stop);
+        point.seconds += earlier_seconds_;
+        point.tokens += earlier_tokens_;
+        return point;
+    }
     bool evaluation_due() const override { return run_->evaluation_due(); }
     ValidationPoint evaluate(const std::stop_token& stop) override { return run_->evaluate(stop); }
     std::string finished() const override { return run_->finished(); }
@@ -56,6 +62,8 @@ public:
 private:
     std::unique_ptr<TrainingRun> run_;
     PastPoints past_;
+    double earlier_seconds_;  // of training before the run was taken up
+    std::int64_t earlier_tokens_;
     TokenBatch probe_;
     Batch examples_;
 };

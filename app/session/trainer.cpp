@@ -225,9 +225,9 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     add_past();
     heads_step_ = -1;
     heads_due_ = {};
-    busy_ = 0;
-    tokens_ = 0;
-    mark_ = {0, run_->steps(), 0};
+    busy_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().seconds;
+    tokens_ = fresh_.losses.empty() ? 0 : fresh_.losses.back().tokens;
+    mark_ = {busy_, run_->steps(), tokens_};
     set_phase(phase);
     evaluate_if_due(job);
     score_heads(true, job);
@@ -337,7 +337,8 @@ void Trainer::publish(bool newest) {
         moments_.swap(moments);
         if (run_ != nullptr) append(curves_of(curves_, fresh_), fresh_);
     }
-    publication_due_ = Clock::now() + kPublicationPause;
+    // From when it was due: steps a little shorter than the pause would else be published only every second time.
+    publication_due_ = std::max(publication_due_ + kPublicationPause, Clock::now());
     wake_();
 }
 

@@ -72,6 +72,8 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
     session.apply({command::StepTraining{}, ""});
     session.wait_for_training();
     ASSERT_EQ(report.runs[0].losses.size(), 7U);
+    EXPECT_GT(report.runs[0].losses[6].seconds, folder.losses[5].seconds) << "time goes on";
+    EXPECT_GT(report.runs[0].losses[6].tokens, folder.losses[5].tokens);
     EXPECT_EQ(report.runs[0].losses[6].loss, run.step().loss) << "as without the interruption, bit for bit";
 }
 
