@@ -23,12 +23,17 @@ constexpr float kCaption = 36, kTileGap = 10, kMaxTile = 190;
 struct Pins {
     const Snapshot* a = nullptr;
     const Snapshot* b = nullptr;
-    bool usable() const { return a != nullptr && a->trace != nullptr && b->trace != nullptr; }
+    float reach = 1;  ///< the largest difference of all heads: one range for all maps, so that equal colours are equal differences
+    /// Both are of the run that is shown.
+    bool usable(std::uint64_t run) const {
+        return a != nullptr && a->trace != nullptr && b->trace != nullptr && a->run == run && b->run == run;
+    }
 };
 
 Pins pins_of(const PanelContext& context) {
-    const TrainView& train = context.view.train;
-    return {context.view.pinned.get(), train.pinned_b ? train.pinned_b.get() : &context.snapshot};
+    const auto& pinned_b = context.view.train.pinned_b;
+    const bool own_b = pinned_b != nullptr && pinned_b->run == context.snapshot.run;
+    return {context.view.pinned.get(), own_b ? pinned_b.get() : &context.snapshot};
 }
 
 std::string moment_text(const Snapshot& snapshot) {
@@ -49,8 +54,7 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
     if (after.empty() || before.empty()) return tile;
     tile.matrix = context.matrices.difference(after, before);
     if (tile.matrix.empty()) return tile;
-    // One range for all tiles, so that equal colours are equal differences.
-    tile.style = {.map = ColorMap::Diverging, .lo = -1, .hi = 1};
+    tile.style = {.map = ColorMap::Diverging, .lo = -pins.reach, .hi = pins.reach};
     const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
     tile.caption = fmt::format("{} to {}", format_number(static_cast<double>(statistics.min), {.decimals = 2}),
                                format_number(static_cast<double>(statistics.max), {.decimals = 2, .plus = true}));
@@ -67,6 +71,20 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     tile.caption = caption.text;
     tile.ink = caption.color;
     return tile;
+}
+
+float largest_difference(PanelContext& context, const Pins& pins) {
+    constexpr float kLeast = 0.05F;  // below it there is nothing to see
+    float reach = kLeast;
+    for (std::int64_t layer = 0; layer < context.trace().config.num_layers; ++layer) {
+        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head) {
+            const Tile tile = difference_tile(context, {Stage::Weights, static_cast<int>(layer)}, head, pins);
+            if (tile.matrix.empty()) continue;
+            const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
+            reach = std::max({reach, statistics.max, -statistics.min});
+        }
+    }
+    return std::min(reach, 1.F);
 }
 
 void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) {
@@ -163,10 +181,11 @@ float draw_header(PanelContext& context, const Pins& pins, bool difference) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float right = at.x + ImGui::GetContentRegionAvail().x;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title =
-        difference ? fmt::format("{} − {}", moment_text(*pins.b), moment_text(*pins.a)) : "attention at " + moment_text(context.snapshot);
+    const std::string title = difference ? fmt::format("{} − {}, ±{}", moment_text(*pins.b), moment_text(*pins.a),
+                                                       format_number(static_cast<double>(pins.reach), {.decimals = 2}))
+                                         : "attention at " + moment_text(context.snapshot);
     float limit = right;
-    if (pins.usable()) {
+    if (pins.usable(context.snapshot.run)) {
         static constexpr std::array<std::string_view, 2> kNames = {"weights", "B − A"};
         limit = right - segmented_width(ui, kNames) - context.px(2);
         ImGui::SetCursorScreenPos({limit, at.y - context.px(2)});
@@ -216,8 +235,9 @@ void draw_empty(PanelContext& context) {
 void draw_train_attention(PanelContext& context) {
     const bool trained = context.ready() && context.snapshot.run != 0 && context.document.trained.has_value();
     if (!trained) return draw_empty(context);
-    const Pins pins = pins_of(context);
-    const bool difference = context.view.train.difference && pins.usable();
+    Pins pins = pins_of(context);
+    const bool difference = context.view.train.difference && pins.usable(context.snapshot.run);
+    if (difference) pins.reach = largest_difference(context, pins);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float header = draw_header(context, pins, difference);
     ImGui::SetCursorScreenPos({at.x, at.y + header});

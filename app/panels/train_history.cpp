@@ -69,6 +69,11 @@ void draw_pattern_menu(PanelContext& context, float width) {
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
+/// A pin of an earlier run says nothing about this one.
+bool is_of_run(const PanelContext& context, const Snapshot* pinned) {
+    return pinned != nullptr && pinned->run != 0 && pinned->run == context.training.snapshot->run && pinned->trained_step;
+}
+
 void draw_header(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -92,10 +97,11 @@ void draw_header(PanelContext& context) {
     if (put("##previous", 32, Icon::Previous, "Moment kept before (Left)")) step_moment(context, -1);
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
-    if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)", train.pinned_b != nullptr))
+    if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
+            is_of_run(context, train.pinned_b.get())))
         pin_b(context);
     if (put("Pin A", 58, Icon::None, "Keeps what is shown as A: every view can then show the difference to it (A)",
-            context.view.pinned != nullptr))
+            is_of_run(context, context.view.pinned.get())))
         pin_a(context);
     x -= context.px(6);
     const float menu = 148;
@@ -271,7 +277,7 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
 
 /// A letter in a box below its step. A click goes there, a right click unpins; true when it was unpinned.
 bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const Snapshot& pinned) {
-    if (pinned.run != context.training.snapshot->run || !pinned.trained_step) return false;
+    if (!is_of_run(context, &pinned)) return false;
     const auto& [colors, fonts, scale] = context.theme;
     const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*pinned.trained_step)), area.min.x, area.max.x);
     const Item item =

@@ -130,9 +130,17 @@ void draw_shown(const PanelContext& context, const PlotArea& area, float below) 
     const float x = area.at_x(at);
     if (!(x >= area.min.x && x <= area.max.x)) return;
     const std::string title = fmt::format("step {} (shown)", format_count(*step));
+    // What was measured, not its average; evaluations are further apart than steps.
+    const auto measured = [at](const Curve& curve) {
+        return curve.empty() ? std::nan("") : static_cast<double>(curve.raw().values()[nearest_point(curve.x(), at)]);
+    };
     const std::string losses =
-        fmt::format("train {}  held out {}", format_number(value_at(run->loss, at)), format_number(value_at(run->validation_loss, at)));
-    const std::string accuracy = "accuracy " + percent(value_at(run->validation_accuracy, at));
+        fmt::format("train {}  held out {}", format_number(measured(run->loss)), format_number(measured(run->validation_loss)));
+    std::string accuracy = "accuracy " + percent(measured(run->validation_accuracy));
+    if (const Curve& curve = run->validation_accuracy; !curve.empty()) {
+        const double evaluated = curve.x()[nearest_point(curve.x(), at)];
+        if (evaluated != at) accuracy += fmt::format(" at step {}", format_count(std::llround(evaluated)));
+    }
     const float wide =
         std::max({text_width(fonts.label, title), text_width(fonts.mono_small, losses), text_width(fonts.mono_small, accuracy)}) +
         context.px(18);

@@ -116,7 +116,7 @@ void draw_axes(const Ui& ui, ImDrawList& list, const PlotArea& area, const PlotO
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().mono_small;
     const float line = std::max(1.0f, ui.px(1)), half = font_size(font) / 2;
-    for (const PlotTick& tick : plot_ticks(area.y, std::max(2, static_cast<int>((area.max.y - area.min.y) / ui.px(kTickPitchY))))) {
+    for (const PlotTick& tick : plot_ticks(area.y, std::max(3, static_cast<int>((area.max.y - area.min.y) / ui.px(kTickPitchY))))) {
         const float y = std::round(area.at_y(tick.value));
         for (float x = area.min.x; x < area.max.x; x += ui.px(5)) {
             list.AddRectFilled(ImVec2(x, y), ImVec2(std::min(x + ui.px(1.5f), area.max.x), y + line), c.line);
