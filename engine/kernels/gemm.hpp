@@ -1,15 +1,21 @@
 // Part of every kernel build: the matrix product. Included by build.hpp inside an unnamed namespace.
 //
-// C is computed in tiles of kRows rows and two vectors of columns that stay in registers while k runs. Every element is summed
+// C is computed in tiles of a few rows and up to four vectors of columns that stay in registers while k runs. Every element is summed
 // over k in the same order wherever its tile lies, so that splitting rows or columns over threads changes no bit.
 
 template <class Scalar>
 struct Tile {
-    static constexpr int kRows = kVectorBytes == 64 ? 12 : 6;  // accumulators, two operands and a broadcast fit the registers
-    static constexpr int kColumns = 2 * kWidth<Scalar>;
-    static constexpr std::int64_t kDepth = 384;           // of one pass over k: a packed panel of B stays in the L2 cache
-    static constexpr std::int64_t kRowBlock = 8 * kRows;  // rows of A packed at once
-    static constexpr std::int64_t kColumnBlock = 16 * kColumns;
+    /// Vectors of the widest tile. Wide and flat, because A's numbers, broadcast one at a time, cost an instruction each.
+    static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
+    static constexpr int kColumns = kVectors * kWidth<Scalar>;
+    static constexpr int kRows = 12;  ///< of a narrow tile, which needs many sums to hide an addition's latency; a wide one has half
+    static constexpr std::int64_t kDepth = 384;           ///< of one pass over k: a packed panel of B stays in the L2 cache
+    static constexpr std::int64_t kRowBlock = 8 * kRows;  ///< rows of A packed at once
+    static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
+    static constexpr std::int64_t kFar = 1 << 19;  ///< bytes of a C that is not in the L2 cache
+
+    /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
+    static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
 };
 
 /// What a tile needs besides its size: where A's element (i,p) and B's row p are, and what to do with C.
@@ -23,19 +29,20 @@ struct TileOperands {
     std::int64_t ldc;
     std::int64_t depth, columns;
     Scalar alpha;
-    const Scalar *bias, *plus;
-    bool accumulate;
+    const Scalar* bias;
+    const Scalar* plus;  // added where c is written, with the same row distance; c itself to accumulate
+    bool c_is_far;       // worth asking for before the sums are ready
 };
 
-/// The last panel of a matrix, narrower than a tile: `sums` holds rows of kColumns.
+/// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
 template <class Scalar>
-[[gnu::noinline]] void store_narrow_tile(const TileOperands<Scalar>& o, std::int64_t rows, const Scalar* sums) {
+[[gnu::noinline]] void store_narrow_tile(const TileOperands<Scalar>& o, std::int64_t rows, std::int64_t width, const Scalar* sums) {
     for (std::int64_t i = 0; i < rows; ++i)
-        for (std::int64_t j = 0; j < o.columns; ++j) {
-            Scalar& c = o.c[i * o.ldc + j];
-            Scalar start = o.accumulate ? c : o.bias != nullptr ? o.bias[j] : Scalar{0};
-            if (o.plus != nullptr) start += o.plus[i * o.ldc + j];
-            c = o.alpha * sums[i * Tile<Scalar>::kColumns + j] + start;
+        for (std::int64_t j = 0; j < o.columns; j += kWidth<Scalar>) {
+            const std::int64_t at = i * o.ldc + j, count = o.columns - j < kWidth<Scalar> ? o.columns - j : kWidth<Scalar>;
+            Vec<Scalar> start = o.bias == nullptr ? Vec<Scalar>{} : load_part(o.bias + j, count, Scalar{0});
+            if (o.plus != nullptr) start += load_part(o.plus + at, count, Scalar{0});
+            store_part(o.c + at, o.alpha * load(sums + i * width + j) + start, count);
         }
 }
 
@@ -46,16 +53,22 @@ template <int kRows, int kVectors, class Scalar>
     Vec<Scalar> sums[kRows][kVectors] = {};
     const Scalar* group[kGroups];
     for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
+    if (o.c_is_far) {
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(o.c + i * o.ldc + v * kW, 1);
+    }
     const Scalar* b = o.b;
     const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
     for (std::int64_t p = o.depth; p > 0; --p) {
         Vec<Scalar> row[kVectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kW);
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i) {
             const Scalar a = group[i / 3][(i % 3) * a_row];
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) sums[i][v] += a * row[v];
         }
 #pragma GCC unroll 4
@@ -63,45 +76,45 @@ template <int kRows, int kVectors, class Scalar>
         b += b_step;
     }
     if (o.columns < kVectors * kW) {
-        Scalar narrow[kRows * Tile<Scalar>::kColumns];
+        Scalar narrow[kRows * kVectors * kW];
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 2
-            for (int v = 0; v < kVectors; ++v) store(narrow + i * Tile<Scalar>::kColumns + v * kW, sums[i][v]);
-        return store_narrow_tile(o, kRows, narrow);
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(narrow + (i * kVectors + v) * kW, sums[i][v]);
+        return store_narrow_tile(o, kRows, kVectors * kW, narrow);
     }
     const Vec<Scalar> alpha = splat(o.alpha);
-    Scalar* c = o.c;
-    if (o.accumulate) {
-#pragma GCC unroll 12
-        for (int i = 0; i < kRows; ++i, c += o.ldc)
-#pragma GCC unroll 2
-            for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + load(c + v * kW));
-        return;
-    }
     Vec<Scalar> start[kVectors] = {};
     if (o.bias != nullptr)
         for (int v = 0; v < kVectors; ++v) start[v] = load(o.bias + v * kW);
+    Scalar* c = o.c;
     if (o.plus != nullptr) {
         const Scalar* plus = o.plus;
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i, c += o.ldc, plus += o.ldc)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + (start[v] + load(plus + v * kW)));
         return;
     }
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i, c += o.ldc)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + start[v]);
 }
 
-template <class Scalar, int kRows = Tile<Scalar>::kRows>
-ATTN_INLINE void compute_tile_of(std::int64_t rows, const TileOperands<Scalar>& o) {
+template <int kVectors, class Scalar, int kRows = Tile<Scalar>::rows_of(kVectors)>
+ATTN_INLINE void compute_rows(std::int64_t rows, const TileOperands<Scalar>& o) {
     if constexpr (kRows > 0) {
-        if (rows != kRows) return compute_tile_of<Scalar, kRows - 1>(rows, o);
-        if (o.columns > kWidth<Scalar>) compute_tile<kRows, 2>(o);
-        else compute_tile<kRows, 1>(o);
+        if (rows == kRows) compute_tile<kRows, kVectors>(o);
+        else compute_rows<kVectors, Scalar, kRows - 1>(rows, o);
+    }
+}
+
+template <class Scalar, int kVectors = Tile<Scalar>::kVectors>
+ATTN_INLINE void compute_tile_of(std::int64_t rows, std::int64_t vectors, const TileOperands<Scalar>& o) {
+    if constexpr (kVectors > 0) {
+        if (vectors == kVectors) compute_rows<kVectors, Scalar>(rows, o);
+        else compute_tile_of<Scalar, kVectors - 1>(rows, vectors, o);
     }
 }
 
@@ -131,34 +144,41 @@ template <class Scalar>
 void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, std::int64_t padded, std::int64_t depth, Scalar* out,
                      std::int64_t out_step) {
     constexpr int kW = kWidth<Scalar>;
-    std::int64_t p = 0;
-    for (; p + kW <= depth; p += kW)
-        for (std::int64_t first = 0; first < padded; first += kW) {
-            const std::int64_t here = rows - first, wide = padded - first;
+    for (std::int64_t first = 0; first < padded; first += kW)
+        for (std::int64_t p = 0; p < depth; p += kW) {
+            const std::int64_t here = rows - first, wide = padded - first, deep = depth - p;
+            const Scalar* from = in + first * in_step + p;
             Vec<Scalar> square[kW];
 #pragma GCC unroll 16
-            for (int i = 0; i < kW; ++i) square[i] = i < here ? load(in + (first + i) * in_step + p) : Vec<Scalar>{};
+            for (int i = 0; i < kW; ++i)
+                square[i] = i >= here    ? Vec<Scalar>{}
+                            : deep >= kW ? load(from + i * in_step)
+                                         : load_part(from + i * in_step, deep, Scalar{0});
             transpose_rounds<1, Scalar>(square);
+            Scalar* to = out + p * out_step + first;
 #pragma GCC unroll 16
-            for (int i = 0; i < kW; ++i) {
-                Scalar* to = out + (p + i) * out_step + first;
-                if (wide >= kW) store(to, square[i]);
-                else store_part(to, square[i], wide);
-            }
+            for (int i = 0; i < kW; ++i, to += out_step)
+                if (i < deep) {
+                    if (wide >= kW) store(to, square[i]);
+                    else store_part(to, square[i], wide);
+                }
         }
-    for (; p < depth; ++p)
-        for (std::int64_t i = 0; i < padded; ++i) out[p * out_step + i] = i < rows ? in[i * in_step + p] : Scalar{0};
 }
 
-/// out[p * kSize + j] = in[p * in_step + j] for j < columns; the rest of every row of kSize becomes 0.
-template <int kSize, class Scalar>
-void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
-    if (columns == kSize) {
-        for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += kSize) __builtin_memcpy(out, in, kSize * sizeof(Scalar));
-        return;
+/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of every row of `width` becomes 0.
+template <class Scalar>
+void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t width, std::int64_t depth, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>;
+    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += width) {
+        std::int64_t j = 0;
+        for (; j + kW <= columns; j += kW) store(out + j, load(in + j));
+        for (; j < width; j += kW) {
+            const std::int64_t count = columns - j < kW ? columns - j : kW;
+            const Vec<Scalar> rest = count > 0 ? load_part(in + j, count, Scalar{0}) : Vec<Scalar>{};
+            if (j + kW <= width) store(out + j, rest);
+            else store_part(out + j, rest, width - j);
+        }
     }
-    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += kSize)
-        for (std::int64_t j = 0; j < kSize; ++j) out[j] = j < columns ? in[j] : Scalar{0};
 }
 
 /// Rows of a stored matrix whose distance maps them all to few cache sets evict each other while a tile reads them together.
@@ -174,17 +194,36 @@ struct GemmPass {
     Scalar *packed_a, *packed_b;
     bool pack_a, pack_b;
 
-    /// B's panel of columns [j, j + kColumns) for steps [p, p + depth) of k.
-    void prepare_panel(std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth, Scalar* out) const {
-        if (g.transpose_b == Transpose::Yes) pack_transposed(g.b + j * g.ldb + p, g.ldb, columns, T::kColumns, depth, out, T::kColumns);
-        else pack_rows<T::kColumns>(g.b + p * g.ldb + j, g.ldb, columns, depth, out);
+    /// Numbers in a row of a packed panel: whole vectors.
+    static std::int64_t width_of(std::int64_t columns) { return (columns + kWidth<Scalar> - 1) / kWidth<Scalar> * kWidth<Scalar>; }
+
+    /// B's panels of columns [first, first + columns) for steps [p, p + depth) of k; those that a tile reads in place are left out.
+    void prepare_panels(std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+        if (g.transpose_b == Transpose::Yes) {
+            for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+                const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns, width = width_of(here);
+                pack_transposed(g.b + (first + j) * g.ldb + p, g.ldb, here, width, depth, packed_b + j * depth, width);
+            }
+            return;
+        }
+        const std::int64_t whole = columns / T::kColumns * T::kColumns, rest = columns - whole;
+        const Scalar* from = g.b + p * g.ldb + first;
+        // Along whole rows, which is the order that memory is read fastest in.
+        for (std::int64_t row = 0; pack_b && row < depth; ++row)
+            for (std::int64_t j = 0; j < whole; j += T::kColumns)
+#pragma GCC unroll 4
+                for (int v = 0; v < T::kVectors; ++v) {
+                    const std::int64_t lane = v * kWidth<Scalar>;
+                    store(packed_b + j * depth + row * T::kColumns + lane, load(from + row * g.ldb + j + lane));
+                }
+        if (pack_b || rest % kWidth<Scalar> != 0) pack_rows(from + whole, g.ldb, rest, width_of(rest), depth, packed_b + whole * depth);
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
         for (std::int64_t r = 0; r < rows; r += T::kRows) {
             const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
             Scalar* out = packed_a + r * depth;
-            if (g.transpose_a == Transpose::Yes) pack_rows<T::kRows>(g.a + p * g.lda + i + r, g.lda, here, depth, out);
+            if (g.transpose_a == Transpose::Yes) pack_rows(g.a + p * g.lda + i + r, g.lda, here, std::int64_t{T::kRows}, depth, out);
             else pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
         }
     }
@@ -192,29 +231,29 @@ struct GemmPass {
     /// All tiles of one panel over a block of rows.
     void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
                    const Scalar* panel) const {
+        const std::int64_t width = width_of(columns), vectors = width / kWidth<Scalar>;
         TileOperands<Scalar> o{};
         o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
-        o.accumulate = g.accumulate || p > 0;
-        o.bias = g.bias == nullptr ? nullptr : g.bias + j;
-        const bool in_place = !pack_b && columns == T::kColumns;
+        o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
+        o.c_is_far = g.m * g.n * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
+        const bool in_place = !pack_b && columns == width, adds = g.accumulate || p > 0;
         o.b = in_place ? g.b + p * g.ldb + j : panel;
-        o.b_step = in_place ? g.ldb : T::kColumns;
-        for (std::int64_t r = 0; r < rows; r += T::kRows) {
-            const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
-            if (pack_a) o.a = packed_a + r * depth, o.a_row = 1, o.a_step = T::kRows;
+        o.b_step = in_place ? g.ldb : width;
+        const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
+        for (std::int64_t r = 0; r < rows; r += tile_rows) {
+            const std::int64_t here = rows - r < tile_rows ? rows - r : tile_rows;
+            if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
             else if (g.transpose_a == Transpose::Yes) o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
             else o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
-            o.c = g.c + (i + r) * g.ldc + j;
-            o.plus = g.plus == nullptr || p > 0 ? nullptr : g.plus + (i + r) * g.ldc + j;
-            compute_tile_of<Scalar>(here, o);
+            const std::int64_t at = (i + r) * g.ldc + j;
+            o.c = g.c + at;
+            o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
+            compute_tile_of<Scalar>(here, vectors, o);
         }
     }
 
     void run_block(std::int64_t first_column, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
-        for (std::int64_t j = 0; j < columns; j += T::kColumns) {
-            const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
-            if (pack_b || here < T::kColumns) prepare_panel(first_column + j, here, p, depth, packed_b + j * depth);
-        }
+        prepare_panels(first_column, columns, p, depth);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) prepare_rows(i, rows, p, depth);
