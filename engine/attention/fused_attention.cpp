@@ -93,7 +93,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
                      const HeadsView<Scalar>& context) {
     const std::int64_t queries = sizes.queries, keys = sizes.keys;
-    const bool causal = rule.mask.is_plain_causal(), all = rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
+    const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
     weights.resize(sizes.map_shape());
     if (drops) dropped.resize(sizes.map_shape());
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
@@ -136,17 +136,20 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,
                               const AttentionRule& rule, const AttentionSizes& sizes, const AttentionGradients<Scalar>& gradients) {
     const std::int64_t queries = sizes.queries, keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size;
-    const bool causal = rule.mask.is_plain_causal(), all = rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
+    const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 4), [&](std::int64_t bh) {
         const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
         Scalar* dmap = scratch<Scalar, ScratchUse::Attention>(kBlockRows * keys);
-        for (std::int64_t s = 0; s < keys; ++s) {
+        for (std::int64_t s = queries > 0 ? head.keys_seen(queries) : 0; s < keys; ++s) {
             std::fill_n(gradients.dk.at(b, h, s), d, Scalar{0});
             std::fill_n(gradients.dv.at(b, h, s), dv, Scalar{0});
         }
         const bool keys_finite = head.finite(k, 0, keys, d);
-        for (std::int64_t first = 0; first < queries; first += kBlockRows) {
+        // From the last block, which sees the most keys and so sets all that the others add to.
+        const std::int64_t last = (queries - 1) / kBlockRows * kBlockRows;
+        for (std::int64_t first = queries > 0 ? last : -1; first >= 0; first -= kBlockRows) {
+            const bool adds = first < last;
             const std::int64_t rows = std::min(kBlockRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
             const Scalar *map = weights.data() + at, *kept = drops ? dropped.data() + at : map;
@@ -170,7 +173,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .c = gradients.dv.at(b, h),
                           .ldc = gradients.dv.row,
                           .transpose_a = Transpose::Yes,
-                          .accumulate = true},
+                          .accumulate = adds},
                          first, head.finite(dcontext, first, rows, dv));
             if (drops)
                 for (std::int64_t r = 0; r < rows; ++r) dropout_part(rule.dropout, dmap + r * keys, at + r * keys, seen, dmap + r * keys);
@@ -195,7 +198,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .c = gradients.dk.at(b, h),
                           .ldc = gradients.dk.row,
                           .transpose_a = Transpose::Yes,
-                          .accumulate = true},
+                          .accumulate = adds},
                          first, head.finite(q, first, rows, d));
         }
     });

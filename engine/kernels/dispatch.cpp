@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "engine/kernels/faster_build.hpp"
 #include "engine/kernels/kernels.hpp"
 #include "engine/kernels/tables.hpp"
 #include "engine/tensor/error.hpp"
@@ -32,7 +33,8 @@ KernelTables tables_of(KernelBuild build) {
 
 KernelBuild choose() {
     const char* wanted = std::getenv("ATTNSCOPE_KERNELS");
-    if (wanted == nullptr || *wanted == '\0') return available_kernel_builds().back();
+    if (wanted == nullptr || *wanted == '\0')
+        return runs_here(KernelBuild::V4) ? faster_build(KernelBuild::V3, KernelBuild::V4) : available_kernel_builds().back();
     for (std::size_t i = 0; i < kNames.size(); ++i)
         if (kNames[i] == wanted) {
             tables_of(static_cast<KernelBuild>(i));  // refuses what cannot run

@@ -118,23 +118,22 @@ ATTN_INLINE void compute_tile_of(std::int64_t rows, std::int64_t vectors, const 
     }
 }
 
+/// One exchange of the transposition: `a` keeps its lanes without the bit kStep and takes b's there, and the other way round.
+template <int kStep, class Scalar, int... kLane>
+ATTN_INLINE void exchange_halves(Vec<Scalar>& a, Vec<Scalar>& b, Numbers<kLane...>) {
+    constexpr int kW = kWidth<Scalar>;
+    const Vec<Scalar> low = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane : kW + kLane - kStep)...);
+    b = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane + kStep : kW + kLane)...);
+    a = low;
+}
+
 /// Transposes a square of vectors in log2(width) rounds of lane exchanges between rows whose numbers differ in one bit.
 template <int kStep, class Scalar>
 ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
-    constexpr int kW = kWidth<Scalar>;
-    if constexpr (kStep < kW) {
-        Bits<Scalar> take_low, take_high;
-        for (int lane = 0; lane < kW; ++lane) {
-            take_low[lane] = (lane & kStep) == 0 ? lane : kW + lane - kStep;
-            take_high[lane] = (lane & kStep) == 0 ? lane + kStep : kW + lane;
-        }
+    if constexpr (kStep < kWidth<Scalar>) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kW; ++i)
-            if ((i & kStep) == 0) {
-                const Vec<Scalar> a = r[i], b = r[i | kStep];
-                r[i] = __builtin_shuffle(a, b, take_low);
-                r[i | kStep] = __builtin_shuffle(a, b, take_high);
-            }
+        for (int i = 0; i < kWidth<Scalar>; ++i)
+            if ((i & kStep) == 0) exchange_halves<kStep, Scalar>(r[i], r[i | kStep], LaneNumbers<Scalar>{});
         transpose_rounds<2 * kStep, Scalar>(r);
     }
 }
@@ -265,9 +264,8 @@ struct GemmPass {
     }
 };
 
-/// A block of A and the surplus of its last vector, so that what follows stays aligned.
 template <class Scalar>
-constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock + kWidth<Scalar>;
+constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock;
 
 template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
@@ -294,4 +292,4 @@ void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
 }
 
 template <class Scalar>
-constexpr std::int64_t kGemmScratch = Tile<Scalar>::kDepth*(Tile<Scalar>::kRowBlock + Tile<Scalar>::kColumnBlock);
+constexpr std::int64_t kGemmScratch = kPackedA<Scalar> + Tile<Scalar>::kDepth* Tile<Scalar>::kColumnBlock;

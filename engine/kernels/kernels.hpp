@@ -59,6 +59,8 @@ struct Kernels {
 
     /// y = a + b
     void (*add)(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);
+    /// y = a b, number by number
+    void (*multiply)(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);
     /// y = alpha x
     void (*scale)(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y);
     /// True when no value is infinite or NaN.
@@ -71,6 +73,8 @@ struct Kernels {
     void (*gelu_erf)(const Scalar* x, std::int64_t n, Scalar* y);
     /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
     void (*gelu_tanh)(const Scalar* x, std::int64_t n, Scalar* y);
+    /// The same, and x becomes the slope there: the derivative costs little beside the value.
+    void (*gelu_tanh_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
 
     /// p = softmax(x / temperature) over the cells with keep != 0 (keep may be null: all). Other cells become exactly 0 and are
     /// not read. A row whose kept cells are all -inf, or that keeps none, becomes 0; a NaN or +inf makes every kept cell NaN.
@@ -108,7 +112,8 @@ std::vector<KernelBuild> available_kernel_builds();
 /// The table of one build. Throws ConfigError if the processor cannot run it.
 template <class Scalar>
 const Kernels<Scalar>& kernels_of(KernelBuild build);
-/// The build in use: the environment variable ATTNSCOPE_KERNELS if set (ConfigError for a wrong value), else the best available.
+/// The build in use: the environment variable ATTNSCOPE_KERNELS if set (ConfigError for a wrong value), else the best available; between
+/// V3 and V4 a short measurement decides, at the first call.
 KernelBuild active_kernel_build();
 /// The table of active_kernel_build().
 template <class Scalar>

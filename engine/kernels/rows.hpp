@@ -9,6 +9,11 @@ void add(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y) {
 }
 
 template <class Scalar>
+void multiply(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y) {
+    map_rows(a, b, n, y, [](Vec<Scalar> u, Vec<Scalar> v) { return u * v; });
+}
+
+template <class Scalar>
 void scale(const Scalar* x, Scalar alpha, std::int64_t n, Scalar* y) {
     map_row(x, n, y, [alpha](Vec<Scalar> v) { return v * alpha; });
 }
@@ -34,14 +39,45 @@ void relu(const Scalar* x, std::int64_t n, Scalar* y) {
     map_row(x, n, y, [](Vec<Scalar> v) { return v < Scalar{0} ? Vec<Scalar>{} : v; });  // keeps a NaN
 }
 
+/// GELU by tanh is x s(x) with the logistic function s = (1 + tanh u)/2 = 1/(1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3).
+template <class Scalar>
+struct GeluTanh {
+    static constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
+    Vec<Scalar> x, cubic, s;
+
+    ATTN_INLINE static GeluTanh at(Vec<Scalar> x) {
+        constexpr Scalar kFar = 100;  // from here on s is exactly 0 or 1, and the square of larger numbers would overflow
+        GeluTanh g;
+        g.x = x > kFar ? splat(kFar) : x < -kFar ? splat(-kFar) : x;
+        g.cubic = kCubic * g.x * g.x;
+        g.s = Scalar{1} / (Scalar{1} + exp_of<Scalar>(g.x * (-2 * kRootTwoOverPi) * (Scalar{1} + g.cubic)));
+        return g;
+    }
+    /// s + 2 x s (1 - s) u'
+    ATTN_INLINE Vec<Scalar> slope() const {
+        return s + Scalar{2} * x * s * (Scalar{1} - s) * (kRootTwoOverPi * (Scalar{1} + Scalar{3} * cubic));
+    }
+};
+
 template <class Scalar>
 void gelu_tanh(const Scalar* x, std::int64_t n, Scalar* y) {
-    constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
-    map_row(x, n, y, [](Vec<Scalar> v) {
-        // (1 + tanh u)/2 = 1/(1 + e^-2u)
-        const Vec<Scalar> u = v * kRootTwoOverPi * (Scalar{1} + kCubic * v * v);
-        return v / (Scalar{1} + exp_of<Scalar>(u * Scalar{-2}));
-    });
+    map_row(x, n, y, [](Vec<Scalar> v) { return v * GeluTanh<Scalar>::at(v).s; });
+}
+
+template <class Scalar>
+void gelu_tanh_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    std::int64_t i = 0;
+    for (; i + kWidth<Scalar> <= n; i += kWidth<Scalar>) {
+        const Vec<Scalar> v = load(x + i);
+        const GeluTanh<Scalar> g = GeluTanh<Scalar>::at(v);
+        store(y + i, v * g.s);
+        store(x + i, g.slope());
+    }
+    if (i == n) return;
+    const Vec<Scalar> v = load_part(x + i, n - i, Scalar{0});
+    const GeluTanh<Scalar> g = GeluTanh<Scalar>::at(v);
+    store_part(y + i, v * g.s, n - i);
+    store_part(x + i, g.slope(), n - i);
 }
 
 template <class Scalar>
@@ -51,16 +87,7 @@ void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx
 
 template <class Scalar>
 void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
-    constexpr Scalar kFar = 100;  // from here on y' is exactly 0 or 1, and the square of larger numbers would overflow
-    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) {
-        v = v > kFar ? splat(kFar) : v < -kFar ? splat(-kFar) : v;
-        // y = x s(2u) with s the logistic function, so y' = s + 2 x s (1 - s) u'
-        const Vec<Scalar> square = kCubic * v * v;
-        const Vec<Scalar> s = Scalar{1} / (Scalar{1} + exp_of<Scalar>(v * (-2 * kRootTwoOverPi) * (Scalar{1} + square)));
-        const Vec<Scalar> slope = kRootTwoOverPi * (Scalar{1} + Scalar{3} * square);
-        return d * (s + Scalar{2} * v * s * (Scalar{1} - s) * slope);
-    });
+    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return d * GeluTanh<Scalar>::at(v).slope(); });
 }
 
 inline float erf_of(float x) { return __builtin_erff(x); }

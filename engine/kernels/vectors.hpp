@@ -126,12 +126,27 @@ ATTN_INLINE void map_rows(const Scalar* a, const Scalar* b, std::int64_t n, Scal
     if (i < n) store_part(y + i, f(load_part(a + i, n - i, Scalar{0}), load_part(b + i, n - i, Scalar{0})), n - i);
 }
 
+/// The numbers 0 to kCount - 1 as a pack: shuffles want their lanes as constants.
+template <int... kNumbers>
+struct Numbers {};
+template <int kCount, int... kRest>
+struct CountTo : CountTo<kCount - 1, kCount - 1, kRest...> {};
+template <int... kRest>
+struct CountTo<0, kRest...> {
+    using Type = Numbers<kRest...>;
+};
+template <class Scalar>
+using LaneNumbers = typename CountTo<kWidth<Scalar>>::Type;
+
+template <int kHalf, class Scalar, int... kLane>
+ATTN_INLINE Vec<Scalar> exchange_lanes(Vec<Scalar> v, Numbers<kLane...>) {
+    return __builtin_shufflevector(v, v, (kLane ^ kHalf)...);
+}
+
 /// The vector with lanes exchanged whose numbers differ in the bit `kHalf`.
 template <int kHalf, class Scalar>
 ATTN_INLINE Vec<Scalar> exchange_lanes(Vec<Scalar> v) {
-    Bits<Scalar> from;
-    for (int i = 0; i < kWidth<Scalar>; ++i) from[i] = i ^ kHalf;
-    return __builtin_shuffle(v, from);
+    return exchange_lanes<kHalf, Scalar>(v, LaneNumbers<Scalar>{});
 }
 
 /// Sum of all lanes, pairwise.

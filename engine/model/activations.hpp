@@ -31,7 +31,7 @@ struct AttentionActivations {
 template <class Scalar>
 struct FeedForwardActivations {
     NormActivations<Scalar> norm;
-    Tensor<Scalar> hidden, activation;  ///< [B,T,F]
+    Tensor<Scalar> hidden, activation;  ///< [B,T,F]; without a tap, hidden is what activate_once() leaves of it
     Tensor<Scalar> out, residual;       ///< [B,T,C]
 };
 

@@ -34,7 +34,9 @@ void feed_forward_block(const PassContext<Scalar>& context, const FeedForwardWei
     context.tap(at(where, Stage::FfnHidden), a.hidden);
 
     a.activation.resize(a.hidden.shape());
-    activate(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
+    // With nobody to show it to, `hidden` matters to the backward pass alone.
+    if (context.tap.active()) activate(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
+    else activate_once(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
     context.tap(at(where, Stage::FfnActivation), a.activation);
 
     const bool direct = adds_directly(context);
@@ -67,7 +69,8 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
     context.tap(at(where, Stage::FfnActivation), g.activation);
 
     g.hidden.resize(a.hidden.shape());
-    activate_backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), g.hidden.data());
+    const auto backward = context.tap.active() ? &activate_backward<Scalar> : &activate_once_backward<Scalar>;
+    backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), g.hidden.data());
     context.tap(at(where, Stage::FfnHidden), g.hidden);
 
     const Tensor<Scalar>& in = pre ? a.norm.out : x;

@@ -50,6 +50,26 @@ void activate_backward(Activation activation, const Scalar* x, const Scalar* dy,
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, dy + first, last - first, dx + first); });
 }
 
+template <class Scalar>
+void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y) {
+    if (activation != Activation::GeluTanh) return activate(activation, x, n, y);
+    const Kernels<Scalar>& k = kernels<Scalar>();
+    parallel_ranges(n, kGrain, kCost,
+                    [&](std::int64_t first, std::int64_t last) { k.gelu_tanh_with_slope(x + first, last - first, y + first); });
+}
+
+template <class Scalar>
+void activate_once_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    if (activation != Activation::GeluTanh) return activate_backward(activation, x, dy, n, dx);
+    const Kernels<Scalar>& k = kernels<Scalar>();
+    parallel_ranges(n, kGrain, 1,
+                    [&](std::int64_t first, std::int64_t last) { k.multiply(x + first, dy + first, last - first, dx + first); });
+}
+
+template void activate_once<float>(Activation, float*, std::int64_t, float*);
+template void activate_once<double>(Activation, double*, std::int64_t, double*);
+template void activate_once_backward<float>(Activation, const float*, const float*, std::int64_t, float*);
+template void activate_once_backward<double>(Activation, const double*, const double*, std::int64_t, double*);
 template void activate_backward<float>(Activation, const float*, const float*, std::int64_t, float*);
 template void activate_backward<double>(Activation, const double*, const double*, std::int64_t, double*);
 template void activate<float>(Activation, const float*, std::int64_t, float*);

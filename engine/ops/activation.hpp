@@ -17,4 +17,14 @@ void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y)
 template <class Scalar>
 void activate_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 
+/// y = f(x) where only activate_once_backward() needs x afterwards: x becomes whatever makes that fast.
+///   x [n]  ->  y [n]  x [n]
+template <class Scalar>
+void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y);
+
+/// activate_backward() after activate_once().
+///   x [n] as activate_once() left it  dy [n]  ->  dx [n]
+template <class Scalar>
+void activate_once_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+
 }  // namespace attn

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "engine/kernels/faster_build.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/tensor.hpp"
 
@@ -49,8 +52,10 @@ void expect_near(double got, double expected, double tolerance, const std::strin
 /// The product by plain loops in double, with the size of the terms that were summed, which bounds the rounding.
 template <class Scalar>
 void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard) {
-    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
+    constexpr std::size_t kGuard = 64;
+    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch) + kGuard, Scalar{7});
     kernel.gemm(g, scratch.data());
+    for (std::size_t i = scratch.size() - kGuard; i < scratch.size(); ++i) ASSERT_EQ(scratch[i], 7) << "wrote beyond its work space";
     const auto a = [&](std::int64_t i, std::int64_t p) -> double {
         return g.transpose_a == Transpose::Yes ? g.a[p * g.lda + i] : g.a[i * g.lda + p];
     };
@@ -278,6 +283,30 @@ TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
     });
 }
 
+/// Value and slope together are those that one gets apart, up to rounding.
+TYPED_TEST(KernelsOf, GeluTanhWithSlopeEqualsBothApart) {
+    for (const std::int64_t n : {1, 5, 16, 1003}) {
+        std::vector<TypeParam> x = this->draw(n, 4);
+        if (n == 5) x = {0, static_cast<TypeParam>(1e30), static_cast<TypeParam>(-1e30), 90, -90};
+        const std::vector<TypeParam> ones(x.size(), 1), dy = this->draw(n);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            std::vector<TypeParam> value(x.size()), slope(x.size()), both(x.size(), 9), changed = x, dx(x.size());
+            kernel.gelu_tanh(x.data(), n, value.data());
+            kernel.gelu_tanh_backward(x.data(), ones.data(), n, slope.data());
+            kernel.gelu_tanh_with_slope(changed.data(), n, both.data());
+            kernel.multiply(changed.data(), dy.data(), n, dx.data());
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                expect_near<TypeParam>(both[i], value[i], 4 * this->kEps * (1 + std::abs(value[i])), "value");
+                expect_near<TypeParam>(changed[i], slope[i], 16 * this->kEps, "slope");
+                EXPECT_EQ(dx[i], changed[i] * dy[i]);
+            }
+            TypeParam nan = static_cast<TypeParam>(kNan), of_nan = 0;
+            kernel.gelu_tanh_with_slope(&nan, 1, &of_nan);
+            EXPECT_TRUE(std::isnan(nan) && std::isnan(of_nan));
+        });
+    }
+}
+
 TYPED_TEST(KernelsOf, ActivationsKeepNan) {
     const TypeParam x = static_cast<TypeParam>(kNan);
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
@@ -333,6 +362,18 @@ TYPED_TEST(KernelsOf, AllFiniteFindsEveryBadPlace) {
                 this->on_every_build(
                     [&](const Kernels<TypeParam>& kernel) { EXPECT_FALSE(kernel.all_finite(x.data(), static_cast<std::int64_t>(n))); });
             }
+}
+
+TEST(FasterBuild, IsOneOfTheTwoAndTheActiveOneRunsHere) {
+    const std::vector<KernelBuild> builds = available_kernel_builds();
+    EXPECT_NE(std::find(builds.begin(), builds.end(), active_kernel_build()), builds.end());
+    EXPECT_EQ(active_kernel_build(), active_kernel_build()) << "chosen once";
+    for (const KernelBuild build : builds) EXPECT_EQ(faster_build(build, build), build);
+    // Four numbers at a time, without fused multiply-adds, are slower on every processor that can do more.
+    if (builds.back() != KernelBuild::Baseline) {
+        EXPECT_EQ(faster_build(builds.back(), KernelBuild::Baseline), builds.back());
+        EXPECT_EQ(faster_build(KernelBuild::Baseline, builds.back()), builds.back());
+    }
 }
 
 }  // namespace
