@@ -68,15 +68,17 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
                     dw.out.bias);
     context.tap(at(where, Stage::FfnActivation), g.activation);
 
-    g.hidden.resize(a.hidden.shape());
-    const auto backward = context.tap.active() ? &activate_backward<Scalar> : &activate_once_backward<Scalar>;
-    backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), g.hidden.data());
-    context.tap(at(where, Stage::FfnHidden), g.hidden);
+    const bool shown = context.tap.active();
+    Tensor<Scalar>& dhidden = shown ? g.hidden : g.activation;
+    dhidden.resize(a.hidden.shape());
+    const auto backward = shown ? &activate_backward<Scalar> : &activate_once_backward<Scalar>;
+    backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), dhidden.data());
+    context.tap(at(where, Stage::FfnHidden), dhidden);
 
     const Tensor<Scalar>& in = pre ? a.norm.out : x;
     Tensor<Scalar>& din = pre ? g.norm.out : dx;
     din.resize(x.shape());
-    linear_backward(g.hidden.data(), in.data(), rows, config.d_model, config.d_ff, w.in.weight, din.data(), dw.in.weight, dw.in.bias);
+    linear_backward(dhidden.data(), in.data(), rows, config.d_model, config.d_ff, w.in.weight, din.data(), dw.in.weight, dw.in.bias);
     if (pre) {
         context.tap(at(where, Stage::Norm2), g.norm.out);
         norm_layer_backward<Scalar>({w.norm, dw.norm}, x, a.norm, g.norm, config.residual ? dsum : nullptr, dx);

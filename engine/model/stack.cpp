@@ -52,6 +52,8 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
     const bool cross = inputs.memory != nullptr;
     const std::size_t layers = weights.weights.layers.size();
     gradients.layers.resize(layers);
+    // With nobody to show them to, a layer's gradients are needed until the layer below has them: two layers' memory is enough.
+    const auto kept = [&](std::size_t layer) { return context.tap.active() ? layer : layers - 1 - (layers - 1 - layer) % 2; };
     if (config.final_norm) {
         context.tap({Stage::FinalNorm, -1, inputs.stack}, gradients.final_norm.out);
         norm_layer_backward<Scalar>({weights.weights.final_norm, weights.gradients.final_norm},
@@ -61,7 +63,7 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
     for (std::size_t i = layers; i-- > 0;) {
         const LayerWeights<const Scalar>& w = weights.weights.layers[i];
         const LayerWeights<Scalar>& dw = weights.gradients.layers[i];
-        LayerActivations<Scalar>&a = activations.layers[i], &g = gradients.layers[i];
+        LayerActivations<Scalar>&a = activations.layers[i], &g = gradients.layers[kept(i)];
         const StageId where{Stage::Tokens, static_cast<int>(i), inputs.stack};
         Tensor<Scalar>&after_self = output_of(config, a.self), &dafter_self = output_of(config, g.self);
         if (config.feed_forward) {
@@ -73,7 +75,8 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
             attention_block_backward<Scalar>(context, {w.cross, dw.cross}, after_self, inputs.memory, inputs.cross_mask, where, a.cross,
                                              g.cross, dafter_self, dmemory);
         attention_block_backward<Scalar>(context, {w.self, dw.self}, stream_after(config, cross, activations, i), nullptr, inputs.mask,
-                                         where, a.self, g.self, stream_after(config, cross, gradients, i), nullptr);
+                                         where, a.self, g.self, stream_after(config, cross, gradients, i == 0 ? 0 : kept(i - 1) + 1),
+                                         nullptr);
     }
 }
 

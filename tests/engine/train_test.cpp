@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/train/train_step.hpp"
@@ -236,6 +237,29 @@ TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
         for (std::int64_t i = 0; i < start.count(); ++i)
             ASSERT_TRUE(std::abs(state.gradients().data()[i] - whole.gradients().data()[i]) <= 1e-12) << batches << " sequences, " << i;
     }
+}
+
+/// Training keeps the gradients of two layers only, and the slope instead of what the nonlinearity was given; a trace keeps everything.
+TEST(TrainStep, GradientsOfDeepModelsAreThoseOfATrace) {
+    for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder})
+        for (const NormPlacement norm : {NormPlacement::Pre, NormPlacement::Post})
+            for (const std::int64_t layers : {1, 3, 4}) {
+                Config config = tiny_config();
+                config.architecture = architecture;
+                config.norm = norm;
+                config.num_layers = layers;
+                config.final_norm = norm == NormPlacement::Pre;
+                const Batch batch = counting(3, 10, 11), source = counting(3, 7, 11, 5);
+                const bool two = architecture == Architecture::EncoderDecoder;
+                const TokenBatch from = two ? source.tokens : TokenBatch{};
+                TrainingState<double> state(initial_parameters<double>(config));
+                const Parameters<double> start = state.parameters();
+                state.step(batch.tokens, from, batch.targets, settings());
+                ForwardSettings forward = settings().forward;
+                const GradientTrace<double> trace = trace_gradients<double>(start, batch.tokens, from, batch.targets, forward, {});
+                for (std::int64_t i = 0; i < start.count(); ++i)
+                    ASSERT_TRUE(std::abs(state.gradients().data()[i] - trace.parameters->data()[i]) <= 1e-12) << layers << " layers, " << i;
+            }
 }
 
 TEST(TrainStep, SkipsABatchWithNothingToPredict) {
