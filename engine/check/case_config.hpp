@@ -4,13 +4,14 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/io/json_object.hpp"
 
 namespace attn::check {
 
-/// Required fields by name. Throws FileError naming the file and the field when one is missing or out of range.
+/// Fields by name. Throws FileError naming the file and the field when one is out of range, or missing and without a default.
 class CaseConfig {
 public:
     CaseConfig(std::string_view text, std::string_view file) : json_(text, std::string(file) + ", config") {}
@@ -23,7 +24,9 @@ public:
         return {values[0], values[1]};
     }
     bool flag(std::string_view key) { return required<bool>(key); }
+    bool flag(std::string_view key, bool absent) { return has(key) ? flag(key) : absent; }
     std::string text(std::string_view key) { return required<std::string>(key); }
+    std::string text(std::string_view key, std::string absent) { return has(key) ? text(key) : std::move(absent); }
     bool has(std::string_view key) const { return json_.has(key); }
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const { json_.fail(key, problem); }
 

@@ -106,6 +106,7 @@ std::vector<std::uint8_t> CaseFile::flags(const std::string& name) const {
 
 template <class Scalar>
 void CaseFile::compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed) {
+    if (name.starts_with("grad.") && !has(name)) return;
     const std::vector<double> expected = numbers<double>(name, shape);
     TensorResult result = compare_numbers(name, std::span<const double>(expected), computed, tolerance_);
     result.shape = file_.at(name).shape;

@@ -52,7 +52,8 @@ public:
     /// "The file's tensor NAME: PROBLEM" as a FileError.
     [[noreturn]] void fail(const std::string& tensor, const std::string& problem) const;
 
-    /// Compares with the tensor of this name and adds a line to the report. Throws FileError when it is missing or of another shape.
+    /// Compares with the tensor of this name and adds a line to the report. Throws FileError when it is of another shape, or missing and
+    /// not a gradient: a file may hold any of those.
     template <class Scalar>
     void compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed);
     template <class Scalar>

@@ -62,8 +62,8 @@ Config validated(const CaseFile& file, Config config) {
     return config;
 }
 
-Activation read_activation(CaseConfig& config) {
-    const std::string activation = config.text("activation"), form = config.text("gelu");
+Activation read_activation(CaseConfig& config, const char* usual_gelu) {
+    const std::string activation = config.text("activation"), form = config.text("gelu", usual_gelu);
     if (activation == "relu") return Activation::Relu;
     if (activation != "gelu") config.fail("activation", "is neither relu nor gelu");
     if (form != "erf" && form != "tanh") config.fail("gelu", "is neither erf nor tanh");

@@ -18,10 +18,10 @@ Config gpt2_config(CaseConfig& config) {
     out.num_heads = config.size("num_heads");
     out.num_layers = config.size("num_layers");
     out.d_ff = config.size("d_ff");
-    out.activation = read_activation(config);
-    out.norm = config.flag("norm_first") ? NormPlacement::Pre : NormPlacement::Post;
-    out.layer_norm_eps = config.number("layer_norm_eps", 1e-30, 1.0);
-    if (!config.flag("tied_lm_head")) config.fail("tied_lm_head", "is false: a gpt2 file has no other head than the token embedding");
+    out.activation = read_activation(config, "tanh");
+    out.norm = config.flag("norm_first", true) ? NormPlacement::Pre : NormPlacement::Post;
+    if (config.has("layer_norm_eps")) out.layer_norm_eps = config.number("layer_norm_eps", 1e-30, 1.0);
+    out.tied_lm_head = config.flag("tied_lm_head", true);
     return out;
 }
 

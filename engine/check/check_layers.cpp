@@ -14,8 +14,9 @@ Config torch_layers(CaseConfig& config, Architecture architecture, std::int64_t 
     out.num_heads = config.size("num_heads");
     out.d_ff = config.size("d_ff");
     out.num_layers = layers;
-    out.norm = config.flag("norm_first") ? NormPlacement::Pre : NormPlacement::Post;
-    out.activation = read_activation(config);
+    out.norm = config.flag("norm_first", false) ? NormPlacement::Pre : NormPlacement::Post;
+    out.activation = read_activation(config, "erf");
+    out.qkv_bias = out.output_bias = config.flag("bias", true);
     out.layer_norm_eps = config.has("layer_norm_eps") ? config.number("layer_norm_eps", 1e-30, 1.0) : 1e-5;
     out.position = PositionKind::None;
     out.lm_head = false;
@@ -114,19 +115,21 @@ void check_decoder_layer(CaseFile& file, CaseConfig& config) {
 
 template <class Scalar>
 void check_transformer(CaseFile& file, CaseConfig& config) {
-    const std::int64_t layers = config.size("encoder_layers");
-    if (config.size("decoder_layers") != layers) config.fail("decoder_layers", "differs from encoder_layers, which cannot be recomputed");
-    Config model = torch_layers(config, Architecture::EncoderDecoder, layers);
-    model.final_norm = true;
+    // Two models, because the stacks may differ in depth: of the second only the decoder is used.
+    Config encoder_model = torch_layers(config, Architecture::Encoder, config.size("encoder_layers"));
+    Config model = torch_layers(config, Architecture::EncoderDecoder, config.size("decoder_layers"));
+    encoder_model.final_norm = model.final_norm = true;
+    encoder_model = validated(file, std::move(encoder_model));
     model = validated(file, std::move(model));
     const Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model),
                          tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
     const auto src_mask = read_masks(file, "in.src_mask", "in.src_key_padding_mask", map_between(file, model, src, "in.src", src));
     const auto tgt_mask = read_masks(file, "in.tgt_mask", "in.tgt_key_padding_mask", map_between(file, model, tgt, "in.tgt", tgt));
     const auto memory_mask = read_masks(file, "in.memory_mask", "in.memory_key_padding_mask", map_between(file, model, tgt, "in.src", src));
-    const std::vector<ParameterLink> links = transformer_links(model);
-    Loaded<Scalar> loaded(file, model, links);
-    StackRun<Scalar> encoder(model, loaded.weights.encoder, loaded.dweights.encoder, {src_mask, nullptr, nullptr, Stack::Encoder});
+    const std::vector<ParameterLink> encoder_links = transformer_encoder_links(encoder_model, ""), links = transformer_decoder_links(model);
+    Loaded<Scalar> loaded_encoder(file, encoder_model, encoder_links), loaded(file, model, links);
+    StackRun<Scalar> encoder(encoder_model, loaded_encoder.weights.main, loaded_encoder.dweights.main,
+                             {src_mask, nullptr, nullptr, Stack::Encoder});
     const Tensor<Scalar>& memory = encoder.forward(src);
     StackRun<Scalar> decoder(model, loaded.weights.main, loaded.dweights.main, {tgt_mask, &memory, memory_mask, Stack::Decoder});
     file.compare("out.output", decoder.forward(tgt));
@@ -134,6 +137,8 @@ void check_transformer(CaseFile& file, CaseConfig& config) {
     Tensor<Scalar> dmemory(memory.shape());
     file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape()), &dmemory));
     file.compare("grad.in.src", encoder.backward(std::move(dmemory), nullptr));
+    compare_parameters(file, encoder_links, "grad.param.", loaded_encoder.gradients.layout(),
+                       std::as_const(loaded_encoder.gradients).data());
     compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
 }
 

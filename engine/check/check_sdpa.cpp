@@ -1,3 +1,5 @@
+#include <array>
+
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/tensor/error.hpp"
@@ -9,6 +11,27 @@ Shape heads_shape(const std::vector<std::int64_t>& sizes, Axis position) {
     return {{Axis::B, sizes[0]}, {Axis::H, sizes[1]}, {position, sizes[2]}, {Axis::D, sizes[3]}};
 }
 
+/// PyTorch broadcasts the mask of this function: `values` of shape `sizes`, repeated along missing axes and axes of size 1.
+template <class Value>
+std::vector<Value> broadcast(const std::vector<Value>& values, std::vector<std::int64_t> sizes, const Mask::Target& target) {
+    const std::array<std::int64_t, 4> whole{target.batches, target.heads, target.queries, target.keys};
+    const Shape asked{{Axis::B, whole[0]}, {Axis::H, whole[1]}, {Axis::T, whole[2]}, {Axis::S, whole[3]}};
+    const std::string shape = shape_text(sizes);
+    bool fits = sizes.size() <= whole.size();
+    if (fits) sizes.insert(sizes.begin(), whole.size() - sizes.size(), 1);
+    for (std::size_t axis = 0; fits && axis < whole.size(); ++axis) fits = sizes[axis] == 1 || sizes[axis] == whole[axis];
+    if (!fits) throw ShapeError("has shape " + shape + ", which cannot be broadcast to the scores' " + asked.text());
+    std::vector<Value> out;
+    out.reserve(static_cast<std::size_t>(asked.count()));
+    for (std::int64_t i = 0; i < asked.count(); ++i) {
+        std::int64_t from = 0, rest = i, stride = 1;
+        for (std::size_t axis = whole.size(); axis-- > 0; rest /= whole[axis], stride *= sizes[axis])
+            from += sizes[axis] == 1 ? 0 : rest % whole[axis] * stride;
+        out.push_back(values[static_cast<std::size_t>(from)]);
+    }
+    return out;
+}
+
 /// in.mask as `convention` says: bool_keep or additive.
 Mask read_mask(const CaseFile& file, CaseConfig& config, const AttentionSizes& sizes) {
     const std::string convention = config.text("mask");
@@ -18,8 +41,9 @@ Mask read_mask(const CaseFile& file, CaseConfig& config, const AttentionSizes& s
     const Mask::Target target{sizes.batches, sizes.heads, sizes.queries, sizes.keys};
     const std::vector<std::int64_t>& shape = file.sizes("in.mask");
     try {
-        if (convention == "bool_keep") return Mask::from_sdpa_bool(shape, file.flags("in.mask"), target);
-        return Mask::from_additive(shape, file.numbers<double>("in.mask"), target);
+        const std::vector<std::int64_t> whole{sizes.batches, sizes.heads, sizes.queries, sizes.keys};
+        if (convention == "bool_keep") return Mask::from_sdpa_bool(whole, broadcast(file.flags("in.mask"), shape, target), target);
+        return Mask::from_additive(whole, broadcast(file.numbers<double>("in.mask"), shape, target), target);
     } catch (const ShapeError& error) {
         file.fail("in.mask", error.what());
     }

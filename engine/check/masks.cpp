@@ -10,7 +10,10 @@ std::shared_ptr<const Mask> read_masks(const CaseFile& file, const std::string& 
     const auto add = [&](const std::string& name, auto constructor) {
         if (name.empty() || !file.has(name)) return;
         try {
-            mask = mask.combined_with(constructor(file.sizes(name), file.flags(name), target));
+            std::vector<std::int64_t> sizes = file.sizes(name);
+            // PyTorch's form for a mask of every head: [B H,T,S].
+            if (sizes.size() == 3 && sizes[0] == target.batches * target.heads) sizes = {target.batches, target.heads, sizes[1], sizes[2]};
+            mask = mask.combined_with(constructor(sizes, file.flags(name), target));
         } catch (const ShapeError& error) {
             file.fail(name, error.what());
         }

@@ -8,7 +8,7 @@
 
 namespace attn::check {
 
-/// The AND of an attention mask [T,S] and a key padding mask [B,S]; an absent tensor (or an empty name) forbids nothing.
+/// The AND of an attention mask [T,S] or [B H,T,S] and a key padding mask [B,S]; an absent tensor (or an empty name) forbids nothing.
 /// Throws FileError for a mask of another type or shape.
 std::shared_ptr<const Mask> read_masks(const CaseFile& file, const std::string& attention_mask, const std::string& padding_mask,
                                        Mask::Target target);

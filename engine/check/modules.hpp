@@ -39,8 +39,8 @@ Tensor<Scalar> read_sequence(const CaseFile& file, const std::string& name, std:
 /// The configuration, if it can be; else FileError.
 Config validated(const CaseFile& file, Config config);
 
-/// "activation" relu or gelu, the latter with "gelu" erf or tanh.
-Activation read_activation(CaseConfig& config);
+/// "activation" relu or gelu, the latter with "gelu" erf or tanh, or as is usual for the module.
+Activation read_activation(CaseConfig& config, const char* usual_gelu);
 
 /// Throws FileError when maps of these sizes would not fit a reasonable memory.
 void require_map_fits(const CaseFile& file, const std::string& tensor, const Shape& map);

@@ -20,7 +20,7 @@ public:
 
     void norm(const std::string& from, const std::string& to) {
         as_is(from + ".weight", vector_shape(config_.d_model), to + ".weight");
-        as_is(from + ".bias", vector_shape(config_.d_model), to + ".bias");
+        if (config_.qkv_bias) as_is(from + ".bias", vector_shape(config_.d_model), to + ".bias");
     }
 
     /// nn.Linear
@@ -51,8 +51,8 @@ public:
     }
 
     void feed_forward(const std::string& from, const std::string& to) {
-        linear(from + "linear1", to + "ffn.in", config_.d_model, config_.d_ff, true);
-        linear(from + "linear2", to + "ffn.out", config_.d_ff, config_.d_model, true);
+        linear(from + "linear1", to + "ffn.in", config_.d_model, config_.d_ff, config_.qkv_bias);
+        linear(from + "linear2", to + "ffn.out", config_.d_ff, config_.d_model, config_.qkv_bias);
     }
 
     void encoder_layer(const std::string& from, const std::string& to) {
@@ -108,13 +108,18 @@ std::vector<ParameterLink> decoder_layer_links(const Config& config, const std::
     return links.take();
 }
 
-std::vector<ParameterLink> transformer_links(const Config& config) {
+std::vector<ParameterLink> transformer_encoder_links(const Config& config, const std::string& to) {
     Links links(config);
-    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
-        links.encoder_layer(layer_name("encoder.layers.", layer), layer_name("encoder.layers.", layer));
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer)
+        links.encoder_layer(layer_name("encoder.layers.", layer), layer_name(to + "layers.", layer));
+    links.norm("encoder.norm", to + "final_norm");
+    return links.take();
+}
+
+std::vector<ParameterLink> transformer_decoder_links(const Config& config) {
+    Links links(config);
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer)
         links.decoder_layer(layer_name("decoder.layers.", layer), layer_name("decoder.layers.", layer));
-    }
-    links.norm("encoder.norm", "encoder.final_norm");
     links.norm("decoder.norm", "decoder.final_norm");
     return links.take();
 }
@@ -134,6 +139,7 @@ std::vector<ParameterLink> gpt2_links(const Config& config) {
         links.conv1d(from + "mlp.c_proj", to + "ffn.out", config.d_ff, width);
     }
     links.norm("ln_f", "final_norm");
+    if (!config.tied_lm_head) links.linear("lm_head", "lm_head", width, config.vocab_size, false);
     return links.take();
 }
 

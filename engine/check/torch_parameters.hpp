@@ -19,13 +19,16 @@ struct ParameterLink {
     std::int64_t first_row = 0;  ///< where the parameter starts on the tensor's first axis
 };
 
+/// A configuration without biases (qkv_bias) stands for a PyTorch layer without any: those of its norms and feed-forward stay 0.
 /// nn.TransformerEncoderLayer (`from` ends with a dot or is empty) into the layer `to` = "layers.0." of a model of this configuration.
 std::vector<ParameterLink> encoder_layer_links(const Config& config, const std::string& from, const std::string& to);
 /// nn.TransformerDecoderLayer: self-attention, cross-attention, feed-forward, three norms.
 std::vector<ParameterLink> decoder_layer_links(const Config& config, const std::string& from, const std::string& to);
-/// nn.Transformer with final norms into an encoder-decoder.
-std::vector<ParameterLink> transformer_links(const Config& config);
-/// A GPT-2 checkpoint: wte, wpe, h.N.*, ln_f.
+/// The encoder of nn.Transformer, with its final norm, into the stack `to`: "" of a model of one, "encoder." of an encoder-decoder.
+std::vector<ParameterLink> transformer_encoder_links(const Config& config, const std::string& to);
+/// The decoder of nn.Transformer, with its final norm, into that of an encoder-decoder.
+std::vector<ParameterLink> transformer_decoder_links(const Config& config);
+/// A GPT-2 checkpoint: wte, wpe, h.N.*, ln_f, and lm_head when it is not tied.
 std::vector<ParameterLink> gpt2_links(const Config& config);
 /// nn.MultiheadAttention: in_proj into `to`.qkv (or, when `cross`, into .q and .kv), out_proj into `to`.out. `to` has no dot at its end.
 std::vector<ParameterLink> attention_links(const Config& config, const std::string& from, const std::string& to, bool cross);

@@ -62,6 +62,22 @@ TEST(CheckCommand, WhatCannotBeReadIsExitTwoAndOneLine) {
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
     }
+    const auto with = [&](const std::string& name, std::string from, const std::string& to) {
+        std::string changed = bytes;
+        const std::size_t at = changed.find(from);
+        EXPECT_NE(at, std::string::npos) << from;
+        return folder.file(name, changed.replace(at, from.size(), to));
+    };
+    const std::string renamed = with("renamed.safetensors", "\"in.q\"", "\"in.z\"");
+    const std::string reshaped = with("reshaped.safetensors", "\"out.context\":{\"dtype\":\"F32\",\"shape\":[2,4,6,8]",
+                                      "\"out.context\":{\"dtype\":\"F32\",\"shape\":[4,2,6,8]");
+    for (const auto& [file, tensor] : {std::pair{renamed, "in.q"}, std::pair{reshaped, "out.context"}}) {
+        const Outcome outcome = attnscope({"check", file});
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_THAT(outcome.err, HasSubstr(tensor));
+        EXPECT_THAT(outcome.err, HasSubstr(file));
+    }
     // The others are still checked, and an unreadable file outweighs a mismatch.
     const std::string wrong = folder.file("wrong.safetensors", with_one_number_changed(bytes, "out.weights"));
     const Outcome outcome = attnscope({"check", cut, wrong});

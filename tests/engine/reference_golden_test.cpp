@@ -175,7 +175,9 @@ TEST(ReferenceModel, TransformersAgreeWithPyTorch) {
         config.norm = pre ? NormPlacement::Pre : NormPlacement::Post;
         config.activation = Activation::GeluErf;
         config.final_norm = true;
-        Parameters<double> parameters = check::load_parameters<double>(file, config, check::transformer_links(config));
+        std::vector<check::ParameterLink> links = check::transformer_encoder_links(config, "encoder.");
+        for (check::ParameterLink& link : check::transformer_decoder_links(config)) links.push_back(std::move(link));
+        Parameters<double> parameters = check::load_parameters<double>(file, config, links);
         fill_table(file, {"in.src", "in.tgt"}, parameters);
         ForwardSettings settings;
         settings.masks.causal = true;
