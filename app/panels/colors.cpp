@@ -26,7 +26,9 @@ HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
     // A range set by hand is meant for values, not for parameters, differences and gradients.
     ColorOptions options = options_of(context, matrix);
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
-    const TensorStatistics& statistics = context.matrices.statistics(matrix);
+    const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();
+    const RecordedStage<float>* stage = of_stage ? context.snapshot.gradients->find(matrix.origin->stage) : nullptr;
+    const TensorStatistics& statistics = context.matrices.statistics(stage != nullptr ? context.matrices.whole(*stage) : matrix);
     return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max);
 }
 

@@ -8,7 +8,7 @@ namespace attn::app {
 /// Style of a matrix that shows (a part of) a recorded stage: its range is the whole stage's, so that equal colours are equal
 /// numbers in every head and sequence.
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id);
-/// Style of any other matrix (a parameter, a difference) from its own range.
+/// Style of any other matrix (a parameter, a difference) from its own range; of a stage's gradients from those of the whole stage.
 HeatmapStyle style_of(PanelContext& context, const Matrix& matrix);
 
 }  // namespace attn::app

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/gradients.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
@@ -72,8 +73,9 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
-    const Matrix matrix = context.matrices.stage(context.trace(), tile.id, context.view.batch, tile.head);
-    context.canvas.heatmap(list, at, end, {matrix.data, style_of(context, matrix, tile.id)});
+    const Matrix matrix = shown_slice(context, tile.id, tile.head);
+    const HeatmapStyle style = matrix.is_gradient ? style_of(context, matrix) : style_of(context, matrix, tile.id);
+    context.canvas.heatmap(list, at, end, {matrix.data, style});
 
     const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
                         tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
@@ -96,7 +98,8 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     begin_tooltip(context.ui());
     text_line(context.ui(), fonts.strong, colors.text, tile_name(tile));
     text_line(context.ui(), fonts.mono, colors.muted,
-              fmt::format("query {} → key {}: {}", row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
+              fmt::format("{}query {} → key {}: {}", matrix.is_gradient ? "∂ loss ÷ ∂ " : "", row, col,
+                          matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
 }
@@ -107,15 +110,18 @@ void open_tile(PanelContext& context, const Tile& tile) {
     context.view.view = View::Step;
 }
 
-void draw_heading(const PanelContext& context, const Trace<float>& trace, std::size_t maps) {
+void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::string detail = fmt::format("layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
                                            trace.config.num_layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string_view name = stage_name(context.view.heads_stage);
+    const std::string name = shown_title(context, context.view.heads_stage);
+    const float right = at.x + ImGui::GetContentRegionAvail().x, detail_x = at.x + text_width(fonts.heading, name) + context.px(12);
     draw_text(list, fonts.heading, at, colors.text, name);
-    draw_text(list, fonts.label, {at.x + text_width(fonts.heading, name) + context.px(12), at.y + context.px(9)}, colors.muted, detail);
+    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted,
+              elide(fonts.label, detail, right - gradient_switch_width(context) - context.px(14) - detail_x));
+    draw_gradient_switch(context, right, at.y);
 }
 
 }  // namespace

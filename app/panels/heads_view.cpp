@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/gradients.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/navigation.hpp"
@@ -48,7 +49,7 @@ Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads,
 
 void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Matrix matrix = context.matrices.stage(context.trace(), id, context.view.batch, head);
+    const Matrix matrix = shown_slice(context, id, head);
     if (matrix.empty()) return;
     Matrix named = matrix;
     named.name += fmt::format(" head {}", head);
@@ -104,13 +105,14 @@ void draw_heads_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title(stage_name(id.stage));
+    const std::string title = shown_title(context, id.stage);
     draw_text(list, fonts.heading, origin, colors.text, title);
     const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
     const std::string detail = fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
                                            id.layer, head_count(context.trace()));
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
-              elide(fonts.label, detail, origin.x + room.x - detail_x));
+              elide(fonts.label, detail, origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
+    draw_gradient_switch(context, origin.x + room.x, origin.y);
     const float header = context.px(40);
     room.y -= header;
     room.x -= context.px(kBar);
@@ -127,7 +129,7 @@ void draw_heads_view(PanelContext& context) {
                                    row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
         draw_head(context, id, head, {{x, y}, {x + tiling.width, y + tiling.height}}, head % tiling.columns == 0);
     }
-    const Matrix first = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
+    const Matrix first = shown_slice(context, id, context.view.head);
     const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);
     draw_color_scale(
         context, first,

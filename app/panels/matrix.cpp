@@ -18,7 +18,7 @@ std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
     return seed;
 }
 
-enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kGradient };
+enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kWhole, kGradient };
 
 }  // namespace
 
@@ -79,6 +79,17 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.origin = origin;
     matrix.row_index = vector ? -1 : shape.rank() - 2;
     matrix.col_index = shape.rank() - 1;
+    return matrix;
+}
+
+Matrix MatrixStore::whole(const RecordedStage<float>& stage) const {
+    const Shape& shape = stage.value.shape();
+    Matrix matrix;
+    matrix.name = tensor_name(stage.id) + " whole";
+    matrix.data.values = stage.value.data();
+    matrix.data.cols = matrix.data.row_stride = shape[shape.rank() - 1].size;
+    matrix.data.rows = matrix.data.cols > 0 ? stage.value.size() / matrix.data.cols : 0;
+    matrix.data.key = mix(mix_text(mix(serial_, kWhole), matrix.name), reinterpret_cast<std::uintptr_t>(stage.value.data()));
     return matrix;
 }
 

@@ -46,6 +46,8 @@ public:
 
     /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
+    /// All numbers of a stage, masked ones included, as rows one below another.
+    Matrix whole(const RecordedStage<float>& stage) const;
     /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
     Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                      std::int64_t cols, std::int64_t first_row = 0, std::int64_t rows = -1);

@@ -7,6 +7,7 @@
 #include "app/panels/edits.hpp"
 #include "app/panels/equation.hpp"
 #include "app/panels/equation_layout.hpp"
+#include "app/panels/gradients.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/navigation.hpp"
@@ -49,23 +50,6 @@ Equation comparison(PanelContext& context, const Matrix& result, const Trace<flo
     equation.result.symbol = "difference";
     equation.operands = {std::move(now), std::move(before)};
     return equation;
-}
-
-/// Why there are no gradients to show, "" when there are.
-std::string_view no_gradients(const PanelContext& context) {
-    if (context.snapshot.gradients != nullptr) return "";
-    return context.trace().config.lm_head ? "The gradients are being computed."
-                                          : "A model without an output head predicts nothing, so there is no loss.";
-}
-
-void draw_gradient_switch(PanelContext& context, float right, float y) {
-    static constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
-    const float width = segmented_width(context.ui(), kNames);
-    ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
-    int chosen = context.view.gradients ? 1 : 0;
-    const ControlNotes notes{.tooltip = "What the numbers are, or how the loss of predicting the next token changes with each of them (D).",
-                             .disabled = no_gradients(context)};
-    if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
 }
 
 /// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
@@ -116,8 +100,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(14);
-    static constexpr std::array<std::string_view, 2> kSwitch = {"values", "gradients"};
-    const float room = at.x + width - context.px(3 * 36 + 28) - segmented_width(context.ui(), kSwitch) - x;
+    const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
     if (stage != nullptr && room > context.px(60))
         draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
     draw_play_buttons(context, at.x + width, at.y);
@@ -335,8 +318,8 @@ void draw_step_view(PanelContext& context) {
     Equation equation = equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head);
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
-    const bool gradients = context.view.gradients && context.snapshot.gradients != nullptr && context.view.compare == Compare::Off;
-    if (gradients && id.stage != Stage::Tokens) show_gradients(context, equation, text);
+    if (shows_gradients(context) && context.view.compare == Compare::Off && id.stage != Stage::Tokens)
+        show_gradients(context, equation, text);
     const float text_height = text_block_height(context, area.width(), text);
     if (id.stage == Stage::Tokens) {
         draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, text);

@@ -254,6 +254,43 @@ TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
     EXPECT_NE(largest_map().request.data.values, values_drawn.request.data.values);
 }
 
+/// Every head's gradients, on one scale that is symmetric about 0 for the whole stage; values again when switched back.
+TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
+    open("multi-head");
+    const auto& gradients = session->snapshot()->gradients;
+    if (gradients == nullptr) open("causal-attention");
+    ASSERT_NE(session->snapshot()->gradients, nullptr);
+    const RecordedStage<float>* recorded = session->snapshot()->gradients->find({Stage::Weights, 0});
+    ASSERT_NE(recorded, nullptr);
+    const Shape& shape = recorded->value.shape();
+    float largest = 0;
+    for (const float x : recorded->value.values()) largest = std::max(largest, std::abs(x));
+    ASSERT_GT(largest, 0);
+    view.stage = {Stage::Weights, 0};
+    view.heads_stage = Stage::Weights;
+    for (const View shown : {View::Heads, View::Grid}) {
+        view.view = shown;
+        for (const bool gradients_on : {true, false}) {
+            view.gradients = gradients_on;
+            frames(2, ui_frame);
+            std::int64_t drawn = 0;
+            for (const auto& call : canvas.calls) {
+                const std::int64_t at = call.request.data.values - recorded->value.data();
+                if (at < 0 || at >= recorded->value.size()) continue;
+                ++drawn;
+                EXPECT_EQ(at % (shape[2].size * shape[3].size), 0);
+                EXPECT_EQ(call.request.style.map, ColorMap::Diverging);
+                EXPECT_EQ(std::max(std::abs(call.request.style.lo), std::abs(call.request.style.hi)), largest);
+            }
+            EXPECT_EQ(drawn > 0, gradients_on) << "view " << static_cast<int>(shown);
+            EXPECT_TRUE(!gradients_on || drawn >= shape[1].size);
+        }
+        const bool before = view.gradients;
+        type("d", ui_frame);
+        EXPECT_NE(view.gradients, before);
+    }
+}
+
 TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     for (const Preset& preset : presets()) {
         open(preset.name.c_str());
