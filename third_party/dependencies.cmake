@@ -13,18 +13,6 @@ endif()
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET GLOBAL libzip)
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
-find_package(Eigen3 3.4 QUIET NO_MODULE)
-if(NOT TARGET Eigen3::Eigen)
-  # Headers only: its own CMake builds tests and takes over names, so only the sources are fetched.
-  FetchContent_Declare(eigen GIT_REPOSITORY https://gitlab.com/libeigen/eigen.git
-    GIT_TAG 3147391d946bb4b6c68edd901f2add6ac1f31f8c  # 3.4.0
-    SOURCE_SUBDIR none)
-  FetchContent_MakeAvailable(eigen)
-  add_library(attn_eigen INTERFACE)
-  target_include_directories(attn_eigen SYSTEM INTERFACE ${eigen_SOURCE_DIR})
-  add_library(Eigen3::Eigen ALIAS attn_eigen)
-endif()
-
 find_package(nlohmann_json 3.10 QUIET)
 if(NOT TARGET nlohmann_json::nlohmann_json)
   set(JSON_BuildTests OFF CACHE INTERNAL "")

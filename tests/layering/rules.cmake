@@ -18,7 +18,6 @@ set(LAYERS
 
 # Libraries, and the only folders that may include them.
 set(LIBRARIES
-  "Eigen/|unsupported/Eigen/"  "engine/kernels/"
   "omp\\.h"                    "engine/"
   "glad/|GL/|GLES"             "app/render/|app/platform/"
   "GLFW/"                      "app/platform/"
