@@ -64,6 +64,13 @@ std::vector<std::uint8_t> inverted(const std::vector<std::uint8_t>& values) {
     return out;
 }
 
+void require_lengths(const std::vector<std::int64_t>& lengths, std::int64_t keys) {
+    for (std::size_t b = 0; b < lengths.size(); ++b)
+        if (lengths[b] < 0 || lengths[b] > keys)
+            throw ShapeError("sequence " + std::to_string(b) + " has length " + std::to_string(lengths[b]) + " of " + std::to_string(keys) +
+                             " positions");
+}
+
 std::int64_t broadcast(std::int64_t a, std::int64_t b, const Mask& x, const Mask& y) {
     if (a == b || b == 1) return a;
     if (a == 1) return b;
@@ -75,12 +82,18 @@ std::int64_t broadcast(std::int64_t a, std::int64_t b, const Mask& x, const Mask
 
 Mask::Mask(std::int64_t queries, std::int64_t keys) : Mask(1, 1, queries, keys) {}
 
-Mask::Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys)
-    : batches_(batches), heads_(heads), queries_(queries), keys_(keys) {
+Mask::Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
+    resize(batches, heads, queries, keys);
+    std::fill(keep_.begin(), keep_.end(), std::uint8_t{1});
+}
+
+void Mask::resize(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys) {
     if (batches < 0 || heads < 0 || queries < 0 || keys < 0)
         throw ShapeError("a mask cannot have the shape " + target_text({batches, heads, queries, keys}));
     const Shape checked{{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}};
-    keep_.assign(static_cast<std::size_t>(checked.count()), 1);
+    keep_.resize(static_cast<std::size_t>(checked.count()));
+    bias_.clear();
+    batches_ = batches, heads_ = heads, queries_ = queries, keys_ = keys;
 }
 
 bool Mask::allows_everything() const {
@@ -143,16 +156,10 @@ Mask Mask::causal(std::int64_t queries, std::int64_t keys, CausalAlignment align
 }
 
 Mask Mask::padding(const std::vector<std::int64_t>& lengths, std::int64_t queries, std::int64_t keys) {
-    Mask mask(static_cast<std::int64_t>(lengths.size()), 1, queries, keys);
-    for (std::size_t b = 0; b < lengths.size(); ++b) {
-        if (lengths[b] < 0 || lengths[b] > keys)
-            throw ShapeError("sequence " + std::to_string(b) + " has length " + std::to_string(lengths[b]) + " of " + std::to_string(keys) +
-                             " positions");
-        for (std::int64_t t = 0; t < queries; ++t) {
-            const auto row = mask.keep_.begin() + mask.row(static_cast<std::int64_t>(b), 0, t) * keys;
-            std::fill(row + lengths[b], row + keys, std::uint8_t{0});
-        }
-    }
+    require_lengths(lengths, keys);
+    Mask mask;
+    mask.assign(static_cast<std::int64_t>(lengths.size()), queries, keys,
+                [&](std::int64_t b, std::int64_t, std::int64_t s) { return s < lengths[static_cast<std::size_t>(b)]; });
     return mask;
 }
 
@@ -212,29 +219,43 @@ Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vect
     return mask;
 }
 
-Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
+void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask) {
     if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": 0 (off) or more is needed");
     if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": 0 (off) or more is needed");
     if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": 0 (off) or more is needed");
-    Mask mask = Mask::from_rule(positions, positions, [&](std::int64_t t, std::int64_t s) {
+    if (settings.padding) require_lengths(lengths, positions);
+    const bool padded =
+        settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
+    const auto may_attend = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
+        if (padded && s >= lengths[static_cast<std::size_t>(b)]) return false;
         if (settings.causal && s > t && s >= settings.prefix) return false;
         if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
         return settings.block == 0 || t / settings.block == s / settings.block;
-    });
+    };
+    mask.assign(padded ? static_cast<std::int64_t>(lengths.size()) : 1, positions, positions, may_attend);
     for (const PaintedCell& cell : settings.painted)
         if (cell.query >= 0 && cell.query < positions && cell.key >= 0 && cell.key < positions) mask.forbid(cell.query, cell.key);
-    if (!settings.padding) return mask;
-    const bool none_padded = std::all_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length == positions; });
-    return none_padded ? mask : mask.combined_with(Mask::padding(lengths, positions, positions));
+}
+
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
+    Mask mask;
+    build_mask(settings, lengths, positions, mask);
+    return mask;
+}
+
+void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
+                      std::int64_t keys, Mask& mask) {
+    if (settings.padding) require_lengths(memory_lengths, keys);
+    mask.assign(
+        settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys,
+        [&](std::int64_t b, std::int64_t, std::int64_t s) { return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)]; });
 }
 
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys) {
-    return settings.padding ? Mask::padding(memory_lengths, queries, keys) : Mask(queries, keys);
-}
-
-Mask build_source_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
-    return build_cross_mask(settings, lengths, positions, positions);
+    Mask mask;
+    build_cross_mask(settings, memory_lengths, queries, keys, mask);
+    return mask;
 }
 
 }  // namespace attn

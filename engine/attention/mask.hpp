@@ -47,6 +47,16 @@ public:
     /// Forbids one cell for every head and sequence.
     void forbid(std::int64_t t, std::int64_t s);
 
+    /// Becomes the mask [batches,1,T,S] whose cells may attend where may_attend(b, t, s), in the memory it has where that suffices.
+    template <class Rule>
+    void assign(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& may_attend) {
+        resize(batches, 1, queries, keys);
+        std::size_t at = 0;
+        for (std::int64_t b = 0; b < batches; ++b)
+            for (std::int64_t t = 0; t < queries; ++t)
+                for (std::int64_t s = 0; s < keys; ++s) keep_[at++] = may_attend(b, t, s);
+    }
+
     // --- constructors by pattern ---------------------------------------------------------------------------------
     /// Cells where the rule says so may attend, for every head and sequence.
     static Mask from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend);
@@ -78,6 +88,8 @@ public:
 
 private:
     Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
+    /// Takes new sizes, without a bias; the cells are unspecified.
+    void resize(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
         return ((batches_ == 1 ? 0 : b) * heads_ + (heads_ == 1 ? 0 : h)) * queries_ + t;
     }
@@ -106,10 +118,12 @@ struct MaskSettings {
 /// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`.
 /// Throws ConfigError for a negative window, prefix or block.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
-/// The mask for cross-attention: only padding (of the memory) applies.
+/// The same in the memory of an older mask.
+void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask);
+/// The mask for cross-attention, or for the encoder of an encoder-decoder: only padding (of the memory, the source) applies, as the
+/// other settings speak of the decoder.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
                       std::int64_t keys);
-/// The mask of an encoder-decoder's encoder: only padding (of the source) applies; the other settings speak of the decoder.
-Mask build_source_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions);
-
+void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
+                      std::int64_t keys, Mask& mask);
 }  // namespace attn

@@ -29,6 +29,12 @@ void require_one_batch(const TokenBatch& batch, const Config& config, const char
     require_ids(batch.ids, config.vocab_size, "token id");
 }
 
+/// The mask to build anew in: that of the last pass unless somebody still looks at it.
+Mask& own(std::shared_ptr<Mask>& mask) {
+    if (mask == nullptr || mask.use_count() > 1) mask = std::make_shared<Mask>();
+    return *mask;
+}
+
 }  // namespace
 
 void require_settings(const ForwardSettings& settings) {
@@ -65,10 +71,11 @@ void ModelPass<Scalar>::build_masks() {
     key.length = tokens_.length;
     key.source_length = source_.length;
     if (mask_ != nullptr && key == mask_key_) return;
-    mask_ = std::make_shared<const Mask>(build_mask(key.settings, key.lengths, key.length));
+    mask_key_.length = -1;  // until all have been built
+    build_mask(key.settings, key.lengths, key.length, own(mask_));
     if (two_stacks_) {
-        encoder_mask_ = std::make_shared<const Mask>(build_source_mask(key.settings, key.source_lengths, key.source_length));
-        cross_mask_ = std::make_shared<const Mask>(build_cross_mask(key.settings, key.source_lengths, key.length, key.source_length));
+        build_cross_mask(key.settings, key.source_lengths, key.source_length, key.source_length, own(encoder_mask_));
+        build_cross_mask(key.settings, key.source_lengths, key.length, key.source_length, own(cross_mask_));
     }
     mask_key_ = key;
 }

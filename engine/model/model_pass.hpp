@@ -69,7 +69,7 @@ private:
     std::int64_t first_sequence_ = 0;
     std::vector<std::int32_t> targets_;
     std::vector<RowLoss> row_losses_;
-    std::shared_ptr<const Mask> encoder_mask_, mask_, cross_mask_;
+    std::shared_ptr<Mask> encoder_mask_, mask_, cross_mask_;
     struct MaskKey {  ///< what the masks were built from
         MaskSettings settings;
         std::vector<std::int64_t> lengths, source_lengths;

@@ -205,6 +205,31 @@ TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     set_thread_budget(threads);
 }
 
+/// Once the largest batch has been made, also with padding: masks are built again in the memory they have.
+TEST(TrainStep, AllocatesNothingForOtherLengths) {
+    const int threads = thread_budget();
+    set_thread_budget(1);
+    for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
+        Config config = tiny_config();
+        config.architecture = architecture;
+        TrainingState<float> state(initial_parameters<float>(config));
+        const auto of_lengths = [&](std::int64_t length, std::vector<std::int64_t> lengths) {
+            Batch batch = counting(4, length, 11);
+            batch.tokens.lengths = std::move(lengths);
+            return batch;
+        };
+        const Batch full = of_lengths(12, {12, 12, 12, 12}), padded = of_lengths(12, {12, 3, 7, 1}), other = of_lengths(12, {2, 12, 12, 9});
+        const Batch shorter = of_lengths(9, {9, 8, 1, 4}), source = of_lengths(10, {10, 3, 4, 9}),
+                    other_source = of_lengths(8, {8, 8, 1, 2});
+        for (const Batch* batch : {&full, &padded}) state.step(batch->tokens, source.tokens, batch->targets, settings());
+        const test::AllocationWatch watch;
+        for (const Batch* batch : {&other, &shorter, &full, &padded})
+            for (const Batch* from : {&other_source, &source}) state.step(batch->tokens, from->tokens, batch->targets, settings());
+        EXPECT_EQ(watch.total(), 0U);
+    }
+    set_thread_budget(threads);
+}
+
 /// Sequences go through the model a few at a time, in shares: that must not show, not even in what dropout drops.
 TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
     Config config = tiny_config();
