@@ -1,5 +1,6 @@
 #include "tests/engine/io_support.hpp"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,33 +11,41 @@
 namespace {
 thread_local std::size_t allocated_total = 0;
 thread_local std::size_t allocated_largest = 0;
+thread_local std::ptrdiff_t live = 0, most_live = 0;
+
+void* noted(void* memory, std::size_t size) {
+    allocated_total += size;
+    if (size > allocated_largest) allocated_largest = size;
+    live += static_cast<std::ptrdiff_t>(malloc_usable_size(memory));
+    if (live > most_live) most_live = live;
+    return memory;
+}
+
+void release(void* memory) {
+    live -= static_cast<std::ptrdiff_t>(malloc_usable_size(memory));
+    std::free(memory);
+}
 }  // namespace
 
 // Replaces the program's `new`, so that a reader's appetite is counted and not guessed from the resident size. Both forms,
 // because the same `delete` frees what either gave.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    allocated_total += size;
-    if (size > allocated_largest) allocated_largest = size;
-    return std::malloc(size != 0 ? size : 1);
-}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return noted(std::malloc(size != 0 ? size : 1), size); }
 void* operator new(std::size_t size) {
     void* memory = operator new(size, std::nothrow);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
 void* operator new(std::size_t size, std::align_val_t alignment) {
-    allocated_total += size;
-    if (size > allocated_largest) allocated_largest = size;
     const std::size_t step = static_cast<std::size_t>(alignment);
-    void* memory = std::aligned_alloc(step, (size / step + 1) * step);
+    void* memory = noted(std::aligned_alloc(step, (size / step + 1) * step), size);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
 }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 
 namespace attn::test {
 
@@ -78,7 +87,11 @@ void put_sparse_file(const std::filesystem::path& path, std::string_view bytes, 
     std::filesystem::resize_file(path, size);
 }
 
-AllocationWatch::AllocationWatch() { allocated_total = allocated_largest = 0; }
+AllocationWatch::AllocationWatch() : before_(live) {
+    allocated_total = allocated_largest = 0;
+    most_live = live;
+}
+std::size_t AllocationWatch::peak() const { return static_cast<std::size_t>(most_live - before_); }
 std::size_t AllocationWatch::total() const { return allocated_total; }
 std::size_t AllocationWatch::largest() const { return allocated_largest; }
 

@@ -43,12 +43,17 @@ std::string le(T value) {
     return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
-/// Bytes that this thread's `new` handed out between construction and the call: the sum, and the largest piece.
+/// Bytes that this thread's `new` handed out between construction and the call: the sum, the largest piece, and the most that were held
+/// at once beyond what was held at the start.
 class AllocationWatch {
 public:
     AllocationWatch();
     std::size_t total() const;
     std::size_t largest() const;
+    std::size_t peak() const;
+
+private:
+    std::ptrdiff_t before_;
 };
 
 /// Runs `read`, which must throw FileError of this fault whose message holds `name`, asking for no more than `max_memory` in all.

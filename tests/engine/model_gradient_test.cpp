@@ -1,0 +1,170 @@
+#include <gtest/gtest.h>
+
+#include "engine/model/model_pass.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/tensor/error.hpp"
+#include "tests/engine/gradient_check.hpp"
+
+namespace attn {
+namespace {
+
+struct Case {
+    std::string name;
+    Config config;
+    ForwardSettings settings;
+};
+
+std::vector<Case> cases() {
+    std::vector<Case> out;
+    Config base;
+    base.vocab_size = 7;
+    base.context_length = 6;
+    base.d_model = 6;
+    base.num_heads = 2;
+    base.d_ff = 5;
+    base.num_layers = 2;
+    base.layer_norm_eps = 1e-2;
+    const auto with = [&](std::string name, auto change) {
+        Case next{std::move(name), base, {}};
+        next.settings.masks.causal = true;
+        change(next);
+        out.push_back(next);
+    };
+    with("pre-norm", [](Case&) {});
+    with("post-norm", [](Case& c) { c.config.norm = NormPlacement::Post, c.config.activation = Activation::GeluErf; });
+    with("no norm", [](Case& c) { c.config.norm = NormPlacement::None, c.config.final_norm = false; });
+    with("untied", [](Case& c) { c.config.tied_lm_head = false, c.config.position = PositionKind::Sinusoidal; });
+    with("no residual", [](Case& c) { c.config.residual = false, c.config.num_layers = 1; });
+    with("no residual, post-norm", [](Case& c) { c.config.residual = false, c.config.norm = NormPlacement::Post; });
+    with("no projection", [](Case& c) { c.config.output_projection = false; });
+    with("no projection, no residual, post-norm", [](Case& c) {
+        c.config.output_projection = c.config.residual = false;
+        c.config.norm = NormPlacement::Post;
+    });
+    with("no feed-forward", [](Case& c) { c.config.feed_forward = false; });
+    with("no biases, wide heads", [](Case& c) { c.config.qkv_bias = c.config.output_bias = false, c.config.d_head = 5; });
+    with("dropout", [](Case& c) { c.settings.dropout = {.attention = 0.3, .residual = 0.2, .embedding = 0.2, .seed = 4}; });
+    with("dropout, post-norm", [](Case& c) {
+        c.config.norm = NormPlacement::Post;
+        c.settings.dropout = {.attention = 0.3, .residual = 0.2, .embedding = 0.2, .seed = 4};
+    });
+    with("a fully masked row, temperature", [](Case& c) {
+        c.settings.masks = {};
+        c.settings.temperature = 0.6;
+        for (int s = 0; s < 6; ++s) c.settings.masks.painted.push_back({1, s});
+    });
+    for (const NormPlacement norm : {NormPlacement::None, NormPlacement::Pre, NormPlacement::Post})
+        with("encoder-decoder", [norm](Case& c) {
+            c.config.architecture = Architecture::EncoderDecoder;
+            c.config.norm = norm;
+            c.config.num_layers = norm == NormPlacement::None ? 1 : 2;
+            c.config.final_norm = norm == NormPlacement::Pre;
+        });
+    with("encoder-decoder without feed-forward", [](Case& c) {
+        c.config.architecture = Architecture::EncoderDecoder;
+        c.config.feed_forward = c.config.final_norm = false;
+    });
+    return out;
+}
+
+const TokenBatch kTokens{5, {1, 4, 2, 6, 3, 5, 5, 0, 0, 0}, {5, 3}};
+const TokenBatch kSource{4, {2, 3, 1, 6, 4, 4, 0, 0}, {4, 2}};
+const std::vector<std::int32_t> kTargets{4, 2, 6, 3, 0, 5, 1, kIgnoredTarget, kIgnoredTarget, kIgnoredTarget};
+
+TEST(ModelGradients, OfEveryParameter) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        Parameters<double> parameters = initial_parameters<double>(c.config);
+        const auto trace = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        ModelPass<double> pass(parameters);
+        Tap<double> none;
+        const auto loss = [&] {
+            pass.forward(kTokens, kSource, c.settings, none);
+            return pass.loss(kTargets).loss;
+        };
+        EXPECT_NEAR(loss(), trace.loss, 1e-14);
+        EXPECT_EQ(trace.counted, 7);
+        for (const ParameterInfo& info : parameters.layout().entries()) {
+            const std::size_t n = static_cast<std::size_t>(info.shape.count());
+            const double worst =
+                worst_gradient_error({parameters.data() + info.offset, n}, {trace.parameters->data() + info.offset, n}, loss);
+            EXPECT_TRUE(worst <= kGradientTolerance) << info.name << " " << worst;
+        }
+    }
+}
+
+TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        const Parameters<double> parameters = initial_parameters<double>(c.config);
+        const auto staged = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        ModelPass<double> pass(parameters);
+        Tap<double> none;
+        for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
+            pass.forward(kTokens, kSource, c.settings, none);
+            pass.loss(kTargets);
+            pass.backward(none);
+            for (std::int64_t i = 0; i < parameters.count(); ++i)
+                ASSERT_TRUE(std::abs(pass.gradients().data()[i] - staged.parameters->data()[i]) <= 1e-13) << i;
+        }
+    }
+}
+
+/// Every stage of the forward pass but the tokens has a gradient of its shape, in the same order.
+TEST(ModelGradients, CoverEveryStage) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        const auto parameters = std::make_shared<const Parameters<double>>(initial_parameters<double>(c.config));
+        const auto values = trace_forward<double>(parameters, kTokens, kSource, c.settings);
+        const auto gradients = trace_gradients<double>(*parameters, kTokens, kSource, kTargets, c.settings);
+        std::size_t at = 0;
+        for (const auto& stage : values.stages) {
+            if (stage.id.stage == Stage::Tokens) continue;
+            ASSERT_LT(at, gradients.stages.size());
+            EXPECT_EQ(tensor_name(gradients.stages[at].id), tensor_name(stage.id));
+            EXPECT_EQ(gradients.stages[at].value.shape(), stage.value.shape()) << tensor_name(stage.id);
+            EXPECT_EQ(gradients.stages[at].mask != nullptr, stage.mask != nullptr);
+            ++at;
+        }
+        EXPECT_EQ(at, gradients.stages.size());
+    }
+}
+
+/// A bias is added to every row of a stage: its gradient, checked above by differences, is the sum of the stage's.
+TEST(ModelGradients, OfStagesSumUpToThoseOfTheirBiases) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        if (c.config.architecture == Architecture::EncoderDecoder) continue;
+        const Parameters<double> parameters = initial_parameters<double>(c.config);
+        const auto trace = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        const auto expect_sum = [&](Stage stage, const std::string& name) {
+            const auto* recorded = trace.find({stage, is_layer_stage(stage) ? 0 : -1});
+            const double* bias = trace.parameters->find(name);
+            if (recorded == nullptr || bias == nullptr) return;
+            const std::int64_t width = recorded->value.shape()[recorded->value.shape().rank() - 1].size;
+            for (std::int64_t i = 0; i < width; ++i) {
+                double sum = 0;
+                for (std::int64_t at = i; at < recorded->value.size(); at += width) sum += recorded->value.data()[at];
+                EXPECT_NEAR(sum, bias[i], 1e-13) << name;
+            }
+        };
+        expect_sum(Stage::Norm1, "layers.0.norm_1.bias");
+        expect_sum(Stage::AttentionOut, "layers.0.attention.out.bias");
+        expect_sum(Stage::Norm2, "layers.0.norm_2.bias");
+        expect_sum(Stage::FfnHidden, "layers.0.ffn.in.bias");
+        expect_sum(Stage::FfnOut, "layers.0.ffn.out.bias");
+        expect_sum(Stage::FinalNorm, "final_norm.bias");
+    }
+}
+
+TEST(ModelGradients, AreZeroWhenThereIsNothingToPredict) {
+    const Parameters<float> parameters = initial_parameters<float>(cases()[0].config);
+    const auto trace = trace_gradients<float>(parameters, kTokens, {}, std::vector<std::int32_t>(10, kIgnoredTarget), {});
+    EXPECT_EQ(trace.counted, 0);
+    EXPECT_EQ(trace.loss, 0);
+    for (std::int64_t i = 0; i < parameters.count(); ++i) ASSERT_EQ(trace.parameters->data()[i], 0);
+    EXPECT_THROW(trace_gradients<float>(parameters, kTokens, {}, std::vector<std::int32_t>(9, 0), {}), ShapeError);
+}
+
+}  // namespace
+}  // namespace attn
