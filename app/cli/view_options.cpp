@@ -43,6 +43,7 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
     command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
     command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
     command.add_option("--head", options.head, "Head, from 0")->type_name("N");
+    command.add_flag("--gradients", options.gradients, "What the numbers do to the loss of predicting the next token, instead of them");
     command.add_option("--theme", options.theme, "dark (default) or light")->type_name("THEME")->check(CLI::IsMember({"dark", "light"}));
 }
 
@@ -57,6 +58,8 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
     expect_below("head", options.head, trace.config.num_heads);
     view.stage = find_stage(options, trace);
     view.head = options.head;
+    if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
+    view.gradients = options.gradients;
     if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,

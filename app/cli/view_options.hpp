@@ -1,5 +1,5 @@
 #pragma once
-/// --view, --stage, --layer, --head, --theme: what of the interface is looked at.
+/// --view, --stage, --layer, --head, --gradients, --theme: what of the interface is looked at.
 
 #include <cstdint>
 #include <string>
@@ -17,12 +17,14 @@ struct ViewOptions {
     std::string stage = "weights";
     std::int64_t layer = 0;
     std::int64_t head = 0;
+    bool gradients = false;
     std::string theme = "dark";
 };
 
 void add_view_options(CLI::App& command, ViewOptions& options);
 
-/// Throws Error for a stage, layer or head that the trace does not have, naming those that it has.
+/// Throws Error for a stage, layer or head that the trace does not have, naming those that it has, and for gradients of a model without
+/// an output head.
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace);
 
 }  // namespace attn::app

@@ -16,7 +16,10 @@ template <class Value>
 struct HeadsView {
     Value* data = nullptr;
     std::int64_t batch = 0, head = 0, row = 0;
-    Value* at(std::int64_t b, std::int64_t h, std::int64_t t = 0) const { return data + b * batch + h * head + t * row; }
+    /// Null in an empty tensor, which has no memory to point into.
+    Value* at(std::int64_t b, std::int64_t h, std::int64_t t = 0) const {
+        return data == nullptr ? nullptr : data + b * batch + h * head + t * row;
+    }
 };
 
 /// What one attention is besides its numbers.

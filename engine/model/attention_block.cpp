@@ -158,7 +158,7 @@ private:
     template <class Value, class Packed>
     HeadsView<Value> heads(Packed& packed, std::int64_t first_column) const {
         const std::int64_t positions = packed.shape()[1].size, columns = packed.shape()[2].size;
-        return {packed.data() + first_column, positions * columns, size_, columns};
+        return {packed.empty() ? nullptr : packed.data() + first_column, positions * columns, size_, columns};
     }
 
     template <class Value, class A>
