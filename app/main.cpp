@@ -31,6 +31,8 @@ int run(int argc, char** argv) {
     add_render_command(program, exit_code);
     add_check_command(program, exit_code);
     add_bench_command(program, exit_code);
+    add_train_command(program, exit_code);
+    add_sample_command(program, exit_code);
 
     program.parse_complete_callback([&] {
         const auto commands = program.get_subcommands();

@@ -12,12 +12,13 @@ TEST(Help, NamesEveryCommandAndOption) {
     const Outcome outcome = attnscope({"--help"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
-    for (const char* word : {"--preset", "--text", "--text-file", "--version", "trace", "render", "check", "bench", "causal-attention"})
+    for (const char* word :
+         {"--preset", "--text", "--text-file", "--version", "trace", "render", "check", "bench", "train", "sample", "causal-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command : {"trace", "render", "check", "bench"}) {
+    for (const char* command : {"trace", "render", "check", "bench", "train", "sample"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");

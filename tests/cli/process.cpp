@@ -8,10 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <iterator>
 #include <system_error>
+#include <thread>
 
 namespace attn::test {
 namespace {
@@ -28,9 +30,20 @@ namespace {
     ::_exit(127);
 }
 
+using NextInterruption = std::vector<Interruption>::const_iterator;
+
+/// Sends what is due by the lines printed so far.
+void interrupt(pid_t child, const std::string& out, NextInterruption& next, NextInterruption end) {
+    const auto lines = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
+    for (; next != end && next->after_lines <= lines; ++next) {
+        std::this_thread::sleep_for(next->later);
+        ::kill(child, next->signal);
+    }
+}
+
 }  // namespace
 
-Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit) {
+Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit, const std::vector<Interruption>& interruptions) {
     std::vector<std::string> words{ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
@@ -47,6 +60,7 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
 
     Outcome outcome;
     bool timed_out = false;
+    auto next = interruptions.begin();
     const auto deadline = std::chrono::steady_clock::now() + limit;
     std::array<pollfd, 2> waiting{{{out[0], POLLIN, 0}, {err[0], POLLIN, 0}}};
     while (waiting[0].fd >= 0 || waiting[1].fd >= 0) {
@@ -62,6 +76,7 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
             const ssize_t count = ::read(waiting[i].fd, buffer.data(), buffer.size());
             if (count > 0) {
                 (i == 0 ? outcome.out : outcome.err).append(buffer.data(), static_cast<std::size_t>(count));
+                interrupt(child, outcome.out, next, interruptions.end());
             } else {
                 waiting[i].fd = -1;
             }
@@ -72,6 +87,7 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
 
     int status = 0;
     if (::waitpid(child, &status, 0) != child) fail("waitpid");
+    outcome.ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     outcome.exit_code = WIFEXITED(status) && !timed_out ? WEXITSTATUS(status) : -1;
     return outcome;
 }

@@ -11,10 +11,19 @@ namespace attn::test {
 struct Outcome {
     int exit_code = 0;  ///< -1 when it was ended by a signal or ran out of time
     std::string out, err;
+    int ended_by = 0;  ///< the signal, if one ended it
+};
+
+/// A signal sent some time after the program has printed so many lines on stdout.
+struct Interruption {
+    int signal = 0;
+    std::size_t after_lines = 0;
+    std::chrono::milliseconds later{0};
 };
 
 /// Runs attnscope with these arguments, stdin empty. One that takes longer than `limit` is killed.
-Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120));
+Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120),
+                  const std::vector<Interruption>& interruptions = {});
 
 /// A folder of its own for one test, removed at its end.
 class ScratchFolder {

@@ -1,0 +1,155 @@
+#include "app/cli/run_pictures.hpp"
+
+#include <fmt/core.h>
+#include <imgui.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "app/panels/frame.hpp"
+#include "app/platform/offscreen.hpp"
+#include "app/session/snapshot.hpp"
+#include "app/widgets/line_plot.hpp"
+#include "app/widgets/text.hpp"
+#include "engine/model/transformer.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr double kSmoothing = 0.8;
+constexpr float kMargin = 24, kTitle = 40;
+
+struct RunPlot {
+    const char* title;
+    const char* unit;
+    Curve training, validation;
+    PlotOptions options;
+};
+
+std::array<RunPlot, 4> plots_of(const RunFolder& run) {
+    std::array<RunPlot, 4> plots{{{"loss", "nats per token", {}, {}, {}},
+                                  {"accuracy", "percent", {}, {}, {}},
+                                  {"gradient norm", "before clipping", {}, {}, {}},
+                                  {"learning rate", "", {}, {}, {}}}};
+    for (const std::size_t noisy : {0, 1, 2}) plots[noisy].training.smooth(kSmoothing);
+    for (const LossPoint& point : run.losses) {
+        const auto step = static_cast<double>(point.step);
+        plots[0].training.append(step, static_cast<float>(point.loss));
+        plots[1].training.append(step, static_cast<float>(100 * point.accuracy));
+        plots[2].training.append(step, static_cast<float>(point.gradient_norm));
+        plots[3].training.append(step, static_cast<float>(point.learning_rate));
+    }
+    for (const ValidationPoint& point : run.validations) {
+        plots[0].validation.append(static_cast<double>(point.step), static_cast<float>(point.loss));
+        plots[1].validation.append(static_cast<double>(point.step), static_cast<float>(100 * point.accuracy));
+    }
+    for (RunPlot& plot : plots) {
+        plot.options.x_title = "step";
+        plot.options.from_zero = true;
+        plot.options.ignore_outliers = &plot == &plots[2];
+    }
+    plots[1].options.y_range = {0, 100};
+    return plots;
+}
+
+void draw_plot(const Ui& ui, RunPlot& plot, ImVec2 min, ImVec2 max) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, ui.fonts().title, min, ui.colors().text, plot.title);
+    const float x = min.x + text_width(ui.fonts().title, plot.title) + ui.px(10);
+    draw_text(list, ui.fonts().label, {x, min.y + ui.px(4)}, ui.colors().muted, plot.unit);
+    std::vector<PlotSeries> series;
+    series.push_back({.name = plot.validation.empty() ? "" : "training", .curve = &plot.training, .color = ui.colors().accent});
+    if (!plot.validation.empty()) series.push_back({.name = "held out", .curve = &plot.validation, .color = ui.colors().axis_s});
+    PlotView view;
+    PlotCursor cursor;
+    line_plot(ui, plot.title, {min.x, min.y + ui.px(32)}, max, series, view, cursor, plot.options);
+}
+
+std::string heading(const RunFolder& run) {
+    const RunSettings& settings = run.checkpoint.settings;
+    const Config& model = settings.model;
+    return fmt::format("{}: {} steps, seed {}, {} layers of {} heads, width {}", task_info(settings.task.kind).title, run.checkpoint.steps,
+                       settings.seed, model.num_layers, model.num_heads, model.d_model);
+}
+
+/// The snapshot that the session would make of the probe.
+Snapshot probe_snapshot(const RunFolder& run, const Dataset& dataset) {
+    const RunSettings& settings = run.checkpoint.settings;
+    ForwardSettings forward = settings.train.forward;
+    forward.dropout = {};
+    const TokenBatch tokens = dataset.probe_batch();
+    Snapshot snapshot;
+    snapshot.serial = 1;
+    snapshot.trace = std::make_shared<const Trace<float>>(trace_forward<float>(run.checkpoint.parameters, tokens, {}, forward));
+    snapshot.ranges = stage_ranges(*snapshot.trace);
+    snapshot.head_scores = head_scores(*snapshot.trace);
+    snapshot.vocabulary = dataset.tokenizer().vocabulary();
+    std::vector<Token>& row = snapshot.tokens.emplace_back();
+    for (const std::int32_t id : tokens.ids) row.push_back({snapshot.vocabulary[static_cast<std::size_t>(id)], id});
+    Document document;
+    document.texts = {dataset.probe()};
+    document.tokenizer = dataset.tokenizer().kind();
+    document.config = run.checkpoint.parameters->config();
+    document.forward = forward;
+    document.run = settings;
+    snapshot.document = std::make_shared<const Document>(std::move(document));
+    return snapshot;
+}
+
+}  // namespace
+
+Image draw_curves(const RunFolder& run) {
+    std::array<RunPlot, 4> plots = plots_of(run);
+    OffscreenOptions picture;
+    picture.width = 1280;
+    picture.height = 800;
+    return render_offscreen(picture, [&](Frame& frame) {
+        const Ui ui{frame.theme, frame.canvas};
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize({frame.width, frame.height});
+        ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+        ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+        ImGui::Begin("##curves", nullptr, ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings);
+        ImGui::PopStyleVar(2);
+        const float margin = ui.px(kMargin);
+        draw_text(*ImGui::GetWindowDrawList(), ui.fonts().heading, {margin, margin}, ui.colors().text, heading(run));
+        const ImVec2 start{margin, margin + ui.px(kTitle)};
+        const ImVec2 cell{(frame.width - margin) / 2, (frame.height - start.y) / 2};
+        for (std::size_t i = 0; i < plots.size(); ++i) {
+            const ImVec2 min{start.x + cell.x * static_cast<float>(i % 2), start.y + cell.y * static_cast<float>(i / 2)};
+            draw_plot(ui, plots[i], min, {min.x + cell.x - margin, min.y + cell.y - margin});
+        }
+        ImGui::End();
+    });
+}
+
+Image draw_attention(const RunFolder& run, const Dataset& dataset) {
+    const auto snapshot = std::make_shared<const Snapshot>(probe_snapshot(run, dataset));
+    const TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
+    ViewState view;
+    view.view = View::Grid;
+    view.heads_stage = Stage::Weights;
+    view.stage = {Stage::Weights, 0};
+    view.panes.only_centre = true;
+    MatrixStore matrices;
+    OffscreenOptions picture;
+    picture.width = 1280;
+    picture.height = 800;
+    return render_offscreen(picture, [&](Frame& frame) {
+        CommandSink ignored;
+        PanelContext context{.theme = frame.theme,
+                             .canvas = frame.canvas,
+                             .document = *snapshot->document,
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = report,
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = ignored,
+                             .now = frame.time};
+        draw_frame(context);
+    });
+}
+
+}  // namespace attn::app

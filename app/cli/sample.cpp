@@ -1,0 +1,145 @@
+/// attnscope sample: a trained model writes on.
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "app/cli/commands.hpp"
+#include "engine/io/checkpoint.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/run_folder.hpp"
+#include "engine/train/generate.hpp"
+
+namespace attn::app {
+namespace {
+
+struct SampleOptions {
+    std::filesystem::path model;
+    std::string prompt;
+    SamplingSettings sampling;
+    bool json = false;
+};
+
+/// Reads and writes a model's tokens: as text, or as numbers where the file has no vocabulary.
+class ModelText {
+public:
+    explicit ModelText(const Checkpoint& checkpoint) {
+        if (!checkpoint.vocabulary.empty())
+            tokenizer_ = Tokenizer::from_vocabulary(checkpoint.tokenizer, checkpoint.vocabulary, checkpoint.special_tokens);
+    }
+
+    std::vector<std::int32_t> ids(const std::string& prompt) const {
+        std::vector<std::int32_t> ids = tokenizer_ ? encoded(prompt) : numbers(prompt);
+        if (ids.empty()) throw Error("--prompt: there is no token in it to begin with");
+        return ids;
+    }
+    std::string text(std::int32_t id) const {
+        return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
+    }
+    /// What stands between two tokens.
+    const char* between() const { return tokenizer_ && tokenizer_->kind() != TokenizerKind::Word ? "" : " "; }
+
+private:
+    std::vector<std::int32_t> encoded(const std::string& prompt) const {
+        std::vector<std::int32_t> ids;
+        for (const TextToken& token : tokenizer_->encode(prompt)) ids.push_back(token.id);
+        return ids;
+    }
+    static std::vector<std::int32_t> numbers(const std::string& prompt) {
+        std::vector<std::int32_t> ids;
+        const char* at = prompt.data();
+        const char* const end = at + prompt.size();
+        while (true) {
+            while (at != end && (*at == ' ' || *at == ',')) ++at;
+            if (at == end) return ids;
+            std::int32_t id = 0;
+            const auto [rest, error] = std::from_chars(at, end, id);
+            if (error != std::errc() || (rest != end && *rest != ' ' && *rest != ','))
+                throw Error("--prompt: this model has no vocabulary; give the ids of the tokens, such as \"464 3290\"");
+            ids.push_back(id);
+            at = rest;
+        }
+    }
+
+    std::optional<Tokenizer> tokenizer_;
+};
+
+/// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
+std::string harmless(const std::string& token) {
+    const bool plain = token == "\n" || token == "\t" || (token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80);
+    return plain ? token : escaped(token, 0);
+}
+
+void print_json(const ModelText& words, const std::string& prompt, const std::vector<std::int32_t>& ids) {
+    nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+    std::string text;
+    for (const std::int32_t id : ids) {
+        text += (tokens.empty() ? "" : words.between()) + words.text(id);
+        tokens.push_back({{"id", id}, {"text", words.text(id)}});
+    }
+    const nlohmann::ordered_json line{{"prompt", prompt}, {"text", text}, {"tokens", std::move(tokens)}};
+    // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
+    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void sample(const SampleOptions& options) {
+    require_sampling(options.sampling);
+    std::error_code none;
+    const bool folder = std::filesystem::is_directory(options.model, none);
+    const Checkpoint checkpoint = read_checkpoint(folder ? options.model / kCheckpointName : options.model);
+    const ModelText words(checkpoint);
+    const std::vector<std::int32_t> prompt = words.ids(options.prompt);
+    const ForwardSettings& forward = checkpoint.settings.train.forward;
+    if (options.json) return print_json(words, options.prompt, generate(*checkpoint.parameters, prompt, forward, options.sampling));
+    const bool for_terminal = ::isatty(STDOUT_FILENO) != 0;
+    bool begun = false;
+    generate(*checkpoint.parameters, prompt, forward, options.sampling, [&](std::int32_t id) {
+        // The prompt comes with the first token, so that an error before it prints nothing.
+        fmt::print("{}{}{}", begun ? "" : options.prompt, words.between(), for_terminal ? harmless(words.text(id)) : words.text(id));
+        begun = true;
+        std::fflush(stdout);
+    });
+    fmt::print("{}\n", begun ? "" : options.prompt);
+}
+
+}  // namespace
+
+void add_sample_command(CLI::App& program, int&) {
+    auto options = std::make_shared<SampleOptions>();
+    SamplingSettings& sampling = options->sampling;
+    CLI::App* command = program.add_subcommand("sample", "Let a trained model write on");
+    command->add_option("--model", options->model, "File written by attnscope train (or its folder), or a GPT-2 model as .safetensors")
+        ->type_name("FILE")
+        ->required();
+    command->add_option("--prompt", options->prompt, "What it begins with; ids of tokens for a model without a vocabulary")
+        ->type_name("TEXT")
+        ->required();
+    command->add_option("--tokens", sampling.tokens, "Tokens to write (default: 40)")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{0}, kMaxSampledTokens));
+    command->add_option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model says; above: bolder")
+        ->type_name("X");
+    command->add_option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")->type_name("K");
+    command->add_option("--top-p", sampling.top_p, "Draw only from the likeliest that together reach P; 1 (default): from all")
+        ->type_name("P");
+    command->add_option("--seed", sampling.seed, "The same seed writes the same text")
+        ->type_name("N")
+        ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+    command->add_flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
+    command->footer(
+        "Examples:\n"
+        "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
+        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n");
+    command->callback([options] { sample(*options); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,127 @@
+#include "app/cli/train_options.hpp"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <utility>
+
+#include "app/cli/setting_patch.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/run_json.hpp"
+#include "engine/io/text_file.hpp"
+#include "engine/train/resume.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::int64_t kMostSteps = 1'000'000'000;
+
+std::string task_names() {
+    std::string names;
+    for (const TaskInfo& info : tasks()) names += (names.empty() ? "" : ", ") + std::string(info.name);
+    return names;
+}
+
+/// The configuration file, or "" without one.
+std::string read_config(const TrainOptions& options) {
+    return options.config_file.empty() ? "" : read_whole_file(options.config_file, {.max_bytes = kMaxJsonBytes, .stop = {}});
+}
+
+RunSettings with_config(const TrainOptions& options, const std::string& config, RunSettings base) {
+    return config.empty() ? base : run_settings_from_json(config, escaped(options.config_file.native(), 0), std::move(base));
+}
+
+/// The task that is asked for on the command line, or by the configuration.
+TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
+    if (!options.text_file.empty()) return TaskKind::Text;
+    if (!options.task.empty()) return task_kind(options.task);
+    if (config.empty()) throw Error("say what is to be learned: --task NAME, --text-file FILE, --config FILE or --resume FILE");
+    return with_config(options, config, {}).task.kind;
+}
+
+/// What the options say of a run, over `settings`.
+RunSettings changed(const TrainOptions& options, RunSettings settings) {
+    const bool follows = settings.train.schedule.total_steps == settings.stop.steps;
+    if (options.steps) settings.stop.steps = *options.steps;
+    // A rate that falls over the whole run is to do so over a shorter or longer one too; one that is under way keeps its curve.
+    if (options.steps && follows && options.resume_file.empty()) settings.train.schedule.total_steps = *options.steps;
+    if (options.seed) settings.seed = *options.seed;
+    for (const std::string& assignment : options.assignments) settings = with_setting(settings, assignment);
+    return settings;
+}
+
+RunSettings new_settings(const TrainOptions& options) {
+    const std::string config = read_config(options);
+    const TaskKind kind = wanted_task(options, config);
+    RunSettings settings = with_config(options, config, default_run(kind));
+    if (settings.task.kind != kind)
+        throw Error(fmt::format("the task {} and the one in {}, {}, contradict each other", task_info(kind).name,
+                                options.config_file.string(), task_info(settings.task.kind).name));
+    settings = changed(options, std::move(settings));
+    if (!options.text_file.empty()) {
+        settings.task.kind = TaskKind::Text;
+        settings.task.text_name = options.text_file.filename().string();
+        settings.task.text = std::make_shared<const std::string>(read_text_file(options.text_file).text);
+    } else if (!settings.task.text_name.empty()) {
+        throw Error(fmt::format("the text {} is not in a configuration: --text-file names it", settings.task.text_name));
+    }
+    return settings;
+}
+
+/// Curves and moments that the folder of the checkpoint has of the run.
+RunFolder past_of(const std::filesystem::path& checkpoint) {
+    if (checkpoint.filename() != kCheckpointName) return {};
+    return read_run_folder(checkpoint.parent_path().empty() ? "." : checkpoint.parent_path());
+}
+
+WantedRun resumed(const TrainOptions& options) {
+    WantedRun wanted;
+    Checkpoint checkpoint = read_checkpoint(options.resume_file);
+    RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
+    if (!same_model(settings, checkpoint.settings))
+        throw Error("task, model and seed of a run that is taken up cannot be changed: they take a new run");
+    checkpoint.settings = std::move(settings);
+    wanted.past = past_of(options.resume_file);
+    wanted.run = resume_run(checkpoint);
+    return wanted;
+}
+
+}  // namespace
+
+void add_train_options(CLI::App& command, TrainOptions& options) {
+    CLI::Option* task = command.add_option("--task", options.task, "What to learn: " + task_names())->type_name("NAME");
+    CLI::Option* text = command.add_option("--text-file", options.text_file, "Learn to write this text on, character by character")
+                            ->type_name("FILE")
+                            ->excludes(task);
+    command.add_option("--steps", options.steps, "Steps in all after which the run ends")
+        ->type_name("N")
+        ->check(CLI::Range(std::int64_t{1}, kMostSteps));
+    CLI::Option* seed =
+        command.add_option("--seed", options.seed, "Of the parameters, the data and dropout; the same seed gives the same run")
+            ->type_name("N")
+            ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+    command.add_option("--config", options.config_file, "Settings as a JSON object; what is missing in it stays the task's own")
+        ->type_name("FILE.json");
+    command.add_option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
+        ->type_name("DIR");
+    command.add_option("--resume", options.resume_file, "Go on from this checkpoint, with the bits of a run that was never interrupted")
+        ->type_name("FILE")
+        ->excludes(task)
+        ->excludes(text)
+        ->excludes(seed);
+    command.add_option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
+        ->type_name("N")
+        ->check(CLI::Range(1, 256));
+    command.add_flag("--json", options.json, "Print one line of JSON a step");
+}
+
+WantedRun make_run(const TrainOptions& options) {
+    if (!options.resume_file.empty()) return resumed(options);
+    return {std::make_unique<TrainingRun>(new_settings(options)), {}};
+}
+
+}  // namespace attn::app

@@ -1,0 +1,41 @@
+#pragma once
+/// Which run `attnscope train` makes or takes up.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/io/run_folder.hpp"
+#include "engine/train/training_run.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace attn::app {
+
+struct TrainOptions {
+    std::string task;
+    std::filesystem::path text_file, config_file, resume_file, out;
+    std::optional<std::int64_t> steps;
+    std::optional<std::uint64_t> seed;
+    std::vector<std::string> assignments;  ///< of --set
+    int threads = 0;                       ///< 0: all
+    bool json = false;
+};
+
+void add_train_options(CLI::App& command, TrainOptions& options);
+
+/// A run before its next step, and the curves and moments that it has behind it.
+struct WantedRun {
+    std::unique_ptr<TrainingRun> run;
+    RunFolder past;  ///< of a run that is taken up; its checkpoint is not used
+};
+
+/// Throws Error for options that contradict each other, ConfigError for settings that no run can have, FileError for bad files.
+WantedRun make_run(const TrainOptions& options);
+
+}  // namespace attn::app

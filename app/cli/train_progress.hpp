@@ -1,0 +1,46 @@
+#pragma once
+/// What `attnscope train` prints while it goes on.
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/train/curve.hpp"
+
+namespace attn::app {
+
+enum class ProgressStyle : std::uint8_t {
+    Bar,    ///< one line that is written over and over, for a terminal
+    Lines,  ///< a line an evaluation
+    Json,   ///< a line of JSON a step
+};
+
+class TrainProgress {
+public:
+    /// `start`: where the run stood when this process began (its step, seconds and tokens count); `last_step`: at which it ends at the
+    /// latest, 0 for none.
+    TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step);
+    /// The model before the first step of this process.
+    void begin(const ValidationPoint& validation);
+    /// A step, with the evaluation that followed it, if one did.
+    void step(const LossPoint& loss, const std::optional<ValidationPoint>& validation);
+    /// Before anything else is printed.
+    void finish();
+
+private:
+    void print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) const;
+    void print_line() const;
+    void draw_bar();
+    std::vector<std::string> bar_parts() const;  ///< the first are those that a narrow terminal shows
+    double tokens_per_second() const;            ///< of this process so far
+
+    ProgressStyle style_;
+    LossPoint start_, loss_, before_;  ///< the newest step and the one before it
+    std::int64_t last_step_;
+    std::optional<ValidationPoint> validation_;  ///< the newest
+    std::chrono::steady_clock::time_point drawn_{};
+};
+
+}  // namespace attn::app

@@ -1,0 +1,274 @@
+/// What `attnscope train` prints, leaves behind and does when it is interrupted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Not;
+
+using Arguments = std::vector<std::string>;
+
+Arguments operator+(Arguments left, const Arguments& right) {
+    left.insert(left.end(), right.begin(), right.end());
+    return left;
+}
+
+/// A run of little work, with everything that has a state: dropout, warm-up and a cosine over 40 steps.
+Arguments small_run(const std::string& task = "copy") {
+    return {"train",
+            "--task",
+            task,
+            "--threads",
+            "1",
+            "--set",
+            "d_model=16",
+            "--set",
+            "d_ff=16",
+            "--set",
+            "num_heads=2",
+            "--set",
+            "num_layers=1",
+            "--set",
+            "task.length=4",
+            "--set",
+            "batch_size=8",
+            "--set",
+            "evaluate_every=10",
+            "--set",
+            "residual=0.1",
+            "--set",
+            "total_steps=40"};
+}
+
+std::vector<json> json_lines(const std::string& text) {
+    std::vector<json> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+    return lines;
+}
+
+/// The table without the column of times, which no two runs share.
+std::string without_times(const std::string& curves) {
+    std::istringstream stream(curves);
+    std::string result;
+    for (std::string line; std::getline(stream, line); result += '\n') {
+        std::istringstream cells(line);
+        int column = 0;
+        for (std::string cell; std::getline(cells, cell, ','); ++column)
+            if (column != 5) result += cell + ",";
+    }
+    return result;
+}
+
+TEST(Train, LeavesModelCurvesAndMoments) {
+    const ScratchFolder folder;
+    const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "25", "--out", folder.path("run")});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const char* words : {"Copy: ", "step      0", "step     20", "step     25", "25 steps done", "--resume"})
+        EXPECT_THAT(outcome.out, HasSubstr(words));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "not for a file";
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path("run"))) names.push_back(entry.path().filename().string());
+    EXPECT_THAT(names, IsSupersetOf({"model.safetensors", "curves.csv", "heads.csv", "moments"}));
+    // Pictures, or one line that says why there are none.
+    const bool drawn = std::filesystem::exists(folder.path("run/curves.png")) && std::filesystem::exists(folder.path("run/attention.png"));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), drawn ? 0 : 1) << outcome.err;
+    if (std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr) {
+        EXPECT_TRUE(drawn) << outcome.err;
+    }
+    const std::string curves = read_bytes(folder.path("run/curves.csv"));
+    EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 1 + 26) << "a header, step 0 and 25 steps";
+}
+
+TEST(Train, NeedsNoScreen) {
+    const ScratchFolder folder;
+    const char* const display = std::getenv("DISPLAY");
+    const std::string kept = display == nullptr ? "" : display;
+    ::setenv("DISPLAY", ":none", 1);
+    const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "2", "--out", folder.path("run"), "--json"});
+    if (display == nullptr) ::unsetenv("DISPLAY");
+    else ::setenv("DISPLAY", kept.c_str(), 1);
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("not drawn"));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_TRUE(std::filesystem::exists(folder.path("run/model.safetensors")));
+}
+
+TEST(Train, JsonHasALineAStep) {
+    const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "25", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err, "");
+    const std::vector<json> lines = json_lines(outcome.out);
+    ASSERT_EQ(lines.size(), 26U);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const json& line = lines[i];
+        EXPECT_EQ(line.size(), 7U);
+        EXPECT_EQ(line.at("step"), i);
+        const bool evaluated = i % 10 == 0 || i == 25;
+        for (const char* key : {"loss", "lr", "grad_norm", "tokens_per_s"}) EXPECT_EQ(line.at(key).is_number(), i > 0) << line;
+        for (const char* key : {"val_loss", "val_accuracy"}) EXPECT_EQ(line.at(key).is_number(), evaluated) << line;
+    }
+    EXPECT_LT(lines.back().at("val_loss").get<double>(), lines.front().at("val_loss").get<double>());
+}
+
+TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
+    const ScratchFolder folder;
+    const auto train = [](const Arguments& arguments) {
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    };
+    train(small_run() + Arguments{"--steps", "40", "--out", folder.path("whole")});
+    train(small_run() + Arguments{"--steps", "23", "--out", folder.path("parts")});
+    EXPECT_FALSE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("parts/model.safetensors")));
+    train({"train", "--resume", folder.path("parts/model.safetensors"), "--steps", "40", "--out", folder.path("parts"), "--threads", "2"});
+
+    EXPECT_TRUE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("parts/model.safetensors")));
+    // The cut run was evaluated at its end, too.
+    std::string parts = without_times(read_bytes(folder.path("parts/curves.csv"))), line, kept;
+    const std::string whole = without_times(read_bytes(folder.path("whole/curves.csv")));
+    std::istringstream a(whole), b(parts);
+    for (std::string x, y; std::getline(a, x) && std::getline(b, y);) {
+        if (x.rfind("23,", 0) == 0) EXPECT_EQ(y.rfind(x.substr(0, x.find(",,")), 0), 0U);
+        else EXPECT_EQ(x, y);
+    }
+    EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), std::count(parts.begin(), parts.end(), '\n'));
+    // The negative control: another seed is another run.
+    train(small_run() + Arguments{"--steps", "40", "--seed", "2", "--out", folder.path("other")});
+    EXPECT_FALSE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("other/model.safetensors")));
+    EXPECT_NE(whole, without_times(read_bytes(folder.path("other/curves.csv"))));
+}
+
+TEST(Train, CtrlCSavesAndTheRunGoesOnFromThere) {
+    const ScratchFolder folder;
+    for (const auto& [number, name] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "terminated"}}) {
+        const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "1000000", "--json", "--out", folder.path(name)},
+                                          std::chrono::seconds(60), {{number, 15}});
+        EXPECT_EQ(outcome.exit_code, 128 + number) << outcome.err;
+        const auto steps = json_lines(outcome.out).back().at("step").get<int>();
+        EXPECT_GE(steps, 14);
+        const std::string model = folder.path(std::string(name) + "/model.safetensors");
+        const Outcome resumed =
+            attnscope({"train", "--resume", model, "--steps", std::to_string(steps + 3), "--json", "--out", folder.path(name)});
+        EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+        EXPECT_EQ(json_lines(resumed.out).back().at("step"), steps + 3);
+        const std::string curves = read_bytes(folder.path(std::string(name) + "/curves.csv"));
+        EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), steps + 3 + 2) << "no step lost or repeated";
+    }
+}
+
+TEST(Train, ASecondCtrlCEndsItAtOnce) {
+    const ScratchFolder folder;
+    // One step of this takes long.
+    const Outcome outcome =
+        attnscope({"train", "--task", "text", "--threads", "1", "--set", "d_model=512", "--set", "num_layers=8", "--set", "d_ff=2048",
+                   "--set", "batch_size=512", "--set", "task.length=16", "--json", "--out", folder.path("run")},
+                  std::chrono::seconds(100), {{SIGINT, 1, std::chrono::milliseconds(100)}, {SIGINT, 1, std::chrono::milliseconds(200)}});
+    EXPECT_EQ(outcome.ended_by, SIGINT) << outcome.exit_code << outcome.err;
+}
+
+TEST(Train, NumbersThatAreNotFiniteEndItWithTheLastGoodWeights) {
+    const ScratchFolder folder;
+    // Every step multiplies the weights by -99.
+    const Outcome outcome =
+        attnscope(small_run() + Arguments{"--set", "weight_decay=100", "--set", "rate=1", "--set", "schedule.kind=constant", "--set",
+                                          "decay_everything=true", "--set", "warm_up_steps=0", "--json", "--out", folder.path("run")});
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("layers.0")) << "names the tensor";
+    EXPECT_THAT(outcome.err, HasSubstr("kept"));
+    const Outcome sample = attnscope({"sample", "--model", folder.path("run"), "--prompt", "ab>", "--tokens", "1"});
+    EXPECT_EQ(sample.exit_code == 0 || sample.err.find("logit") != std::string::npos, true) << sample.err;
+}
+
+TEST(Train, TakesSettingsFromAFileAndSingleOnesOverThem) {
+    const ScratchFolder folder;
+    const std::string config = folder.file("run.json", R"({"task": {"kind": "reverse", "length": 4}, "batch_size": 4,
+        "model": {"d_model": 8, "num_heads": 2, "d_ff": 8, "num_layers": 1}, "stop": {"steps": 3}})");
+    const Outcome outcome = attnscope({"train", "--config", config, "--set", "num_layers=2", "--seed", "5"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const char* words : {"Reverse", "2 layers, 2 heads, width 8", "batches of 4", "seed 5", "3 steps done"})
+        EXPECT_THAT(outcome.out, HasSubstr(words));
+}
+
+/// Expects one line about `words`, exit code 2 and nothing done.
+void expect_refused(const Arguments& arguments, const std::string& words) {
+    const Outcome outcome = attnscope(arguments);
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(words));
+}
+
+TEST(TrainBad, OptionsAndSettings) {
+    const ScratchFolder folder;
+    const Arguments copy{"train", "--task", "copy"};
+    expect_refused({"train"}, "--task");
+    expect_refused({"train", "--task", "cpoy"}, "reverse");
+    expect_refused(copy + Arguments{"--text-file", "x.txt"}, "--text-file");
+    for (const char* steps : {"0", "-1", "many", "1.5", "99999999999999999999", ""})
+        expect_refused(copy + Arguments{"--steps", steps}, "--steps");
+    for (const char* seed : {"-1", "x", "1.5", ""}) expect_refused(copy + Arguments{"--seed", seed}, "--seed");
+    for (const char* threads : {"0", "-1", "257", "x"}) expect_refused(copy + Arguments{"--threads", threads}, "--threads");
+    for (const char* set : {"",
+                            "rate",
+                            "=1",
+                            "nothing=1",
+                            "no.such.key=1",
+                            "rate=",
+                            "rate=fast",
+                            "rate=-1",
+                            "rate=nan",
+                            "rate=1e999",
+                            "kind=copy",
+                            "num_heads=0",
+                            "num_heads=1.5",
+                            "num_heads=7",
+                            "batch_size=0",
+                            "architecture=gpt",
+                            "model=1",
+                            "causal=false",
+                            "task.kind=nothing",
+                            "rate=\xFF"})
+        expect_refused(copy + Arguments{"--set", set}, "");
+    expect_refused(copy + Arguments{"--set", "kind=copy"}, "task.kind");
+    expect_refused(copy + Arguments{"--set", "num_heads=7"}, "7");
+    expect_refused(copy + Arguments{"--config", folder.path("missing.json")}, "missing.json");
+    expect_refused(copy + Arguments{"--config", folder.file("bad.json", "{\"batch_size\": }")}, "bad.json");
+    expect_refused(copy + Arguments{"--config", folder.file("odd.json", "{\"batchsize\": 3}")}, "batchsize");
+    expect_refused(copy + Arguments{"--config", folder.file("other.json", "{\"task\": {\"kind\": \"sort\"}}")}, "sort");
+    expect_refused({"train", "--text-file", folder.path("missing.txt")}, "missing.txt");
+    expect_refused({"train", "--text-file", folder.file("short.txt", "a few words")}, "");
+    expect_refused(copy + Arguments{"--out", folder.file("file", "")}, "file");
+}
+
+TEST(TrainBad, Checkpoints) {
+    const ScratchFolder folder;
+    expect_refused({"train", "--resume", folder.path("missing.safetensors")}, "missing.safetensors");
+    expect_refused({"train", "--resume", folder.file("text.safetensors", "not a model at all")}, "text.safetensors");
+    ASSERT_EQ(attnscope(small_run() + Arguments{"--steps", "3", "--out", folder.path("run")}).exit_code, 0);
+    const std::string model = folder.path("run/model.safetensors");
+    const Arguments resume{"train", "--resume", model};
+    expect_refused(resume + Arguments{"--task", "copy"}, "--task");
+    expect_refused(resume + Arguments{"--seed", "3"}, "--seed");
+    expect_refused(resume + Arguments{"--set", "d_model=32"}, "new run");
+    expect_refused({"train", "--resume", folder.path("run/moments/step-0.safetensors")}, "only a model");
+    std::string bytes = read_bytes(model);
+    bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+    expect_refused({"train", "--resume", folder.file("flipped.safetensors", bytes)}, "damaged");
+    expect_refused({"train", "--resume", folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 100))}, "cut.safetensors");
+}
+
+}  // namespace
+}  // namespace attn::test
