@@ -7,13 +7,13 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/number_checks.hpp"
 #include "engine/io/checkpoint.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/run_folder.hpp"
@@ -127,13 +127,15 @@ void add_sample_command(CLI::App& program, int&) {
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{0}, kMaxSampledTokens));
     command->add_option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model says; above: bolder")
-        ->type_name("X");
-    command->add_option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")->type_name("K");
+        ->type_name("X")
+        ->check(check_number);
+    command->add_option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")
+        ->type_name("K")
+        ->check(check_whole_number);
     command->add_option("--top-p", sampling.top_p, "Draw only from the likeliest that together reach P; 1 (default): from all")
-        ->type_name("P");
-    command->add_option("--seed", sampling.seed, "The same seed writes the same text")
-        ->type_name("N")
-        ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+        ->type_name("P")
+        ->check(check_number);
+    command->add_option("--seed", sampling.seed, "The same seed writes the same text")->type_name("N")->check(check_whole_number);
     command->add_flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
     command->footer(
         "Examples:\n"

@@ -109,10 +109,7 @@ private:
         folder.validations = files_.validations;
         folder.heads = files_.heads;
         run_.keep();
-        for (const Moment& moment : files_.moments)
-            if (moment.step < run_.history().moments().front().step) folder.moments.push_back(moment);
-        const std::vector<Moment>& kept = run_.history().moments();
-        folder.moments.insert(folder.moments.end(), kept.begin(), kept.end());
+        folder.moments = run_.history().moments();
         write_run_folder(options_.out, folder);
         saved_ = std::chrono::steady_clock::now();
     }

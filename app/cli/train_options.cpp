@@ -3,9 +3,10 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <limits>
+#include <system_error>
 #include <utility>
 
+#include "app/cli/number_checks.hpp"
 #include "app/cli/setting_patch.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/run_json.hpp"
@@ -77,13 +78,16 @@ RunFolder past_of(const std::filesystem::path& checkpoint) {
 
 WantedRun resumed(const TrainOptions& options) {
     WantedRun wanted;
-    Checkpoint checkpoint = read_checkpoint(options.resume_file);
+    std::error_code none;
+    const bool folder = std::filesystem::is_directory(options.resume_file, none);
+    const std::filesystem::path file = folder ? options.resume_file / kCheckpointName : options.resume_file;
+    Checkpoint checkpoint = read_checkpoint(file);
     RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
     if (!same_model(settings, checkpoint.settings))
         throw Error("task, model and seed of a run that is taken up cannot be changed: they take a new run");
     checkpoint.settings = std::move(settings);
-    wanted.past = past_of(options.resume_file);
-    wanted.run = resume_run(checkpoint);
+    wanted.past = past_of(file);
+    wanted.run = resume_run(checkpoint, History::kDefaultBudget, wanted.past.moments);
     return wanted;
 }
 
@@ -100,7 +104,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
     CLI::Option* seed =
         command.add_option("--seed", options.seed, "Of the parameters, the data and dropout; the same seed gives the same run")
             ->type_name("N")
-            ->check(CLI::Range(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()));
+            ->check(check_whole_number);
     command.add_option("--config", options.config_file, "Settings as a JSON object; what is missing in it stays the task's own")
         ->type_name("FILE.json");
     command.add_option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
@@ -108,7 +112,9 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
         ->allow_extra_args(false);
     command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
         ->type_name("DIR");
-    command.add_option("--resume", options.resume_file, "Go on from this checkpoint, with the bits of a run that was never interrupted")
+    command
+        .add_option("--resume", options.resume_file,
+                    "Go on from this checkpoint (or the one in this folder), with the bits of a run that was never interrupted")
         ->type_name("FILE")
         ->excludes(task)
         ->excludes(text)

@@ -29,10 +29,10 @@ struct TrainOptions {
 
 void add_train_options(CLI::App& command, TrainOptions& options);
 
-/// A run before its next step, and the curves and moments that it has behind it.
+/// A run before its next step, and the curves that it has behind it.
 struct WantedRun {
     std::unique_ptr<TrainingRun> run;
-    RunFolder past;  ///< of a run that is taken up; its checkpoint is not used
+    RunFolder past;  ///< of a run that is taken up; only its curves are used
 };
 
 /// Throws Error for options that contradict each other, ConfigError for settings that no run can have, FileError for bad files.

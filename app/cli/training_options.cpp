@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/number_checks.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -25,7 +26,7 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
         ->needs(task);
-    command.add_option("--seed", options.seed, "Seed of the training run")->type_name("N")->needs(task);
+    command.add_option("--seed", options.seed, "Seed of the training run")->type_name("N")->check(check_whole_number)->needs(task);
     CLI::Option* run = command.add_option("--run", options.run, "Draw this training run: its folder, or a checkpoint")->type_name("DIR");
     run->excludes(task);
     command.add_option("--step", options.step, "The step whose model is shown; the newest by default")

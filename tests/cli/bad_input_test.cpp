@@ -88,6 +88,7 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
     expect_refused(render + Arguments{"--task", "juggling"}, "juggling");
     expect_refused(render + Arguments{"--steps", "5"}, "--task");
     expect_refused(render + Arguments{"--task", "copy", "--steps", "0"}, "--steps");
+    expect_refused(render + Arguments{"--task", "copy", "--seed", "-1"}, "--seed");
     expect_refused(render + Arguments{"--task", "copy", "--text", "abc"}, "--text");
     expect_refused(render + Arguments{"--run", folder.path("nowhere")}, "nowhere");
     expect_refused(render + Arguments{"--stage", "no_such_stage"}, "no_such_stage");

@@ -47,7 +47,7 @@ Arguments small_run(const std::string& task = "copy") {
             "--set",
             "evaluate_every=10",
             "--set",
-            "residual=0.1",
+            "dropout.residual=0.1",
             "--set",
             "total_steps=40"};
 }
@@ -172,7 +172,7 @@ TEST(Train, ASecondCtrlCEndsItAtOnce) {
     const ScratchFolder folder;
     // One step of this takes long.
     const Outcome outcome =
-        attnscope({"train", "--task", "text", "--threads", "1", "--set", "d_model=512", "--set", "num_layers=8", "--set", "d_ff=2048",
+        attnscope({"train", "--task", "text", "--threads", "1", "--set", "d_model=256", "--set", "num_layers=4", "--set", "d_ff=1024",
                    "--set", "batch_size=512", "--set", "task.length=16", "--json", "--out", folder.path("run")},
                   std::chrono::seconds(100), {{SIGINT, 1, std::chrono::milliseconds(100)}, {SIGINT, 1, std::chrono::milliseconds(200)}});
     EXPECT_EQ(outcome.ended_by, SIGINT) << outcome.exit_code << outcome.err;
