@@ -118,7 +118,8 @@ TEST(Trainer, MakesSingleSteps) {
 TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     Desk desk;
     for (int i = 0; i < 7; ++i) desk.trainer.step(fake_settings());
-    desk.trainer.reset(fake_settings());  // before the points of the steps have been looked at
+    desk.trainer.wait();  // a new run would abandon the step under way
+    desk.trainer.reset(fake_settings());
     desk.settle();
     EXPECT_EQ(desk.now().run, 2U);
     EXPECT_EQ(desk.now().step, 0);
