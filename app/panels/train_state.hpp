@@ -22,7 +22,7 @@ struct TrainView {
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
     PlotView history_plot;  ///< always whole, so that the slider below it reaches everything
     PlotCursor cursor;      ///< shared by all
-    double smoothing = 0.9;
+    double smoothing = 0.8;
     bool log_loss = false;
 
     HeadPattern pattern = HeadPattern::Strongest;

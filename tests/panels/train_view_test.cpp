@@ -227,7 +227,9 @@ TEST_F(TrainViewTest, ReplayWalksToTheNewestAndStops) {
     for (int i = 0; i < 60 * 30 && view.train.replaying; ++i) {
         frame(ui_frame);
         const auto step = document.trained->step;
-        if (step) { EXPECT_GE(*step, before); }
+        if (step) {
+            EXPECT_GE(*step, before);
+        }
         before = step.value_or(before);
     }
     EXPECT_FALSE(view.train.replaying);
@@ -245,6 +247,29 @@ TEST_F(TrainViewTest, ATileChoosesItsHead) {
     EXPECT_EQ(view.head, 2);
     EXPECT_EQ(view.view, View::Train);
     EXPECT_TRUE(commands.empty());
+}
+
+TEST_F(TrainViewTest, TheNameOfAHeadLeadsToTheMomentAtWhichItForms) {
+    open({.run = 1}, std::nullopt);
+    const ImGuiWindow* window = find_window("##history");
+    const ImGuiID plot = ImHashStr("##plot", 0, window->ID);
+    bool found = false;
+    // Over the curves only the names lie on top of the plot.
+    for (float y = window->Pos.y + 60; y < window->Pos.y + window->Size.y - 90 && !found; y += 6) {
+        for (float x = window->Pos.x + 80; x < window->Pos.x + window->Size.x - 60 && !found; x += 20) {
+            move_mouse(x, y);
+            frames(2, ui_frame);
+            const ImGuiID hovered = ImGui::GetCurrentContext()->HoveredIdPreviousFrame;
+            found = hovered != 0 && hovered != plot;
+            if (found) click(x, y, ui_frame);
+        }
+    }
+    ASSERT_TRUE(found);
+    ASSERT_NE(last<command::ShowMoment>(), nullptr);
+    const std::int64_t step = last<command::ShowMoment>()->step.value_or(-1);
+    const bool previous = view.stage.layer == 0 && view.head == 1, induction = view.stage.layer == 1 && view.head == 2;
+    EXPECT_TRUE((previous && step > 290 && step < 370) || (induction && step > 480 && step < 570))
+        << "layer " << view.stage.layer << " head " << view.head << " at step " << step;
 }
 
 TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
