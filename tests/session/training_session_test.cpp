@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 #include <thread>
 
@@ -351,6 +352,29 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     apply(session, command::PauseTraining{});
     session.wait_for_training();
     EXPECT_EQ(session.wait(true)->trained_step, session.training().snapshot->step);
+}
+
+TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    RunSettings run = small_run(1000);
+    run.model.num_layers = 8;
+    run.model.norm = NormPlacement::None;  // with weights of a hundred and more every layer multiplies by a million
+    run.train.schedule = {.kind = ScheduleKind::Constant, .rate = 100};
+    run.train.clip_norm = 0;
+    train(session, run);
+    const TrainingSnapshot& now = *session.training().snapshot;
+    ASSERT_EQ(now.phase, TrainingPhase::Failed) << now.step << " steps";
+    EXPECT_NE(now.message.find("layers."), std::string::npos) << now.message;
+    EXPECT_EQ(now.parameters_step, now.step);
+    EXPECT_EQ(session.training().runs.back().losses.size(), static_cast<std::size_t>(now.step));
+    EXPECT_TRUE(std::all_of(now.parameters->data(), now.parameters->data() + now.parameters->count(),
+                            [](float number) { return std::isfinite(number); }));
+    EXPECT_EQ(session.wait(true)->trained_step, now.step);
+    // A new run is not touched by it.
+    apply(session, command::SetRun{small_run(4)});
+    apply(session, command::RestartTraining{});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Finished);
 }
 
 TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
