@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
+#include "app/panels/attention_lines.hpp"
 #include "app/panels/colors.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
@@ -173,7 +175,7 @@ void draw_tiles(PanelContext& context, const Pins* pins) {
     ImGui::EndChild();
 }
 
-/// Heading, probe and the choice between weights and the difference of two moments.
+/// Heading, probe and the choice between maps, lines and the difference of two moments.
 float draw_header(PanelContext& context, const Pins& pins, bool difference) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
@@ -184,17 +186,18 @@ float draw_header(PanelContext& context, const Pins& pins, bool difference) {
     const std::string title = difference ? fmt::format("{} − {}, ±{}", moment_text(*pins.b), moment_text(*pins.a),
                                                        format_number(static_cast<double>(pins.reach), {.decimals = 2}))
                                          : "attention at " + moment_text(context.snapshot);
-    float limit = right;
-    if (pins.usable(context.snapshot.run)) {
-        static constexpr std::array<std::string_view, 2> kNames = {"weights", "B − A"};
-        limit = right - segmented_width(ui, kNames) - context.px(2);
-        ImGui::SetCursorScreenPos({limit, at.y - context.px(2)});
-        int chosen = difference ? 1 : 0;
-        if (segmented(ui, "##difference", kNames, chosen, 0,
-                      {.tooltip = "Every head's weights, or how they differ between the pinned moments. The other views compare with A."}))
-            train.difference = chosen == 1;
-        limit -= context.px(12);
+    static constexpr std::array<std::string_view, 3> kNames = {"maps", "lines", "B − A"};
+    const std::span<const std::string_view> names(kNames.data(), pins.usable(context.snapshot.run) ? 3 : 2);
+    float limit = right - segmented_width(ui, names) - context.px(2);
+    ImGui::SetCursorScreenPos({limit, at.y - context.px(2)});
+    int chosen = difference ? 2 : train.lines ? 1 : 0;
+    if (segmented(ui, "##attention", names, chosen, 0,
+                  {.tooltip = "Every head's weights as maps, the chosen head's as lines from query to key, or how the maps differ between "
+                              "the pinned moments. The other views compare with A."})) {
+        train.lines = chosen == 1;
+        train.difference = chosen == 2;
     }
+    limit -= context.px(12);
     draw_text(list, fonts.title, at, colors.text, elide(fonts.title, title, limit - at.x));
     const float used = text_width(fonts.title, title) + context.px(16);
     if (!context.snapshot.tokens.empty() && limit - at.x - used > context.px(70)) {
@@ -241,7 +244,8 @@ void draw_train_attention(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float header = draw_header(context, pins, difference);
     ImGui::SetCursorScreenPos({at.x, at.y + header});
-    draw_tiles(context, difference ? &pins : nullptr);
+    if (context.view.train.lines && !difference) draw_attention_lines(context);
+    else draw_tiles(context, difference ? &pins : nullptr);
 }
 
 }  // namespace attn::app

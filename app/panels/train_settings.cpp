@@ -348,7 +348,8 @@ void draw_progress(PanelContext& context) {
         return fmt::format("{} tokens/s · {} ms/step", format_count(static_cast<std::int64_t>(now.tokens_per_second)),
                            format_number(now.ms_per_step, {.decimals = decimals}));
     };
-    line(speed(text_width(fonts.mono_small, speed(1)) <= width ? 1 : 0));
+    // A run that was opened has not yet made a step here.
+    if (now.ms_per_step > 0) line(speed(text_width(fonts.mono_small, speed(1)) <= width ? 1 : 0));
     std::string time = duration(now.seconds) + " elapsed";
     if (now.seconds_left >= 0 && now.phase == TrainingPhase::Running) time += " · " + duration(now.seconds_left) + " left";
     line(time);

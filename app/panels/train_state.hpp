@@ -31,10 +31,11 @@ struct TrainView {
 
     std::shared_ptr<const Snapshot> pinned_b;  ///< A is ViewState::pinned
     bool difference = false;                   ///< the attention pane shows B − A
+    bool lines = false;                        ///< the attention pane shows the chosen head's weights as lines
 
     std::optional<StopAt> finished_with;  ///< the conditions of which one has ended the run; none while none has
-    std::optional<std::int64_t> query;  ///< the token whose next one is predicted; none: the last
-    int side = 0;                       ///< where only one fits: 0 attention, 1 predictions
+    std::optional<std::int64_t> query;    ///< the token whose next one is predicted; none: the last
+    int side = 0;                         ///< where only one fits: 0 attention, 1 predictions
     std::array<bool, kTrainSections> folded{false, false, false, true, true};
     std::string text_path, checkpoint_path = "attnscope-run.safetensors";
 };

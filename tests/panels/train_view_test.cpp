@@ -291,6 +291,31 @@ TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
     for (std::int64_t i = 0; i < 4; ++i) EXPECT_EQ(canvas.calls[0].request.data.values[i], 0) << "both are of the same numbers here";
 }
 
+TEST_F(TrainViewTest, LinesShowTheChosenHeadAndATokensOwnOnes) {
+    open({.run = 1}, 100);
+    const std::size_t maps = canvas.calls.size();
+    view.train.lines = true;
+    view.locked.clear();
+    frames(2, ui_frame);
+    EXPECT_EQ(canvas.calls.size() + 8, maps) << "the eight maps give way to lines";
+    const ImGuiWindow* window = find_window("##attention");
+    ASSERT_NE(window, nullptr);
+    // Queries stand at the right: going down there meets every one of them, in order.
+    const auto queries = static_cast<std::int64_t>(snapshot.tokens[0].size());
+    std::vector<std::int64_t> met;
+    for (float y = window->Pos.y + 40; y < window->Pos.y + window->Size.y; y += 3) {
+        move_mouse(window->Pos.x + window->Size.x - 30, y);
+        frames(2, ui_frame);
+        const auto query = view.hovered.on(Axis::T);
+        if (query && (met.empty() || met.back() != *query)) met.push_back(*query);
+        if (query && *query == 2) click(window->Pos.x + window->Size.x - 30, y, ui_frame);
+    }
+    std::vector<std::int64_t> all(static_cast<std::size_t>(queries));
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+    EXPECT_EQ(met, all);
+    EXPECT_EQ(view.locked.on(Axis::T), 2);
+}
+
 TEST_F(TrainViewTest, AnEarlierRunCanBeRemoved) {
     report = fake_report({{.run = 1, .rate = 1e-3}, {.run = 2}});
     document.run = report.snapshot->settings;
