@@ -1,11 +1,11 @@
 #include "engine/io/config_json.hpp"
 
 #include <array>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/io/json_fields.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -23,23 +23,6 @@ constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivi
 constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kMaxPosition = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxPainted = std::size_t{1} << 20;
-
-template <class Enum, std::size_t N>
-std::string name_of(const std::array<std::string_view, N>& names, Enum value) {
-    return std::string(names.at(static_cast<std::size_t>(value)));
-}
-
-template <class Enum>
-void read_enum(JsonObject& object, std::string_view key, std::span<const std::string_view> names, Enum& value) {
-    std::size_t index = 0;
-    if (object.read_choice(key, names, index)) value = static_cast<Enum>(index);
-}
-
-/// JSON has no infinities and no NaN; writing one would lose it silently.
-double finite(std::string_view field, double value) {
-    if (!std::isfinite(value)) throw ConfigError(std::string(field) + " is not a finite number and cannot be written");
-    return value;
-}
 
 json to_json(const MaskSettings& masks) {
     json painted = json::array();

@@ -1,13 +1,14 @@
 #include "engine/io/run_json.hpp"
 
 #include <array>
-#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/io/config_json.hpp"
+#include "engine/io/json_fields.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -15,32 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-// In the order of the enumerations.
-constexpr std::array<std::string_view, 7> kTasks = {"copy", "reverse", "sort", "repeat", "addition", "bigram", "text"};
+// In the order of the enumeration.
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
 
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // what other JSON readers keep exact
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
-template <class Enum, std::size_t N>
-std::string name_of(const std::array<std::string_view, N>& names, Enum value) {
-    return std::string(names.at(static_cast<std::size_t>(value)));
-}
-
-template <class Enum>
-void read_enum(JsonObject& object, std::string_view key, std::span<const std::string_view> names, Enum& value) {
-    std::size_t index = 0;
-    if (object.read_choice(key, names, index)) value = static_cast<Enum>(index);
-}
-
-/// JSON has no infinities and no NaN; writing one would lose it silently.
-double finite(std::string_view field, double value) {
-    if (!std::isfinite(value)) throw ConfigError(std::string(field) + " is not a finite number and cannot be written");
-    return value;
-}
-
 json to_json(const TaskSettings& task) {
-    return {{"kind", name_of(kTasks, task.kind)},
+    return {{"kind", task_info(task.kind).name},
             {"length", task.length},
             {"symbols", task.symbols},
             {"validation_share", finite("validation_share", task.validation_share)},
@@ -74,7 +57,10 @@ json to_json(const StopAt& stop) {
 }
 
 void read_task(JsonObject object, TaskSettings& task) {
-    read_enum(object, "kind", kTasks, task.kind);
+    std::vector<std::string_view> names;
+    for (const TaskInfo& info : tasks()) names.emplace_back(info.name);
+    std::size_t index = 0;
+    if (object.read_choice("kind", names, index)) task.kind = tasks()[index].kind;
     object.read("length", task.length, 0, kMaxCount);
     object.read("symbols", task.symbols, 0, kMaxCount);
     object.read("validation_share", task.validation_share, 0, 1);

@@ -1,0 +1,177 @@
+/// Going back to any moment of a run: the model of that step, asked about the user's own text.
+
+#include <gtest/gtest.h>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/train/training_run.hpp"
+#include "tests/support/fake_run.hpp"
+#include "tests/support/trained_session.hpp"
+
+namespace attn::app {
+namespace {
+
+TEST(TrainingMoments, EveryKeptMomentIsTheModelOfARunThatEndsThere) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    const RunSettings run = small_run();
+    train(session, run);
+    const std::vector<std::int64_t> moments = session.training().snapshot->moments;
+    ASSERT_EQ(moments.front(), 0);
+    ASSERT_EQ(moments.back(), run.stop.steps);
+    TrainingRun again(run);
+    std::size_t shown = 0;
+    for (std::int64_t step = 0; step <= run.stop.steps; ++step) {
+        if (step > 0) again.step();
+        if (!std::binary_search(moments.begin(), moments.end(), step)) continue;
+        apply(session, command::ShowMoment{step}, "scrub");
+        const auto snapshot = session.wait(true);
+        ASSERT_EQ(snapshot->problem, "");
+        ASSERT_EQ(snapshot->trained_step, step);
+        ASSERT_TRUE(same_numbers(*snapshot->trace->parameters, again.state().parameters())) << "step " << step;
+        ASSERT_TRUE(snapshot->verification->ok);
+        ++shown;
+    }
+    EXPECT_EQ(shown, moments.size());
+    // The whole drag is one step, back to following the newest.
+    apply(session, command::Undo{});
+    EXPECT_EQ(session.document().trained->step, std::nullopt);
+    EXPECT_EQ(session.wait(false)->trained_step, run.stop.steps);
+    // The check above can tell moments apart.
+    apply(session, command::ShowMoment{run.stop.steps - 1});
+    EXPECT_FALSE(same_numbers(*session.wait(false)->trace->parameters, again.state().parameters()));
+}
+
+TEST(TrainingMoments, AStepThatWasNotKeptShowsTheLastOneBefore) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
+    train(session, test::fake_settings(100));
+    const std::vector<std::int64_t>& moments = session.training().snapshot->moments;
+    ASSERT_LT(moments.size(), 100U);
+    apply(session, command::ShowMoment{moments.at(2) - 1});
+    EXPECT_EQ(session.wait(false)->trained_step, moments.at(1));
+    EXPECT_EQ(session.wait(false)->trace->parameters->data()[0], static_cast<float>(moments.at(1)));
+}
+
+TEST(TrainingMoments, AMomentAnswersTheUsersOwnQuestions) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session);
+    apply(session, command::ShowMoment{5});
+    apply(session, command::SetTexts{{"cab>c"}, {}});
+    ForwardSettings forward = session.document().forward;
+    forward.masks.causal = false;
+    apply(session, command::SetForward{forward});
+    const auto snapshot = session.wait(true);
+    EXPECT_EQ(snapshot->problem, "");
+    EXPECT_EQ(snapshot->trained_step, 5);
+    EXPECT_EQ(snapshot->tokens.at(0).size(), 5U);
+    EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
+    EXPECT_FALSE(snapshot->trace->settings.masks.causal);
+    EXPECT_TRUE(snapshot->verification->ok);
+    apply(session, command::ShowMoment{std::nullopt});
+    EXPECT_EQ(session.document().texts.at(0), "cab>c");
+    EXPECT_EQ(session.wait(false)->trained_step, 24);
+}
+
+TEST(TrainingMoments, NamesASymbolThatTheModelDoesNotKnow) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session);
+    const auto before = session.wait(true);
+    apply(session, command::SetTexts{{"ab\xC3\xA9"}, {}});
+    const auto after = session.wait(true);
+    EXPECT_NE(after->problem.find("\xC3\xA9"), std::string::npos) << after->problem;
+    EXPECT_EQ(after->problem_field, Field::Texts);
+    EXPECT_EQ(after->trace, before->trace);
+    apply(session, command::Undo{});
+    EXPECT_EQ(session.wait(true)->problem, "");
+    apply(session, command::SetTexts{{"abababababab"}, {}});
+    EXPECT_NE(session.wait(true)->problem.find("context length"), std::string::npos) << session.wait(true)->problem;
+}
+
+TEST(TrainingMoments, GoesBackToFreshlyDrawnParametersOfTheSameModel) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session);
+    apply(session, command::ShowMoment{0});
+    const auto first = session.wait(false);
+    apply(session, command::ShowUntrained{});
+    const auto untrained = session.wait(true);
+    EXPECT_EQ(untrained->problem, "");
+    EXPECT_EQ(untrained->run, 0U);
+    EXPECT_EQ(untrained->trained_step, std::nullopt);
+    EXPECT_TRUE(same_numbers(*untrained->trace->parameters, *first->trace->parameters));
+}
+
+TEST(TrainingMoments, UndoPassesOverModelsOfARunThatIsGone) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    const RunSettings before = session.document().run;
+    train(session);
+    apply(session, command::ShowMoment{4});
+    apply(session, command::ResetTraining{});
+    session.wait_for_training();
+    EXPECT_EQ(session.document().trained->run, 2U);
+    EXPECT_EQ(session.wait(false)->trained_step, 0);
+    apply(session, command::Undo{});
+    EXPECT_EQ(session.message(), "passed over the model of a training run that is gone");
+    EXPECT_FALSE(session.document().trained.has_value());
+    EXPECT_EQ(session.document().run, small_run());
+    EXPECT_EQ(session.wait(false)->problem, "");
+    apply(session, command::Undo{});
+    EXPECT_EQ(session.document().run, before);
+    EXPECT_EQ(session.document(), open_preset(kDefaultPreset));
+    apply(session, command::Redo{});
+    apply(session, command::Redo{});
+    EXPECT_EQ(session.document().trained->run, 2U);
+    EXPECT_EQ(session.wait(false)->trained_step, 0);
+}
+
+TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
+    train(session, test::fake_settings(3));
+    // So many steps within the first run that nothing from before it is left.
+    for (int i = 0; i < 600; ++i) apply(session, command::SetTexts{{i % 2 == 0 ? "a" : "b"}, {}});
+    apply(session, command::ResetTraining{});
+    session.wait_for_training();
+    const Document here = session.document();
+    apply(session, command::Undo{});
+    EXPECT_EQ(session.message(), "that was the model of a training run that is gone");
+    EXPECT_EQ(session.document(), here);
+    EXPECT_EQ(session.wait(false)->run, 2U);
+}
+
+TEST(TrainingMoments, AModelOfAMomentWritesOn) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session);
+    for (const std::int64_t step : {0, 24}) {
+        apply(session, command::ShowMoment{step});
+        const auto snapshot = session.wait(true);
+        EXPECT_EQ(snapshot->problem, "");
+        ASSERT_NE(snapshot->sample, nullptr);
+        EXPECT_EQ(snapshot->sample->trained_step, step);
+        const Trace<float>& trace = *snapshot->trace;
+        const std::vector<std::int32_t> expected = generate(*trace.parameters, trace.tokens.ids, trace.settings, {});
+        ASSERT_EQ(snapshot->sample->tokens.size(), expected.size());
+        std::string text;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+            EXPECT_EQ(snapshot->sample->tokens[i].id, expected[i]);
+            text += snapshot->vocabulary.at(static_cast<std::size_t>(expected[i]));
+        }
+        EXPECT_EQ(snapshot->sample->text, text);
+    }
+    SamplingSettings sampling;
+    sampling.temperature = 0;
+    sampling.tokens = 3;
+    apply(session, command::SetSampling{sampling});
+    EXPECT_EQ(session.wait(true)->sample->tokens.size(), 3U);
+    sampling.temperature = -1;
+    apply(session, command::SetSampling{sampling});
+    EXPECT_NE(session.wait(true)->problem, "");
+    EXPECT_NE(session.wait(true)->verification, nullptr) << "the rest is computed all the same";
+    // A model that sees what it is to write cannot write.
+    ForwardSettings forward = session.document().forward;
+    forward.masks.causal = false;
+    apply(session, command::SetForward{forward});
+    EXPECT_EQ(session.wait(true)->sample, nullptr);
+}
+
+}  // namespace
+}  // namespace attn::app

@@ -1,0 +1,40 @@
+#pragma once
+/// A session with a small training run, for tests.
+
+#include <algorithm>
+#include <string>
+
+#include "app/session/session.hpp"
+#include "engine/train/run_settings.hpp"
+
+namespace attn::app {
+
+inline void no_wake() {}
+
+inline RunSettings small_run(std::int64_t steps = 24) {
+    RunSettings run = default_run(TaskKind::Copy);
+    run.task.length = 3;
+    run.task.symbols = 6;
+    run.model.d_model = 8;
+    run.model.num_heads = 2;
+    run.model.d_ff = 16;
+    run.batch_size = 4;
+    run.evaluate_every = 10;
+    run.stop = {.steps = steps};
+    return run;
+}
+
+inline void apply(Session& session, auto what, const std::string& merge = "") { session.apply({what, merge}); }
+
+/// A session whose run has come to its end.
+inline void train(Session& session, const RunSettings& run = small_run()) {
+    apply(session, command::SetRun{run});
+    apply(session, command::StartTraining{});
+    session.wait_for_training();
+}
+
+inline bool same_numbers(const Parameters<float>& a, const Parameters<float>& b) {
+    return a.count() == b.count() && std::equal(a.data(), a.data() + a.count(), b.data());
+}
+
+}  // namespace attn::app
