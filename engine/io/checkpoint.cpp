@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -24,7 +26,8 @@ using nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
 constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint/1";
-constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kChecksum = "checksum";
+constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau",
+                     *kChecksum = "checksum";
 constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments = "optimizer.exp_avg_sq.", kText = "task.text";
 constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};  // in the order of TokenizerKind
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
@@ -210,11 +213,30 @@ std::int64_t parse_steps(const ArrayFile& file) {
     return steps;
 }
 
+json plateau_json(const Plateau& plateau) {
+    json object{{"step", *plateau.step}, {"without_better", plateau.without_better}};
+    if (std::isfinite(plateau.best_loss)) object["best_loss"] = plateau.best_loss;
+    return object;
+}
+
+/// Files of runs that were never evaluated do not have it.
+void read_plateau(const ArrayFile& file, Checkpoint& checkpoint) {
+    const auto found = file.metadata.find(kPlateau);
+    if (found == file.metadata.end()) return;
+    JsonObject object(found->second, file.source + ", metadata plateau");
+    std::int64_t step = 0;
+    if (!object.read("step", step, 0, checkpoint.steps)) object.fail_missing("step");
+    if (!object.read("without_better", checkpoint.plateau.without_better, 0, step + 1)) object.fail_missing("without_better");
+    object.read("best_loss", checkpoint.plateau.best_loss, 0, std::numeric_limits<double>::max());
+    object.expect_no_more();
+    checkpoint.plateau.step = step;
+}
+
 /// Any of them says that the file is meant to be ours: a damaged key must not make it pass for a foreign model.
 bool is_ours(const Metadata& metadata) {
     return std::any_of(metadata.begin(), metadata.end(), [](const auto& entry) {
         const std::string& key = entry.first;
-        return key == kFormatKey || key == kSettings || key == kVocabulary || key == kSteps || key == kChecksum;
+        return key == kFormatKey || key == kSettings || key == kVocabulary || key == kSteps || key == kPlateau || key == kChecksum;
     });
 }
 
@@ -225,6 +247,7 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
                         fmt::format("\"{}\"; this program reads {}", escaped(format), kFormat));
     checkpoint.steps = parse_steps(file);
     checkpoint.settings = run_settings_from_json(file.metadata_at(kSettings), file.source + ", metadata settings");
+    read_plateau(file, checkpoint);
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
     if (symbols != size)
@@ -316,6 +339,7 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
     try {
         metadata[kSettings] = to_json(settings).dump();
         metadata[kVocabulary] = vocabulary_json(name, checkpoint).dump();
+        if (checkpoint.resumable() && checkpoint.plateau.step) metadata[kPlateau] = plateau_json(checkpoint.plateau).dump();
     } catch (const json::type_error&) {
         throw FileError(FileFault::Format, name, "metadata settings", "the text's name is not UTF-8");
     }

@@ -10,6 +10,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn {
@@ -23,11 +24,13 @@ namespace attn {
 ///   vocabulary  JSON {"kind", "special_tokens", "symbols": [...], "bytes": [[id, byte], ...]}; a symbol that is a stray byte is "" in
 ///               the first list and stands in the second
 ///   steps       finished steps
+///   plateau     JSON {"step", "best_loss", "without_better"} of a run that was evaluated; without best_loss none was finite
 ///   checksum    of everything else in the file
 /// take_checkpoint() (engine/train/resume.hpp) makes one from a run.
 struct Checkpoint {
     RunSettings settings;  ///< with the model's sizes filled in
     std::int64_t steps = 0;
+    Plateau plateau;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
     std::vector<std::string> vocabulary;                  ///< empty in a model from elsewhere: prompts are then ids

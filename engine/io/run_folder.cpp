@@ -122,6 +122,7 @@ void write_run_folder(const fs::path& folder, const RunFolder& run, std::size_t 
         const Checkpoint& checkpoint = run.checkpoint;
         write_checkpoint(moments / moment_name(moment.step), {checkpoint.settings,
                                                               moment.step,
+                                                              {},
                                                               checkpoint.tokenizer,
                                                               checkpoint.special_tokens,
                                                               checkpoint.vocabulary,

@@ -2,6 +2,7 @@
 /// What a training run tells of itself step by step: plain values.
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -27,6 +28,17 @@ struct ValidationPoint {
     double loss = 0;
     double accuracy = 0;
     bool operator==(const ValidationPoint&) const = default;
+};
+
+/// How long a run has waited for a better validation loss.
+struct Plateau {
+    std::optional<std::int64_t> step;  ///< of the last evaluation that was counted
+    double best_loss = std::numeric_limits<double>::infinity();
+    std::int64_t without_better = 0;  ///< evaluations since the best one
+    bool operator==(const Plateau&) const = default;
+
+    /// An evaluation of the same step a second time does not count.
+    void count(const ValidationPoint& point);
 };
 
 /// Every head's scores on the fixed probe after `step` steps.

@@ -14,6 +14,7 @@ Checkpoint take_checkpoint(const TrainingRun& run) {
     Checkpoint checkpoint;
     checkpoint.settings = run.settings();
     checkpoint.steps = run.steps();
+    checkpoint.plateau = run.plateau();
     checkpoint.tokenizer = tokenizer.kind();
     checkpoint.special_tokens = tokenizer.has_special_tokens();
     checkpoint.vocabulary = tokenizer.vocabulary();
@@ -30,7 +31,8 @@ std::unique_ptr<TrainingRun> resume_run(const Checkpoint& checkpoint, std::size_
     if (tokenizer.kind() != checkpoint.tokenizer || tokenizer.has_special_tokens() != checkpoint.special_tokens ||
         tokenizer.vocabulary() != checkpoint.vocabulary)
         throw ConfigError("the vocabulary of this checkpoint is not that of its task");
-    run->restore(*checkpoint.parameters, checkpoint.first_moments, checkpoint.second_moments, checkpoint.steps, earlier);
+    run->restore(*checkpoint.parameters, checkpoint.first_moments, checkpoint.second_moments, checkpoint.steps, earlier,
+                 checkpoint.plateau);
     return run;
 }
 

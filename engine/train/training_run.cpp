@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <optional>
 
 #include "engine/model/transformer.hpp"
@@ -65,8 +64,7 @@ struct TrainingRun::Impl {
     double seconds = 0;
     std::int64_t tokens = 0;
     std::optional<ValidationPoint> evaluated;  ///< the last one
-    double best_loss = std::numeric_limits<double>::infinity();
-    std::int64_t without_better = 0;  ///< evaluations since
+    Plateau plateau;
 };
 
 TrainingRun::TrainingRun(const RunSettings& settings, std::size_t history_budget)
@@ -76,7 +74,7 @@ TrainingRun::TrainingRun(TrainingRun&&) noexcept = default;
 TrainingRun& TrainingRun::operator=(TrainingRun&&) noexcept = default;
 
 void TrainingRun::restore(const Parameters<float>& parameters, std::span<const float> first_moments, std::span<const float> second_moments,
-                          std::int64_t steps, std::span<const Moment> earlier) {
+                          std::int64_t steps, std::span<const Moment> earlier, const Plateau& plateau) {
     Parameters<float> ours(impl_->settings.model);
     if (!same_layout(parameters, ours))
         throw ShapeError(fmt::format("{} parameters of another model do not fit this one of {} with {} tokens in its vocabulary",
@@ -90,8 +88,7 @@ void TrainingRun::restore(const Parameters<float>& parameters, std::span<const f
     impl_->seconds = 0;
     impl_->tokens = 0;
     impl_->evaluated.reset();
-    impl_->best_loss = std::numeric_limits<double>::infinity();
-    impl_->without_better = 0;
+    impl_->plateau = plateau;
     impl_->keep();
 }
 
@@ -99,6 +96,7 @@ const RunSettings& TrainingRun::settings() const { return impl_->settings; }
 const Dataset& TrainingRun::dataset() const { return impl_->dataset; }
 const TrainingState<float>& TrainingRun::state() const { return impl_->state; }
 const History& TrainingRun::history() const { return impl_->history; }
+const Plateau& TrainingRun::plateau() const { return impl_->plateau; }
 std::int64_t TrainingRun::steps() const { return impl_->state.steps(); }
 
 Moment TrainingRun::keep() {
@@ -143,15 +141,8 @@ ValidationPoint TrainingRun::evaluate(std::stop_token stop) {
     const Batch& all = impl_->dataset.validation();
     const CrossEntropy result = impl_->state.evaluate(all.tokens, {}, all.targets, impl_->settings.train, std::move(stop));
     const ValidationPoint point = {steps(), result.loss, share(result.correct, result.counted)};
-    const bool again = impl_->evaluated && impl_->evaluated->step == point.step;
     impl_->evaluated = point;
-    if (again) return point;
-    if (point.loss < impl_->best_loss) {
-        impl_->best_loss = point.loss;
-        impl_->without_better = 0;
-    } else {
-        ++impl_->without_better;
-    }
+    impl_->plateau.count(point);
     return point;
 }
 
@@ -162,8 +153,8 @@ std::string TrainingRun::finished() const {
     const ValidationPoint& point = *impl_->evaluated;
     if (stop.loss > 0 && point.loss <= stop.loss) return fmt::format("validation loss {:.4g}", point.loss);
     if (stop.accuracy > 0 && point.accuracy >= stop.accuracy) return fmt::format("validation accuracy {:.1f} %", 100 * point.accuracy);
-    if (stop.plateau > 0 && impl_->without_better >= stop.plateau)
-        return fmt::format("no better validation loss in {} evaluations", grouped(impl_->without_better));
+    if (stop.plateau > 0 && impl_->plateau.without_better >= stop.plateau)
+        return fmt::format("no better validation loss in {} evaluations", grouped(impl_->plateau.without_better));
     return "";
 }
 

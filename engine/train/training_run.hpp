@@ -26,12 +26,13 @@ public:
     /// parameters and moments are those of the settings' model, ConfigError when the vocabulary is another. `earlier` moments (of the same
     /// run, steps ascending) that lie before `steps` are kept in the history.
     void restore(const Parameters<float>& parameters, std::span<const float> first_moments, std::span<const float> second_moments,
-                 std::int64_t steps, std::span<const Moment> earlier = {});
+                 std::int64_t steps, std::span<const Moment> earlier = {}, const Plateau& plateau = {});
 
     const RunSettings& settings() const;  ///< with the model's sizes filled in
     const Dataset& dataset() const;
     const TrainingState<float>& state() const;
     const History& history() const;
+    const Plateau& plateau() const;
     std::int64_t steps() const;
     /// A copy of the parameters now, which the history keeps as its newest moment.
     Moment keep();

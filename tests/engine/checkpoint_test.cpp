@@ -40,6 +40,7 @@ Checkpoint filled(const Config& config) {
     checkpoint.settings.train.schedule.rate = 0.1 + 0.2;
     checkpoint.settings.train.forward.masks.causal = true;
     checkpoint.steps = 1234;
+    checkpoint.plateau = {1200, 0.1 + 0.2, 3};
     checkpoint.tokenizer = TokenizerKind::Character;
     checkpoint.vocabulary = {"a", "b", "\xFF", "é", "\n"};
     checkpoint.vocabulary.resize(static_cast<std::size_t>(config.vocab_size));
@@ -74,6 +75,7 @@ void expect_equal(const Checkpoint& back, const Checkpoint& checkpoint) {
     ASSERT_EQ(back.first_moments.size(), checkpoint.first_moments.size());
     ASSERT_EQ(back.second_moments.size(), checkpoint.second_moments.size());
     if (!checkpoint.resumable()) return;
+    EXPECT_EQ(back.plateau, checkpoint.plateau);
     EXPECT_TRUE(same_bits(back.first_moments.data(), checkpoint.first_moments.data(), count));
     EXPECT_TRUE(same_bits(back.second_moments.data(), checkpoint.second_moments.data(), count));
 }
@@ -103,6 +105,27 @@ NamedArray& array_of(ArrayFile& file, std::string_view name) {
     for (NamedArray& array : file.arrays)
         if (array.name == name) return array;
     throw std::logic_error("the test looks for a tensor that is not there");
+}
+
+TEST(Checkpoint, KeepsHowLongARunHasWaited) {
+    Checkpoint checkpoint = filled(small_model());
+    checkpoint.plateau = {};
+    EXPECT_EQ(parse(bytes_of(checkpoint)).plateau, Plateau()) << "never evaluated";
+    checkpoint.plateau = {0, std::numeric_limits<double>::infinity(), 1};
+    EXPECT_EQ(parse(bytes_of(checkpoint)).plateau, checkpoint.plateau) << "no loss was finite";
+
+    const std::string bytes = bytes_of(checkpoint);
+    struct Case {
+        FileFault fault;
+        const char* json;
+    };
+    for (const Case& bad : {Case{FileFault::Range, R"({"step": 1235, "without_better": 0})"},
+                            {FileFault::Range, R"({"step": 3, "without_better": 5})"},
+                            {FileFault::Schema, R"({"step": 3})"},
+                            {FileFault::Schema, R"({"without_better": 0})"},
+                            {FileFault::Range, R"({"step": 3, "without_better": 0, "best_loss": -1})"}})
+        expect_refused(bad.json, bad.fault, "metadata plateau", 8 * kLittle,
+                       [&] { parse(changed(bytes, [&](ArrayFile& file) { file.metadata["plateau"] = bad.json; })); });
 }
 
 TEST(Checkpoint, SurvivesWithEveryBit) {

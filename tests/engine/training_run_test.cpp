@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "engine/tensor/error.hpp"
+#include "engine/train/resume.hpp"
 
 namespace attn {
 namespace {
@@ -206,6 +207,24 @@ TEST(TrainingRun, GoesOnWhereItWas) {
     EXPECT_THROW(later.restore(state.parameters(), std::span(moments).first(3), moments, 7), ShapeError);
     EXPECT_THROW(later.restore(state.parameters(), moments, moments, -1), ConfigError);
     EXPECT_EQ(later.steps(), 12) << "a refused state leaves the run as it was";
+}
+
+TEST(TrainingRun, WaitsAsLongForABetterLossWhenInterrupted) {
+    RunSettings settings = small_run();
+    settings.train.schedule.rate = 0;  // nothing learned, nothing better
+    settings.evaluate_every = 5;
+    settings.stop = {.steps = 0, .plateau = 4};
+    // Taken up again after every step, also after one that was just evaluated.
+    auto run = std::make_unique<TrainingRun>(settings);
+    while (run->steps() < 100) {
+        if (run->evaluation_due()) run->evaluate();
+        if (!run->finished().empty()) break;
+        run->step();
+        if (run->steps() % 2 == 0 && run->evaluation_due()) run->evaluate();
+        run = resume_run(take_checkpoint(*run));
+    }
+    EXPECT_EQ(run->steps(), 20);
+    EXPECT_EQ(run->finished(), "no better validation loss in 4 evaluations");
 }
 
 TEST(TrainingRun, NamesTheTensorThatWentBadFirst) {
