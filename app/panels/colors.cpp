@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/panels/comparison.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -12,9 +14,7 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
 }  // namespace
 
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id) {
-    const auto& ranges = context.snapshot.ranges;
-    const auto it = std::find_if(ranges.begin(), ranges.end(), [&](const StageRange& range) { return range.id == id; });
-    const float lo = it == ranges.end() ? 0 : it->lo, hi = it == ranges.end() ? 0 : it->hi;
+    const auto [lo, hi] = shared_range(context, id);
     const ColorOptions& options = options_of(context, matrix);
     HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi);
     // What dropout keeps is scaled up and may exceed 1.

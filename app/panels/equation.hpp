@@ -20,7 +20,8 @@ struct Equation {
     std::vector<Matrix> operands;  ///< Product: left, right, then a bias row where there is one; Rowwise: the input; Sum: the summands
     std::string op;                ///< sign between the parts: "+", "÷ √8", "softmax"
     Matrix result;
-    bool row_sums = false;  ///< show the sum of every row beside the result
+    bool row_sums = false;     ///< show the sum of every row beside the result
+    bool rows_differ = false;  ///< the result's rows are others than the operands' and have labels of their own
 };
 
 /// What a stage is called and what it does, in words.

@@ -66,7 +66,8 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const std::size_t strips = equation.operands.size() - in_row;
     const float strips_height = static_cast<float>(strips) * px(kStrip + kStripGap, scale);
     const bool many = in_row > 4;
-    const float gap = many ? px(10, scale) : px(rowwise ? kGap + 34 : kGap + 14, scale);
+    const float own_labels = equation.rows_differ ? kRowLabels : 0;
+    const float gap = many ? px(10, scale) : px((rowwise ? kGap + 34 : kGap + 14) + own_labels, scale);
     const float sums = equation.row_sums ? px(kSums + 16, scale) : 0;
     const float bar = bar_width(area, scale) + px(kBarGap, scale);
     const float usable = area.width() - layout.row_labels - gap * static_cast<float>(in_row) - sums - bar;

@@ -31,15 +31,4 @@ void draw_gradient_switch(PanelContext& context, float right, float y) {
     if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
 }
 
-Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
-    const Matrix values = context.matrices.stage(context.trace(), id, context.view.batch, head);
-    if (!shows_gradients(context)) return values;
-    Matrix gradients = context.matrices.gradient_of(values, context.trace(), *context.snapshot.gradients);
-    return gradients.empty() ? values : gradients;
-}
-
-std::string shown_title(const PanelContext& context, Stage stage) {
-    return (shows_gradients(context) ? "∂ loss ÷ ∂ " : "") + std::string(stage_name(stage));
-}
-
 }  // namespace attn::app

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <vector>
 
-#include "app/panels/colors.hpp"
 #include "app/panels/gradients.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
@@ -69,12 +69,12 @@ std::string tile_name(const Tile& tile) {
     return fmt::format("{}{}layer {} · head {}", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer, tile.head);
 }
 
-void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, float room) {
+void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, float room, float reach) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
     const Matrix matrix = shown_slice(context, tile.id, tile.head);
-    const HeatmapStyle style = matrix.is_gradient ? style_of(context, matrix) : style_of(context, matrix, tile.id);
+    const HeatmapStyle style = shown_style(context, matrix, tile.id, reach);
     context.canvas.heatmap(list, at, end, {matrix.data, style});
 
     const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
@@ -98,8 +98,11 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     begin_tooltip(context.ui());
     text_line(context.ui(), fonts.strong, colors.text, tile_name(tile));
     text_line(context.ui(), fonts.mono, colors.muted,
-              fmt::format("{}query {} → key {}: {}", matrix.is_gradient ? "∂ loss ÷ ∂ " : "", row, col,
-                          matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
+              fmt::format("{}query {} → key {}: {}",
+                          matrix.is_gradient     ? "∂ loss ÷ ∂ "
+                          : matrix.is_difference ? "difference, "
+                                                 : "",
+                          row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
 }
@@ -119,8 +122,9 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     const std::string name = shown_title(context, context.view.heads_stage);
     const float right = at.x + ImGui::GetContentRegionAvail().x, detail_x = at.x + text_width(fonts.heading, name) + context.px(12);
     draw_text(list, fonts.heading, at, colors.text, name);
-    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, detail, right - gradient_switch_width(context) - context.px(14) - detail_x));
+    const std::string problem = shown_problem(context, context.view.stage);
+    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
+              elide(fonts.label, problem.empty() ? detail : problem, right - gradient_switch_width(context) - context.px(14) - detail_x));
     draw_gradient_switch(context, right, at.y);
 }
 
@@ -152,6 +156,7 @@ void draw_grid_view(PanelContext& context) {
     room.y -= header + context.px(6);  // nothing may scroll that fits
     const GridLayout grid = lay_out(context, room, context.trace().config.num_heads, static_cast<std::int64_t>(tiles.size()));
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();
     for (std::int64_t c = 0; ordered && c < grid.columns; ++c)
         draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
@@ -168,7 +173,7 @@ void draw_grid_view(PanelContext& context) {
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         const bool clicked = ImGui::InvisibleButton("##tile", {grid.tile, grid.tile});
-        draw_tile(context, tiles[i], at, grid.tile, grid.pitch_x);
+        draw_tile(context, tiles[i], at, grid.tile, grid.pitch_x, reach);
         ImGui::PopID();
         if (clicked) open_tile(context, tiles[i]);
     }

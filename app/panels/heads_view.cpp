@@ -8,6 +8,7 @@
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 
@@ -47,7 +48,7 @@ Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads,
     return best;
 }
 
-void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels) {
+void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix matrix = shown_slice(context, id, head);
     if (matrix.empty()) return;
@@ -72,7 +73,8 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                                    "padding; entropy is in nats.");
 
     const MatrixViewResult result = draw_matrix(
-        context, named, box, {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false});
+        context, named, box,
+        {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false, .reach = reach});
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
@@ -110,8 +112,10 @@ void draw_heads_view(PanelContext& context) {
     const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
     const std::string detail = fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
                                            id.layer, head_count(context.trace()));
-    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, colors.muted,
-              elide(fonts.label, detail, origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
+    const std::string problem = shown_problem(context, id);
+    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
+              elide(fonts.label, problem.empty() ? detail : problem,
+                    origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     const float header = context.px(40);
     room.y -= header;
@@ -121,20 +125,20 @@ void draw_heads_view(PanelContext& context) {
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, heads, aspect);
-    const float left = origin.x + context.px(kLabels);
+    const float left = origin.x + context.px(kLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t head = 0; head < heads; ++head) {
         const auto row = static_cast<float>(head / tiling.columns), col = static_cast<float>(head % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kTileGap)));
         const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) +
                                    row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
-        draw_head(context, id, head, {{x, y}, {x + tiling.width, y + tiling.height}}, head % tiling.columns == 0);
+        draw_head(context, id, head, {{x, y}, {x + tiling.width, y + tiling.height}}, head % tiling.columns == 0, reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
     const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);
     draw_color_scale(
         context, first,
         {{bar_x, bar_y}, {bar_x + context.px(kBar - 12), bar_y + std::min(room.y - context.px(kTitle + kColumnLabels), context.px(420))}},
-        false);
+        false, reach);
 }
 
 }  // namespace attn::app

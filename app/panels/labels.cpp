@@ -6,32 +6,34 @@
 
 namespace attn::app {
 
-const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis) {
+const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {
+    const Snapshot& snapshot = by.snapshot != nullptr ? *by.snapshot : context.snapshot;
     const bool source = id.stack == Stack::Encoder || (is_cross(id.stage) && axis == Axis::S);
-    return source ? context.snapshot.source_tokens : context.snapshot.tokens;
+    return source ? snapshot.source_tokens : snapshot.tokens;
 }
 
-std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i) {
+std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by) {
     if (axis == Axis::T || axis == Axis::S) {
-        const auto& tokens = tokens_of(context, id, axis);
+        const auto& tokens = tokens_of(context, id, axis, by);
         if (!tokens.empty()) {
-            const auto& row = tokens[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(tokens.size()) - 1))];
+            const std::int64_t batch = by.snapshot != nullptr ? by.batch : context.view.batch;
+            const auto& row = tokens[static_cast<std::size_t>(std::min(batch, static_cast<std::int64_t>(tokens.size()) - 1))];
             if (i < static_cast<std::int64_t>(row.size())) {
                 const Token& token = row[static_cast<std::size_t>(i)];
                 return token.padding ? "pad" : visible_text(token.text);
             }
         }
     }
-    if (axis == Axis::V && i < static_cast<std::int64_t>(context.snapshot.vocabulary.size()))
-        return visible_text(context.snapshot.vocabulary[static_cast<std::size_t>(i)]);
+    const auto& vocabulary = by.snapshot != nullptr ? by.snapshot->vocabulary : context.snapshot.vocabulary;
+    if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return visible_text(vocabulary[static_cast<std::size_t>(i)]);
     return std::to_string(i);
 }
 
-std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count) {
+std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count, const LabelledBy& by) {
     std::vector<std::string> labels;
     if (axis != Axis::T && axis != Axis::S && axis != Axis::V) return labels;
     labels.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t i = 0; i < count; ++i) labels.push_back(index_label(context, id, axis, i));
+    for (std::int64_t i = 0; i < count; ++i) labels.push_back(index_label(context, id, axis, i, by));
     return labels;
 }
 

@@ -212,6 +212,7 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
     out = now;
     out.symbol = "Δ " + now.symbol;
     out.name += " difference";
+    out.is_difference = true;
     out.content = Content::Signed;
     out.data.row_stride = out.data.cols;
     out.data.key = mix(mix(now.data.key, before.data.key), kDifference);

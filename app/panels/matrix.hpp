@@ -19,6 +19,12 @@ namespace attn::app {
 /// What a matrix holds, which decides its colours and its range.
 enum class Content : std::uint8_t { Signed, Probability };
 
+/// A state and sequence whose tokens label an axis, in place of the shown ones.
+struct LabelledBy {
+    const Snapshot* snapshot = nullptr;  ///< null: what is shown
+    std::int64_t batch = 0;
+};
+
 struct Matrix {
     std::string symbol;  ///< "Q", "Kᵀ", "W_Q"
     std::string name;    ///< stage or parameter name, its identity for zoom states
@@ -28,7 +34,9 @@ struct Matrix {
     /// Cell behind (row, col): `origin` with row and col put at these index positions; -1 where the axis is not indexed.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;
+    LabelledBy labelled_by{};    ///< whose tokens stand beside rows and columns
     bool is_gradient = false;    ///< of the loss, instead of the value
+    bool is_difference = false;  ///< of two states
     bool is_transposed = false;  ///< drawn with rows and columns changed about
 
     bool empty() const { return data.values == nullptr; }

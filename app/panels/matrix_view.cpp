@@ -6,6 +6,7 @@
 
 #include "app/panels/colors.hpp"
 #include "app/panels/labels.hpp"
+#include "app/panels/shown_maps.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/shape_text.hpp"
@@ -103,9 +104,9 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (matrix.is_gradient) return style_of(context, matrix);
+    if (matrix.is_difference && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
-    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.name.ends_with(" difference"))
-        return style_of(context, matrix, matrix.origin->stage);
+    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     return style_of(context, matrix);
 }
 
@@ -115,10 +116,12 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     MatrixViewResult out;
     out.title_clicked = draw_title(context, matrix, box, options);
     SharedZoom zoom(context.view, options, matrix);
-    const std::vector<std::string> rows =
-        options.row_labels ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows) : std::vector<std::string>();
-    const std::vector<std::string> cols =
-        options.col_labels ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols) : std::vector<std::string>();
+    const std::vector<std::string> rows = options.row_labels
+                                              ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows, matrix.labelled_by)
+                                              : std::vector<std::string>();
+    const std::vector<std::string> cols = options.col_labels
+                                              ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols, matrix.labelled_by)
+                                              : std::vector<std::string>();
     const std::string note = options.role == MatrixRole::Result ? non_finite_note(context.matrices.statistics(matrix)) : std::string();
     HeatmapOptions view;
     view.rows.labels = rows;
@@ -143,9 +146,9 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     return out;
 }
 
-void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing) {
+void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach) {
     if (result.empty()) return;
-    const MatrixViewOptions options{.stage = context.view.stage, .comparing = comparing};
+    const MatrixViewOptions options{.stage = context.view.stage, .reach = reach, .comparing = comparing};
     const bool probability = result.content == Content::Probability;
     const HeatmapStyle style = style_for(context, result, options);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});

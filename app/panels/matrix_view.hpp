@@ -22,7 +22,8 @@ struct MatrixViewOptions {
     bool row_labels = false, col_labels = false;
     StageId stage;  ///< the stage whose equation it is part of
     bool axis_titles = true;
-    bool comparing = false;  ///< part of now − before: both summands share one range
+    float reach = 0;         ///< of a difference that is one of several: ends of the range that they share; 0: its own
+    bool comparing = false;  ///< part of a comparison: both states share one range
 };
 
 struct MatrixViewResult {
@@ -33,7 +34,7 @@ struct MatrixViewResult {
 
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options);
 
-/// Colour bar, range menu and statistics of the result.
-void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing);
+/// Colour bar, range menu and statistics of the result; `comparing` and `reach` as in MatrixViewOptions.
+void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach = 0);
 
 }  // namespace attn::app

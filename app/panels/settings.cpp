@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/panels/comparison.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
@@ -196,25 +197,6 @@ void draw_shown(PanelContext& context) {
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
 }
 
-void draw_compare(PanelContext& context) {
-    const Ui ui = context.ui();
-    ViewState& view = context.view;
-    section_heading(ui, "Compare with");
-    static constexpr Names<3> kNames = {"off", "unmasked", "pinned"};
-    int chosen = static_cast<int>(view.compare);
-    if (segmented(ui, "##compare", kNames, chosen, 0,
-                  {.tooltip = "Shows every stage beside the same one without masks and dropout, or beside a pinned state."})) {
-        view.compare = static_cast<Compare>(chosen);
-        if (view.compare == Compare::Pinned && view.pinned == nullptr) view.pinned = context.shared_snapshot;
-    }
-    gap(ui, 6);
-    if (button(ui, view.pinned ? "pin again" : "pin this state",
-               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now, to compare later states with."}})) {
-        view.pinned = context.shared_snapshot;
-        view.compare = Compare::Pinned;
-    }
-}
-
 void draw_parts(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Parts of the model");
@@ -309,6 +291,7 @@ void draw_settings(PanelContext& context) {
     if (context.view.view != View::Step) {
         section(draw_shown_maps);
         section(draw_find_heads);
+        section(draw_compare_settings);
         section(draw_masks);
         section(draw_softmax);
         section(draw_model, true);
@@ -317,7 +300,7 @@ void draw_settings(PanelContext& context) {
     section(draw_shown);
     section(draw_masks);
     section(draw_softmax);
-    section(draw_compare);
+    section(draw_compare_settings);
     section(draw_model);
     section(draw_tokenizer);
     section(draw_parts, true);

@@ -26,7 +26,7 @@ constexpr std::array<Shortcut, 26> kShortcuts = {{
     {"S H G R", "step, heads, grid view; training run"},
     {"C", "causal mask on or off"},
     {"P", "padding mask on or off"},
-    {"B", "compare with the unmasked state"},
+    {"B  hold X", "compare; change A and B about"},
     {"D", "values or gradients"},
     {"T", "edit the text"},
     {"Train: Space +", "start, pause; one step"},
@@ -144,7 +144,7 @@ void character_keys(PanelContext& context) {
             toggle_mask(context, &MaskSettings::padding);
             break;
         case 'b':
-            if (view.view != View::Train) view.compare = view.compare == Compare::Off ? Compare::Unmasked : Compare::Off;
+            if (view.view != View::Train) view.compare.choose(view.compare.on() ? Compare::Off : view.compare.last);
             break;
         case 'd':
             view.gradients = !view.gradients;
@@ -200,6 +200,7 @@ std::span<const Shortcut> shortcuts() { return kShortcuts; }
 
 void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
+    context.view.compare.swapped = context.view.compare.on() && !io.WantTextInput && !io.KeyCtrl && key_down('X');
     if (io.WantTextInput || ImGui::IsAnyItemActive()) return;
     if (any_popup_open()) {
         if (key_pressed(Key::Escape, false)) close_popups();

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/comparison.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/equation.hpp"
 #include "app/panels/equation_layout.hpp"
@@ -22,35 +23,6 @@ namespace attn::app {
 namespace {
 
 constexpr float kHeader = 44;
-
-/// The numbers that the shown ones are compared with; null when nothing is.
-const Trace<float>* baseline(const PanelContext& context) {
-    switch (context.view.compare) {
-    case Compare::Unmasked:
-        return context.snapshot.unmasked.get();
-    case Compare::Pinned:
-        return context.view.pinned ? context.view.pinned->trace.get() : nullptr;
-    default:
-        return nullptr;
-    }
-}
-
-/// now − before = difference, for the stage's result. Its result is empty when the other state has no such matrix.
-Equation comparison(PanelContext& context, const Matrix& result, const Trace<float>& before_trace) {
-    Equation equation;
-    equation.layout = Layout::Sum;
-    equation.op = "−";
-    Matrix now = result;
-    Matrix before = context.matrices.stage(before_trace, context.view.stage, context.view.batch, context.view.head);
-    equation.result = context.matrices.difference(now, before);
-    now.symbol = "now";
-    before.symbol = context.view.compare == Compare::Pinned ? "pinned" : "unmasked";
-    before.name += " before";
-    before.origin.reset();
-    equation.result.symbol = "difference";
-    equation.operands = {std::move(now), std::move(before)};
-    return equation;
-}
 
 /// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
@@ -202,11 +174,11 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
         if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
-        else draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
+        else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
     }
     Matrix result = equation.result;
     if (equation.operands.size() > in_row) result.symbol.clear();  // its place is taken by the strips
-    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty(), labels, comparing);
+    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing);
 }
 
 /// The sum of every row beside the result: 1 for a softmax, anything after dropout.
@@ -292,12 +264,68 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
     return height + context.px(10);
 }
 
-/// Says why there is nothing to compare with; false when there is.
-bool cannot_compare(const PanelContext& context, const Equation& compared) {
-    if (!compared.result.empty()) return false;
-    text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-              "The other state has no such matrix: another model, or a text of another length.");
-    return true;
+/// What the centre shows of a stage.
+struct Picture {
+    Equation equation;
+    StageText text;
+    bool comparing = false;
+    std::string problem{};  ///< why the comparison that is asked for is not shown
+};
+
+/// The other state in the place of the shown one, while the key is held.
+void show_in_place(PanelContext& context, const ComparedSides& sides, Picture& picture) {
+    if (sides.b.empty() || !context.view.compare.swapped) return;
+    const ComparedSide& a = sides.b;  // they have changed places
+    picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
+    picture.text = text_of(*a.trace, a.stage);
+    picture.text.title += " · " + a.name;
+    for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch};
+    picture.equation.result.labelled_by = {a.snapshot, a.batch};
+}
+
+void compare(PanelContext& context, Picture& picture) {
+    const ComparedSides sides = compared_sides(context, context.view.stage, context.view.head);
+    if (context.view.compare.layout == CompareLayout::InPlace) {
+        picture.problem = sides.a.missing;
+        return show_in_place(context, sides, picture);
+    }
+    ComparisonPicture compared = comparison_picture(context, sides);
+    picture.problem = std::move(compared.problem);
+    if (!picture.problem.empty()) return;
+    picture.equation = std::move(compared.equation);
+    picture.text.formula = std::move(compared.formula);
+    picture.text.sentence =
+        fmt::format("{}: {}. {}: {}. Hold X: A and B change places.", sides.first, sides.a.name, sides.second, sides.b.name);
+    picture.comparing = true;
+}
+
+Picture picture_of(PanelContext& context) {
+    const StageId& id = context.view.stage;
+    Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
+                    text_of(context.trace(), id)};
+    if (id.stage == Stage::Tokens) return picture;
+    if (context.view.compare.on()) compare(context, picture);
+    else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
+    return picture;
+}
+
+void draw_picture(PanelContext& context, const Picture& picture, const Box& area, float text_height) {
+    const Equation& equation = picture.equation;
+    const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
+    const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
+    draw_text_block(context, layout.text, picture.text);
+    if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
+    else draw_row(context, equation, layout, labels, picture.comparing);
+    if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
+    draw_color_scale(context, equation.result, layout.bar, picture.comparing);
+}
+
+/// Why the comparison is not shown, above the picture; returns the height it took.
+float draw_comparison_problem(const PanelContext& context, const Box& area, std::string_view problem) {
+    if (problem.empty()) return 0;
+    ImFont* font = context.theme.fonts.label;
+    draw_text_wrapped(*ImGui::GetWindowDrawList(), font, area.min, area.width(), context.theme.colors.bad, problem);
+    return wrapped_height(font, area.width(), problem) + context.px(10);
 }
 
 }  // namespace
@@ -309,40 +337,20 @@ void draw_step_view(PanelContext& context) {
         return;
     }
     end_stroke(context.view);
-    const StageId id = context.view.stage;
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    StageText text = text_of(context.trace(), id);
-    draw_header(context, text);
-
-    Equation equation = equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head);
+    const Picture picture = picture_of(context);
+    draw_header(context, picture.text);
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
-    const Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
-    if (shows_gradients(context) && context.view.compare == Compare::Off && id.stage != Stage::Tokens)
-        show_gradients(context, equation, text);
-    const float text_height = text_block_height(context, area.width(), text);
-    if (id.stage == Stage::Tokens) {
-        draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, text);
+    Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
+    area.min.y += draw_comparison_problem(context, area, picture.problem);
+    const float text_height = text_block_height(context, area.width(), picture.text);
+    if (context.view.stage.stage == Stage::Tokens) {
+        draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, picture.text);
         draw_tokens(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});
         return;
     }
-    bool comparing = false;
-    if (const Trace<float>* before = baseline(context)) {
-        Equation compared = comparison(context, equation.result, *before);
-        ImGui::SetCursorScreenPos({area.min.x, area.min.y + text_height + context.px(30)});
-        if (!cannot_compare(context, compared)) {
-            equation = std::move(compared);
-            comparing = true;
-            text.formula = text.title + " now − " + (context.view.compare == Compare::Pinned ? "pinned" : "unmasked");
-        }
-    }
-    const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
-    const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
-    draw_text_block(context, layout.text, text);
-    if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
-    else draw_row(context, equation, layout, labels, comparing);
-    if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
-    draw_color_scale(context, equation.result, layout.bar, comparing);
+    draw_picture(context, picture, area, text_height);
 }
 
 }  // namespace attn::app

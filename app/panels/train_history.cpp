@@ -306,7 +306,7 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
     }
     if (view.pinned != nullptr && draw_pin(context, area, y, "A##pin", *view.pinned)) {
         view.pinned = nullptr;
-        view.compare = Compare::Off;
+        view.compare.choose(Compare::Off);
     }
     if (view.train.pinned_b != nullptr && draw_pin(context, area, y, "B##pin", *view.train.pinned_b)) view.train.pinned_b = nullptr;
 }

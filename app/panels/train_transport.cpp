@@ -154,7 +154,7 @@ void keep_up_with_training(PanelContext& context) {
 void pin_a(PanelContext& context) {
     if (!context.ready()) return;
     context.view.pinned = context.shared_snapshot;
-    context.view.compare = Compare::Pinned;
+    context.view.compare.choose(Compare::Pinned);
 }
 
 void pin_b(PanelContext& context) {

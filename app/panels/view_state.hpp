@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "app/panels/comparison_state.hpp"
 #include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/widgets/color_bar.hpp"
@@ -37,9 +38,6 @@ private:
     std::array<std::optional<std::int64_t>, 10> index_{};
 };
 
-/// Which state the shown one is compared with.
-enum class Compare : std::uint8_t { Off, Unmasked, Pinned };
-
 struct PaneState {
     bool left = true, right = true, strip = true;
     float left_width = 248, right_width = 328, strip_height = 132;  ///< logical pixels
@@ -62,7 +60,7 @@ struct ViewState {
     double next_step_at = 0;  ///< time of the next automatic step, seconds
 
     bool gradients = false;  ///< maps show what their numbers do to the loss
-    Compare compare = Compare::Off;
+    Comparison compare;
     std::shared_ptr<const Snapshot> pinned;
 
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern

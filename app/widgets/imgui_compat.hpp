@@ -101,6 +101,9 @@ inline bool key_pressed(Key key, bool repeat = true) { return ImGui::IsKeyPresse
 /// The same for an upper-case letter or a digit.
 inline bool key_pressed(char symbol, bool repeat = false) { return ImGui::IsKeyPressed(compat::imgui_key(symbol), repeat); }
 
+/// True while an upper-case letter or a digit is held down.
+inline bool key_down(char symbol) { return ImGui::IsKeyDown(compat::imgui_key(symbol)); }
+
 /// Says that a widget uses the keyboard: io.WantCaptureKeyboard is true in the next frame, so that shortcuts hold still.
 inline void capture_keyboard() {
 #if IMGUI_VERSION_NUM >= 18900

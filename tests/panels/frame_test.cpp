@@ -213,7 +213,7 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     view.stage = {Stage::Weights, 0};
     type("b", ui_frame);
     frames(2, ui_frame);
-    EXPECT_EQ(view.compare, Compare::Unmasked);
+    EXPECT_EQ(view.compare.source, Compare::Unmasked);
     const Matrix now_map = matrices.stage(trace(), view.stage, 0, 0);
     const Matrix before_map = matrices.stage(*session->snapshot()->unmasked, view.stage, 0, 0);
     const Matrix difference = matrices.difference(now_map, before_map);

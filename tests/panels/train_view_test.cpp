@@ -277,13 +277,13 @@ TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
     type("a", ui_frame);
     ASSERT_NE(view.pinned, nullptr);
     EXPECT_EQ(view.pinned->trained_step, 100);
-    EXPECT_EQ(view.compare, Compare::Pinned);
+    EXPECT_EQ(view.compare.source, Compare::Pinned);
     show(620);
     frame(ui_frame);
     type("b", ui_frame);
     ASSERT_NE(view.train.pinned_b, nullptr);
     EXPECT_EQ(view.train.pinned_b->trained_step, 620);
-    EXPECT_EQ(view.compare, Compare::Pinned) << "B pins here and does not switch the comparison";
+    EXPECT_EQ(view.compare.source, Compare::Pinned) << "B pins here and does not switch the comparison";
     view.train.difference = true;
     frames(2, ui_frame);
     ASSERT_GE(canvas.calls.size(), 8U);

@@ -122,6 +122,7 @@ void ImGuiFixture::set_key(int index, bool down) {
 }
 
 void ImGuiFixture::hold(Key key, bool down) { set_key(compat::imgui_key(key), down); }
+void ImGuiFixture::hold(char letter_or_digit, bool down) { set_key(compat::imgui_key(letter_or_digit), down); }
 
 void ImGuiFixture::hold_modifiers(bool ctrl, bool shift) {
 #if IMGUI_VERSION_NUM >= 18700

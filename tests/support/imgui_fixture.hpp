@@ -47,6 +47,7 @@ protected:
     void drag(ImVec2 from, ImVec2 to, const std::function<void()>& contents, int steps = 4);
     void wheel(float turns, const std::function<void()>& contents);
     void hold(Key key, bool down);
+    void hold(char letter_or_digit, bool down);
     void hold_modifiers(bool ctrl, bool shift);
     /// Presses and lets go, with a frame for each.
     void press(Key key, const std::function<void()>& contents);

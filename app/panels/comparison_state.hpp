@@ -1,0 +1,39 @@
+#pragma once
+/// What the shown state is compared with, as the person chose it.
+
+#include <cstdint>
+#include <optional>
+
+namespace attn::app {
+
+/// The state that stands as A beside the shown one, B. A further one is a value here and a line in comparison.cpp.
+enum class Compare : std::uint8_t {
+    Off,
+    Itself,    ///< another layer, head or text of the shown state
+    Unmasked,  ///< without masks and dropout, at temperature 1
+    Pinned,    ///< kept by hand, in any view: A of a training run
+    PinnedB,   ///< B of a training run
+};
+
+enum class CompareLayout : std::uint8_t {
+    All,         ///< B − A = difference
+    SideBySide,  ///< A | B
+    Difference,  ///< B − A alone
+    InPlace,     ///< B as if nothing were compared; A takes its place while the key is held
+};
+
+struct Comparison {
+    Compare source = Compare::Off;
+    Compare last = Compare::Unmasked;                ///< what is compared with again after Off
+    std::optional<std::int64_t> layer, head, batch;  ///< of A; none: those that are shown
+    CompareLayout layout = CompareLayout::All;
+    bool swapped = false;  ///< A and B have changed places: while the key is held
+
+    bool on() const { return source != Compare::Off; }
+    void choose(Compare next) {
+        source = next;
+        if (on()) last = next;
+    }
+};
+
+}  // namespace attn::app

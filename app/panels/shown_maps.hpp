@@ -1,0 +1,21 @@
+#pragma once
+/// What the views of many maps show of a head: its numbers, their gradients, or how they differ from another state's.
+
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+/// A recorded stage's slice for a head; empty where the trace has none.
+Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
+/// The largest difference of any head of any layer, where differences are shown; else 0.
+float shown_reach(PanelContext& context, Stage stage);
+/// Colours of a shown slice: equal colours are equal numbers in every head and layer.
+HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
+/// Heading of maps of this stage: "weights", "∂ loss ÷ ∂ weights" or "B − A of weights".
+std::string shown_title(const PanelContext& context, Stage stage);
+/// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
+std::string shown_problem(PanelContext& context, const StageId& id);
+
+}  // namespace attn::app

@@ -1,0 +1,225 @@
+/// Comparing states, layers, heads and sequences: what stands on either side, and what is said where nothing can.
+
+#include "app/panels/comparison.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/shown_maps.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class ComparisonTest : public ImGuiFixture {
+protected:
+    ComparisonTest() { contents_have_windows = true; }
+
+    void open(const char* preset) {
+        session = std::make_unique<Session>(open_preset(preset), [] {});
+        session->wait(true);
+        select_first_cell(view, trace());
+    }
+    void set_text(const std::string& text) {
+        session->apply({command::SetTexts{{text}, {}}, ""});
+        session->wait(false);
+    }
+    const Trace<float>& trace() const { return *session->snapshot()->trace; }
+
+    template <class Use>
+    void with_context(Use use) {
+        snapshot_ = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot_,
+                             .snapshot = *snapshot_,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink};
+        matrices.use(*snapshot_);
+        use(context);
+    }
+    void draw() {
+        with_context([](PanelContext& context) { draw_frame(context); });
+    }
+    const std::function<void()> ui_frame = [this] { draw(); };
+
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+
+private:
+    std::shared_ptr<const Snapshot> snapshot_;
+};
+
+TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
+    std::set<Compare> seen;
+    for (const CompareSource& source : compare_sources()) {
+        EXPECT_NE(source.source, Compare::Off);
+        EXPECT_TRUE(seen.insert(source.source).second) << source.name;
+        EXPECT_FALSE(source.name.empty());
+        EXPECT_FALSE(source.tooltip.empty());
+    }
+    open("causal-attention");
+    // What is not there says so, with a sentence.
+    for (const CompareSource& source : compare_sources())
+        with_context([&](PanelContext& context) {
+            const ComparedState state = source.state(context);
+            EXPECT_EQ(state.trace == nullptr, !state.missing.empty()) << source.name;
+        });
+}
+
+TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
+    open("gpt-tiny");
+    session->apply({command::SetTexts{{"the same words", "some other words here"}, {}}, ""});
+    session->wait(false);
+    view.stage = {Stage::Weights, 1};
+    view.head = 2;
+    view.compare.choose(Compare::Itself);
+    view.compare.layer = 0;
+    view.compare.head = 1;
+    view.compare.batch = 1;
+    with_context([&](PanelContext& context) {
+        const ComparedSides sides = compared_sides(context, view.stage, view.head);
+        ASSERT_FALSE(sides.a.empty()) << sides.a.missing;
+        EXPECT_EQ(sides.a.name, "layer 0, head 1, text 1");
+        EXPECT_EQ(sides.b.name, "layer 1, head 2, text 0");
+        const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = matrices.difference(b, a);
+        ASSERT_FALSE(difference.empty());
+        const Tensor<float>&before = trace().find({Stage::Weights, 0})->value, &now = trace().find({Stage::Weights, 1})->value;
+        for (std::int64_t t = 0; t < a.data.rows; ++t)
+            for (std::int64_t s = 0; s < a.data.cols; ++s) {
+                EXPECT_EQ(a.at(t, s), before(1, 1, t, s));
+                EXPECT_EQ(b.at(t, s), now(0, 2, t, s));
+                EXPECT_EQ(difference.at(t, s), now(0, 2, t, s) - before(1, 1, t, s));
+            }
+    });
+}
+
+TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    view.compare.choose(Compare::Unmasked);
+    frames(2, ui_frame);
+    const auto difference_now = [&] {
+        std::vector<float> numbers;
+        with_context([&](PanelContext& context) {
+            const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
+            EXPECT_EQ(picture.problem, "");
+            const Matrix& result = picture.equation.result;
+            for (std::int64_t r = 0; r < result.data.rows; ++r)
+                for (std::int64_t c = 0; c < result.data.cols; ++c) numbers.push_back(result.at(r, c));
+        });
+        return numbers;
+    };
+    const std::vector<float> before = difference_now();
+    view.compare.swapped = true;
+    const std::vector<float> swapped = difference_now();
+    ASSERT_EQ(before.size(), swapped.size());
+    float largest = 0;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+        EXPECT_EQ(before[i], -swapped[i]);
+        largest = std::max(largest, std::abs(before[i]));
+    }
+    EXPECT_GT(largest, 0.01F);
+    frames(1, ui_frame);
+    EXPECT_FALSE(view.compare.swapped) << "the key is not held";
+}
+
+TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    view.compare.choose(Compare::Unmasked);
+    view.compare.layout = CompareLayout::InPlace;
+    for (const bool swapped : {false, true}) {
+        canvas.calls.clear();
+        frame(ui_frame);
+        const float* own = trace().find(view.stage)->value.data();
+        const float* other = session->snapshot()->unmasked->find(view.stage)->value.data();
+        const auto drawn = [&](const float* from) {
+            return std::any_of(canvas.calls.begin(), canvas.calls.end(),
+                               [&](const auto& call) { return call.request.data.values == from && call.max.x - call.min.x > 200; });
+        };
+        EXPECT_EQ(drawn(own), !swapped);
+        EXPECT_EQ(drawn(other), swapped);
+        hold('X', true);
+    }
+    hold('X', false);
+}
+
+TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
+    open("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    view.pinned = session->snapshot();
+    set_text("the animal");
+    view.compare.choose(Compare::Pinned);
+    const auto picture = [&] {
+        ComparisonPicture out;
+        with_context([&](PanelContext& context) { out = comparison_picture(context, compared_sides(context, view.stage, view.head)); });
+        return out;
+    };
+    EXPECT_EQ(picture().problem, "A is 10 × 10 (T × S) and B is 2 × 2 (T × S): they can stand side by side, but have no difference.");
+    frames(2, ui_frame);
+    view.compare.layout = CompareLayout::SideBySide;
+    EXPECT_EQ(picture().problem, "");
+    EXPECT_EQ(picture().equation.operands.at(0).data.rows, 10);
+    EXPECT_EQ(picture().equation.result.data.rows, 2);
+    EXPECT_TRUE(picture().equation.rows_differ);
+    frames(2, ui_frame);
+    // Nothing of that kind in the other state.
+    view.compare.layer = 7;
+    EXPECT_EQ(picture().problem, "That state has no layers.7.attention.weights.");
+    frames(2, ui_frame);
+    view.compare.layer.reset();
+    view.compare.head = 9;
+    EXPECT_NE(picture().problem.find("no head 9"), std::string::npos) << picture().problem;
+}
+
+TEST_F(ComparisonTest, BothSidesShareOneRange) {
+    open("gpt-tiny");
+    view.stage = {Stage::Scores, 1};
+    view.compare.choose(Compare::Itself);
+    view.compare.layer = 3;
+    with_context([&](PanelContext& context) {
+        const SharedRange one = shared_range(context, {Stage::Scores, 1}), other = shared_range(context, {Stage::Scores, 3});
+        EXPECT_EQ(one.lo, other.lo);
+        EXPECT_EQ(one.hi, other.hi);
+        const StageRange first = stage_range(*trace().find({Stage::Scores, 1})), second = stage_range(*trace().find({Stage::Scores, 3}));
+        EXPECT_EQ(one.lo, std::min(first.lo, second.lo));
+        EXPECT_EQ(one.hi, std::max(first.hi, second.hi));
+    });
+}
+
+TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
+    open("gpt-tiny");
+    view.heads_stage = Stage::Weights;
+    view.stage = {Stage::Weights, 0};
+    view.compare.choose(Compare::Unmasked);
+    float reach = 0;
+    with_context([&](PanelContext& context) { reach = shown_reach(context, Stage::Weights); });
+    ASSERT_GT(reach, 0);
+    for (const View shown : {View::Heads, View::Grid}) {
+        view.view = shown;
+        canvas.calls.clear();
+        frames(1, ui_frame);
+        const auto maps = std::count_if(canvas.calls.begin(), canvas.calls.end(), [&](const auto& call) {
+            return call.request.style.map == ColorMap::Diverging && call.request.style.hi == reach && call.request.style.lo == -reach;
+        });
+        EXPECT_GE(maps, 4) << static_cast<int>(shown);
+    }
+    view.compare.choose(Compare::Off);
+    with_context([&](PanelContext& context) { EXPECT_EQ(shown_reach(context, Stage::Weights), 0); });
+}
+
+}  // namespace
+}  // namespace attn::app::test
