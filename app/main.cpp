@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
     WindowStart window;
     add_window_options(program, window);
     add_trace_command(program, exit_code);
+    add_export_command(program, exit_code);
     add_render_command(program, exit_code);
     add_check_command(program, exit_code);
     add_bench_command(program, exit_code);

@@ -1,7 +1,5 @@
 /// attnscope trace: every stage of a forward pass into one .safetensors file.
 
-#include "engine/io/trace_file.hpp"
-
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -10,6 +8,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
+#include "app/session/tensor_export.hpp"
 #include "engine/trace/not_finite.hpp"
 
 namespace attn::app {
@@ -20,20 +19,10 @@ struct TraceOptions {
     std::filesystem::path out;
 };
 
-TokenTexts texts_without_padding(const Snapshot& snapshot) {
-    TokenTexts texts;
-    for (const std::vector<Token>& sequence : snapshot.tokens) {
-        texts.emplace_back();
-        for (const Token& token : sequence)
-            if (!token.padding) texts.back().push_back(token.text);
-    }
-    return texts;
-}
-
 void write(const TraceOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(make_document(options.document));
     const Trace<float>& trace = *snapshot->trace;
-    write_trace(options.out, trace, texts_without_padding(*snapshot));
+    write_snapshot_trace(options.out, *snapshot);
     fmt::print("{}: {} stages of {} sequence{} of up to {} tokens\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
                trace.tokens.size() == 1 ? "" : "s", trace.tokens.length);
     if (const auto bad = first_not_finite(trace)) fmt::print("the first number that is not finite: {}\n", bad->text);

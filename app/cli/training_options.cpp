@@ -50,4 +50,13 @@ void prepare_training(Session& session, const TrainingOptions& options) {
     if (!session.message().empty()) throw Error(session.message());
 }
 
+std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training) {
+    Session session(make_document(document), [] {});
+    if (training.given() && document.given()) throw Error("--task and --run bring their own text: give neither --preset nor --text");
+    prepare_training(session, training);
+    std::shared_ptr<const Snapshot> snapshot = session.wait(false);
+    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    return snapshot;
+}
+
 }  // namespace attn::app

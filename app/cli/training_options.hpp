@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+
+#include "app/cli/document_options.hpp"
 
 namespace CLI {
 class App;
@@ -27,5 +30,9 @@ void add_training_options(CLI::App& command, TrainingOptions& options);
 
 /// Trains, or opens the run, and makes the document's model the one asked for. Throws Error saying what could not be done.
 void prepare_training(Session& session, const TrainingOptions& options);
+
+/// The trace of the document, or of the model that was trained or opened, with its gradients. Throws Error with the reason when there is
+/// none, and for both at once.
+std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training);
 
 }  // namespace attn::app

@@ -22,17 +22,18 @@ std::string stage_names(const Trace<float>& trace) {
     return names;
 }
 
-/// The recorded stage of that name and layer; in an encoder-decoder the decoder's comes first.
-StageId find_stage(const ViewOptions& options, const Trace<float>& trace) {
-    const std::optional<Stage> stage = stage_from_name(options.stage);
-    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", options.stage, stage_names(trace)));
-    const int layer = is_layer_stage(*stage) ? static_cast<int>(options.layer) : -1;
-    for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
-        if (const StageId id{*stage, layer, stack}; trace.find(id) != nullptr) return id;
-    throw Error(fmt::format("this model has no stage {}; it has {}", options.stage, stage_names(trace)));
-}
-
 }  // namespace
+
+StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
+    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.find(*id) != nullptr) return *id;
+    const std::optional<Stage> stage = stage_from_name(name);
+    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", name, stage_names(trace)));
+    expect_below("layer", layer, trace.config.num_layers);
+    const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer) : -1;
+    for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
+        if (const StageId id{*stage, own_layer, stack}; trace.find(id) != nullptr) return id;
+    throw Error(fmt::format("this model has no stage {}; it has {}", name, stage_names(trace)));
+}
 
 void add_view_options(CLI::App& command, ViewOptions& options) {
     command
@@ -56,7 +57,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
     view.dark = options.theme == "dark";
     expect_below("layer", options.layer, trace.config.num_layers);
     expect_below("head", options.head, trace.config.num_heads);
-    view.stage = find_stage(options, trace);
+    view.stage = named_stage(options.stage, options.layer, trace);
     view.head = options.head;
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
     view.gradients = options.gradients;

@@ -21,6 +21,10 @@ struct ViewOptions {
     std::string theme = "dark";
 };
 
+/// The recorded stage of that name and layer (of an encoder-decoder the decoder's, if it has one), or of that tensor
+/// ("encoder.layers.0.attention.q"). Throws Error naming the stages that there are.
+StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace);
+
 void add_view_options(CLI::App& command, ViewOptions& options);
 
 /// Throws Error for a stage, layer or head that the trace does not have, naming those that it has, and for gradients of a model without

@@ -13,12 +13,12 @@ TEST(Help, NamesEveryCommandAndOption) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
     for (const char* word :
-         {"--preset", "--text", "--text-file", "--version", "trace", "render", "check", "bench", "train", "sample", "causal-attention"})
+         {"--preset", "--text", "--text-file", "--version", "trace", "export", "render", "check", "bench", "train", "sample", "causal-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command : {"trace", "render", "check", "bench", "train", "sample"}) {
+    for (const char* command : {"trace", "export", "render", "check", "bench", "train", "sample"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");

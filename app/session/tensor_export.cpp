@@ -1,0 +1,215 @@
+#include "app/session/tensor_export.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/io/atomic_file.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/io/number_text.hpp"
+#include "engine/io/trace_file.hpp"
+
+namespace attn::app {
+namespace {
+
+const Tensor<float>& whole_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
+    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    const std::string name = tensor_name(choice.stage);
+    const RecordedStage<float>* stage = snapshot.trace->find(choice.stage);
+    if (stage == nullptr) throw Error("this model has no stage " + name);
+    if (!choice.gradients) return stage->value;
+    const RecordedStage<float>* gradient = snapshot.gradients == nullptr ? nullptr : snapshot.gradients->find(choice.stage);
+    if (gradient == nullptr) throw Error("there are no gradients of " + name);
+    return gradient->value;
+}
+
+/// The axes that stay, and which index the fixed ones have.
+struct Part {
+    Shape shape;
+    std::vector<std::optional<std::int64_t>> fixed;  ///< for every axis of the whole tensor
+};
+
+Part part_of(const Shape& whole, const TensorChoice& choice) {
+    Part part;
+    for (const Dim& dim : whole) {
+        const std::optional<std::int64_t> index = dim.axis == Axis::B ? choice.batch : dim.axis == Axis::H ? choice.head : std::nullopt;
+        if (index && (*index < 0 || *index >= dim.size))
+            throw Error(fmt::format("there is no {} {}: there are {}", axis_words(dim.axis), *index, dim.size));
+        if (!index) part.shape.push_back(dim);
+        part.fixed.push_back(index);
+    }
+    return part;
+}
+
+/// Names for the indices of one tensor's axes.
+class Labels {
+public:
+    Labels(const Snapshot& snapshot, const TensorChoice& choice) : snapshot_(snapshot), choice_(choice) {}
+
+    /// The token at a position of one sequence.
+    std::string token(Axis axis, std::int64_t batch, std::int64_t position) const {
+        const auto& row = tokens(axis)[static_cast<std::size_t>(batch)];
+        return escaped(row[static_cast<std::size_t>(position)].text, 0);
+    }
+    std::string column(Axis axis, std::int64_t i) const {
+        std::string name = std::to_string(i);
+        if (axis == Axis::V && i < static_cast<std::int64_t>(snapshot_.vocabulary.size()))
+            name += " " + escaped(snapshot_.vocabulary[static_cast<std::size_t>(i)], 0);
+        const bool one_sequence = choice_.batch || tokens(axis).size() == 1;
+        if (is_position(axis) && one_sequence) name += " " + token(axis, choice_.batch.value_or(0), i);
+        return name;
+    }
+    static bool is_position(Axis axis) { return axis == Axis::T || axis == Axis::S; }
+    static std::string name(Axis axis) {
+        switch (axis) {
+        case Axis::B:
+            return "sequence";
+        case Axis::H:
+            return "head";
+        case Axis::T:
+            return "query";
+        case Axis::S:
+            return "key";
+        default:
+            return axis_letter(axis);
+        }
+    }
+
+private:
+    const std::vector<std::vector<Token>>& tokens(Axis axis) const {
+        const bool source = choice_.stage.stack == Stack::Encoder || (is_cross(choice_.stage.stage) && axis == Axis::S);
+        return source ? snapshot_.source_tokens : snapshot_.tokens;
+    }
+    const Snapshot& snapshot_;
+    const TensorChoice& choice_;
+};
+
+std::string quoted(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string out = "\"";
+    for (const char c : text) out.append(c == '"' ? 2 : 1, c);
+    return out + '"';
+}
+
+/// The line of names, and the names before every row of numbers.
+class CsvLines {
+public:
+    CsvLines(const Shape& shape, const Labels& labels, const TensorChoice& choice) : shape_(shape), labels_(labels), choice_(choice) {}
+
+    std::string header() const {
+        std::string line;
+        for (int a = 0; a + 1 < shape_.rank(); ++a) {
+            line += Labels::name(shape_[a].axis) + ",";
+            if (Labels::is_position(shape_[a].axis)) line += "token,";
+        }
+        const Dim& last = shape_[shape_.rank() - 1];
+        for (std::int64_t i = 0; i < last.size; ++i) line += (i > 0 ? "," : "") + quoted(labels_.column(last.axis, i));
+        return line + "\r\n";
+    }
+    std::string prefix(std::int64_t row) const {
+        std::vector<std::int64_t> index(static_cast<std::size_t>(shape_.rank()) - 1);
+        std::int64_t batch = choice_.batch.value_or(0);
+        for (std::size_t a = index.size(); a-- > 0;) {
+            const Dim& dim = shape_[static_cast<int>(a)];
+            index[a] = row % dim.size;
+            row /= dim.size;
+            if (dim.axis == Axis::B) batch = index[a];
+        }
+        std::string text;
+        for (std::size_t a = 0; a < index.size(); ++a) {
+            text += std::to_string(index[a]) + ",";
+            const Axis axis = shape_[static_cast<int>(a)].axis;
+            if (Labels::is_position(axis)) text += quoted(labels_.token(axis, batch, index[a])) + ",";
+        }
+        return text;
+    }
+
+private:
+    const Shape& shape_;
+    const Labels& labels_;
+    const TensorChoice& choice_;
+};
+
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+    std::vector<std::int64_t> sizes;
+    for (const Dim& dim : shape) sizes.push_back(dim.size);
+    return sizes;
+}
+
+TokenTexts texts_without_padding(const std::vector<std::vector<Token>>& sequences) {
+    TokenTexts texts;
+    for (const std::vector<Token>& sequence : sequences) {
+        texts.emplace_back();
+        for (const Token& token : sequence)
+            if (!token.padding) texts.back().push_back(token.text);
+    }
+    return texts;
+}
+
+}  // namespace
+
+Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
+    const Tensor<float>& whole = whole_tensor(snapshot, choice);
+    const Part part = part_of(whole.shape(), choice);
+    Tensor<float> chosen(part.shape);
+    std::vector<std::int64_t> index(part.fixed.size());
+    for (std::int64_t i = 0; i < chosen.size(); ++i) {
+        std::int64_t rest = i, at = 0;
+        for (std::size_t a = index.size(); a-- > 0;) {
+            const std::int64_t size = whole.shape()[static_cast<int>(a)].size;
+            index[a] = part.fixed[a].value_or(rest % size);
+            if (!part.fixed[a]) rest /= size;
+        }
+        for (std::size_t a = 0; a < index.size(); ++a) at = at * whole.shape()[static_cast<int>(a)].size + index[a];
+        chosen.data()[i] = whole.data()[at];
+    }
+    return chosen;
+}
+
+void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+    constexpr std::size_t kChunk = 1 << 20;
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice);
+    const Shape& shape = tensor.shape();
+    const Labels labels(snapshot, choice);
+    const CsvLines lines(shape, labels, choice);
+    const std::int64_t columns = shape[shape.rank() - 1].size, rows = columns == 0 ? 0 : tensor.size() / columns;
+    AtomicFile file(path);
+    std::string text = lines.header();
+    for (std::int64_t row = 0; row < rows; ++row) {
+        text += lines.prefix(row);
+        for (std::int64_t column = 0; column < columns; ++column) {
+            if (column > 0) text += ',';
+            append_number(text, tensor.data()[row * columns + column]);
+        }
+        text += "\r\n";
+        if (text.size() < kChunk) continue;
+        file.write(text);
+        text.clear();
+    }
+    file.write(text);
+    file.commit();
+}
+
+void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice);
+    const std::string name = path.stem().string();
+    if (choice.stage.stage != Stage::Tokens)
+        return write_npy(path, {name, DType::F32, sizes_of(tensor.shape()), std::as_bytes(tensor.values())});
+    std::vector<std::int32_t> ids;
+    for (const float id : tensor.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
+    write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)));
+}
+
+void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const std::optional<StageId>& only) {
+    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    const TokenTexts tokens = texts_without_padding(snapshot.tokens), source = texts_without_padding(snapshot.source_tokens);
+    if (!only) return write_trace(path, *snapshot.trace, tokens, source);
+    const RecordedStage<float>* stage = snapshot.trace->find(*only);
+    if (stage == nullptr) throw Error("this model has no stage " + tensor_name(*only));
+    const Trace<float>& whole = *snapshot.trace;
+    write_trace(path, {whole.config, whole.settings, whole.tokens, whole.source_tokens, whole.parameters, {*stage}}, tokens, source);
+}
+
+}  // namespace attn::app

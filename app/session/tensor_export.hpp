@@ -1,0 +1,33 @@
+#pragma once
+/// Tensors of a snapshot as files for spreadsheets, NumPy and PyTorch.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "app/session/snapshot.hpp"
+
+namespace attn::app {
+
+/// A stage's tensor, or the part of it that belongs to one sequence or one head.
+struct TensorChoice {
+    StageId stage;
+    std::optional<std::int64_t> batch, head;
+    bool gradients = false;  ///< what the numbers do to the loss, instead of them
+};
+
+/// The numbers chosen, without the axes that were fixed.
+/// Throws Error for a stage, sequence or head that is not there and for gradients that are not.
+Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice);
+
+/// RFC 4180. A line for every row of the last axis: the index on each other axis, under its name, and beside positions the token there;
+/// then the numbers, exact. Columns are named by index and text ("3 cat"), or by the index alone where sequences differ.
+/// Throws as chosen_tensor(), and FileError.
+void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice);
+/// float32, the token ids int32.
+void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice);
+/// The whole trace, or one stage of it with its mask (see engine/io/trace_file.hpp).
+void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const std::optional<StageId>& only = {});
+
+}  // namespace attn::app

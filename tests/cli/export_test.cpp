@@ -1,0 +1,148 @@
+/// What `attnscope export` writes, read back by Python and NumPy.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/cli/process.hpp"
+#include "tests/support/python.hpp"
+
+namespace attn::test {
+namespace {
+
+/// .safetensors, .csv and .npy of the same tensor have to agree bit for bit.
+constexpr const char* kAgree = R"(
+import csv, json, math, struct, sys
+import numpy as np
+
+def safetensors(path):
+    data = open(path, 'rb').read()
+    n, = struct.unpack('<Q', data[:8])
+    header = json.loads(data[8:8 + n])
+    out = {}
+    for name, entry in header.items():
+        if name == '__metadata__': continue
+        a, b = entry['data_offsets']
+        kind = {'F32': np.float32, 'I32': np.int32, 'BOOL': np.bool_}[entry['dtype']]
+        out[name] = np.frombuffer(data[8 + n + a:8 + n + b], dtype=kind).reshape(entry['shape'])
+    return out, header['__metadata__']
+
+def table(path, texts):
+    rows = list(csv.reader(open(path, newline='', encoding='utf-8')))
+    first = rows[0].index(next(c for c in rows[0] if c[0].isdigit()))
+    return rows[0], [r[:first] for r in rows[1:]], np.array([[np.float32(c) for c in r[first:]] for r in rows[1:]], np.float32)
+
+trace, metadata = safetensors('trace.safetensors')
+stored = np.load('tensor.npy', allow_pickle=False)
+whole = trace[NAME]
+assert stored.shape == whole.shape and stored.dtype == whole.dtype, (stored.shape, whole.shape, stored.dtype)
+assert stored.tobytes() == whole.tobytes()
+header, left, numbers = table('tensor.csv', None)
+assert numbers.tobytes() == whole.astype(np.float32).reshape(numbers.shape).tobytes(), 'the whole tensor as CSV'
+)";
+
+struct Case {
+    const char *preset, *stage, *layer, *name;
+};
+
+void expect_agreement(const Case& c, const ScratchFolder& folder) {
+    SCOPED_TRACE(c.name);
+    ASSERT_EQ(attnscope({"export", "--preset", c.preset, "--out", folder.path("trace.safetensors")}).exit_code, 0);
+    for (const char* file : {"tensor.csv", "tensor.npy"}) {
+        const Outcome outcome =
+            attnscope({"export", "--preset", c.preset, "--stage", c.stage, "--layer", c.layer, "--out", folder.path(file)});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_NE(outcome.out.find(c.name), std::string::npos);
+    }
+    const PythonOutcome python = run_python(folder.path(""), std::string("NAME = '") + c.name + "'\n" + kAgree);
+    EXPECT_TRUE(python.ok) << python.said;
+}
+
+TEST(Export, CsvNpyAndSafetensorsAgreeBitForBit) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    for (const Case& c :
+         {Case{"causal-attention", "masked", "0", "layers.0.attention.masked"}, Case{"causal-attention", "tokens", "0", "tokens"},
+          Case{"gpt-tiny", "q", "1", "layers.1.attention.q"}, Case{"gpt-tiny", "probabilities", "0", "probabilities"},
+          Case{"encoder-decoder", "cross_scores", "0", "decoder.layers.0.cross_attention.scores"},
+          Case{"encoder-decoder", "encoder.layers.0.attention.weights", "0", "encoder.layers.0.attention.weights"}})
+        expect_agreement(c, folder);
+}
+
+TEST(Export, APlantedErrorIsSeen) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    expect_agreement({"causal-attention", "scores", "0", "layers.0.attention.scores"}, folder);
+    std::string text = read_bytes(folder.path("tensor.csv"));
+    ++text[text.find_first_of("12345678", text.find_last_of(','))];
+    folder.file("tensor.csv", text);
+    const PythonOutcome python = run_python(folder.path(""), std::string("NAME = 'layers.0.attention.scores'\n") + kAgree);
+    EXPECT_FALSE(python.ok);
+    EXPECT_NE(python.said.find("the whole tensor as CSV"), std::string::npos) << python.said;
+}
+
+TEST(Export, OneHeadOfOneSequenceHasTokensOnBothSides) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    const std::vector<std::string> words{"export", "--text", "the \"cat\", sat", "--text", "=1+1", "--stage", "weights"};
+    const auto write = [&](std::vector<std::string> more) {
+        std::vector<std::string> all = words;
+        all.insert(all.end(), more.begin(), more.end());
+        const Outcome outcome = attnscope(all);
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    };
+    write({"--head", "1", "--batch", "0", "--out", folder.path("one.csv")});
+    write({"--head", "1", "--batch", "0", "--out", folder.path("one.npy")});
+    write({"--out", folder.path("all.npy")});
+    write({"--head", "1", "--out", folder.path("head.npy")});
+    const PythonOutcome python = run_python(folder.path(""), R"(
+import csv
+import numpy as np
+rows = list(csv.reader(open('one.csv', newline='')))
+words = ['the', '"', 'cat', '"', ',', 'sat']
+assert rows[0] == ['query', 'token'] + [f'{i} {w}' for i, w in enumerate(words)], rows[0]
+assert [r[:2] for r in rows[1:]] == [[str(i), w] for i, w in enumerate(words)], rows
+one, whole, head = np.load('one.npy'), np.load('all.npy'), np.load('head.npy')
+assert one.shape == (6, 6) and head.shape == (2, 6, 6) and whole.shape == (2, 2, 6, 6)
+assert np.array_equal(one, whole[0, 1]) and np.array_equal(head, whole[:, 1])
+assert not np.array_equal(one, whole[0, 0])
+assert np.array_equal(np.array([[np.float32(c) for c in r[2:]] for r in rows[1:]]), one)
+)");
+    EXPECT_TRUE(python.ok) << python.said;
+}
+
+TEST(Export, SafetensorsOfOneStageHoldsItAlone) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("one.safetensors");
+    ASSERT_EQ(attnscope({"export", "--stage", "scores", "--out", out}).exit_code, 0);
+    const std::string bytes = read_bytes(out);
+    EXPECT_NE(bytes.find("\"layers.0.attention.scores\""), std::string::npos);
+    EXPECT_EQ(bytes.find("\"layers.0.attention.weights\""), std::string::npos);
+}
+
+TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
+    const ScratchFolder folder;
+    const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
+        arguments.insert(arguments.begin(), "export");
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_NE(outcome.err.find(words), std::string::npos) << outcome.err;
+        EXPECT_TRUE(folder.names().empty());
+    };
+    const std::string csv = folder.path("x.csv");
+    refused({"--stage", "weights", "--out", folder.path("x.txt")}, "x.txt");
+    refused({"--out", csv}, "--stage");
+    refused({"--stage", "weihgts", "--out", csv}, "weihgts");
+    refused({"--stage", "weights", "--layer", "7", "--out", csv}, "layer 7");
+    refused({"--stage", "weights", "--head", "9", "--out", csv}, "head 9");
+    refused({"--stage", "weights", "--head", "-1", "--out", csv}, "head -1");
+    refused({"--stage", "weights", "--batch", "2", "--out", csv}, "2");
+    refused({"--stage", "embedding", "--head", "0", "--out", csv}, "no heads");
+    refused({"--stage", "tokens", "--gradients", "--out", csv}, "gradients");
+    refused({"--stage", "weights", "--head", "0", "--out", folder.path("x.safetensors")}, "--head");
+    refused({"--stage", "weights", "--out", folder.path("nowhere/x.csv")}, "x.csv");
+}
+
+}  // namespace
+}  // namespace attn::test

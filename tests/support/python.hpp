@@ -1,0 +1,36 @@
+#pragma once
+/// An installed Python with NumPy, as an oracle that shares no code with the program. ATTN_PYTHON is what CMake found.
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace attn::test {
+
+struct PythonOutcome {
+    bool ok = false;
+    std::string said;  ///< on both streams
+};
+
+/// Runs the script in `folder`; `path` is where it finds further modules.
+inline PythonOutcome run_python(const std::filesystem::path& folder, const std::string& script, const std::string& path = "") {
+    std::ofstream(folder / "script.py") << script;
+    const std::string command = "cd '" + folder.native() + "' && PYTHONDONTWRITEBYTECODE=1 PYTHONPATH='" + path +
+                                "' '" ATTN_PYTHON "' -W error script.py > python.txt 2>&1";
+    const bool ok = std::system(command.c_str()) == 0;
+    std::ifstream said(folder / "python.txt");
+    return {ok, {std::istreambuf_iterator<char>(said), {}}};
+}
+
+inline bool has_numpy(const std::filesystem::path& folder) { return run_python(folder, "import numpy\n").ok; }
+
+}  // namespace attn::test
+
+/// Ends the test as skipped where there is no NumPy.
+#define ATTN_NEEDS_NUMPY(folder)                                                                                                           \
+    if (!attn::test::has_numpy(folder)) GTEST_SKIP() << "NumPy is not installed for " ATTN_PYTHON
