@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
     add_export_command(program, exit_code);
     add_render_command(program, exit_code);
     add_check_command(program, exit_code);
+    add_doctor_command(program, exit_code);
     add_bench_command(program, exit_code);
     add_train_command(program, exit_code);
     add_sample_command(program, exit_code);

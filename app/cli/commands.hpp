@@ -17,6 +17,7 @@ void add_trace_command(CLI::App& program, int& exit_code);
 void add_export_command(CLI::App& program, int& exit_code);
 void add_render_command(CLI::App& program, int& exit_code);
 void add_check_command(CLI::App& program, int& exit_code);
+void add_doctor_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
 void add_train_command(CLI::App& program, int& exit_code);
 void add_sample_command(CLI::App& program, int& exit_code);

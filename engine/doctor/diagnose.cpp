@@ -1,0 +1,351 @@
+#include "engine/doctor/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/doctor/dropout_evidence.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::doctor {
+namespace {
+
+std::string cell_text(const std::vector<std::int64_t>& cell) { return cell.empty() ? "" : fmt::format("[{}]", fmt::join(cell, ",")); }
+
+std::string list_text(const std::vector<std::string>& words) {
+    std::string out;
+    for (std::size_t i = 0; i < words.size(); ++i) out += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
+    return out;
+}
+
+std::string number_text(double x) {
+    return std::isnan(x) ? "NaN" : std::isinf(x) ? (x < 0 ? "minus infinity" : "infinity") : fmt::format("{:.6g}", x);
+}
+
+/// A number where none should be, other than a mask's -inf.
+bool is_odd(Part part, double x) { return !std::isfinite(x) && !(part == Part::Masked && x < 0); }
+
+class Diagnoser {
+public:
+    Diagnoser(const Attention& attention, const Hints& hints) : attention_(attention), hints_(hints) { out_.attention = attention.prefix; }
+
+    Diagnosis run() {
+        if (attention_.across_heads) return heads_attend_to_heads();
+        for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, attention_.concat_may_be_projected));
+        find_wrong();
+        if (wrong_) explain_wrong();
+        else if (!find_odd_number() && !find_dropout_left_on()) explain_right();
+        for (const std::string& note : attention_.notes) add(Severity::Note, note);
+        for (Finding& finding : observations(attention_, judged_)) out_.findings.push_back(std::move(finding));
+        return std::move(out_);
+    }
+
+private:
+    void add(Severity severity, std::string sentence) {
+        Finding finding;
+        finding.severity = severity;
+        finding.attention = attention_.prefix;
+        finding.sentence = std::move(sentence);
+        out_.findings.push_back(std::move(finding));
+    }
+
+    Diagnosis heads_attend_to_heads() {
+        out_.verdict = Verdict::Wrong;
+        out_.bug = Bug::HeadsSplitWithoutTranspose;
+        for (int i = kPartCount - 1; i >= 0; --i)
+            if (is_map(static_cast<Part>(i)) && !attention_.layouts[static_cast<std::size_t>(i)].tensor.empty())
+                out_.stage = part_name(static_cast<Part>(i));
+        out_.max_error = std::numeric_limits<double>::infinity();
+        out_.explanation = "The maps are [B,T,H,H]: heads attend to heads within one position, because q, k and v were not brought to "
+                           "[B,H,T,D] by a transpose after the split.";
+        return std::move(out_);
+    }
+
+    /// The sequence whose first difference comes first.
+    void find_wrong() {
+        for (std::size_t b = 0; b < judged_.size(); ++b)
+            if (!judged_[b].right && (!wrong_ || judged_[b].outcome.first_failure() < judged_[*wrong_].outcome.first_failure())) wrong_ = b;
+    }
+
+    /// A mistake, and how well it explains all the sequences that are wrong.
+    struct Explanation {
+        const Suspect* suspect = nullptr;
+        std::size_t sequences = 0;  ///< that it explains at all
+        int first_failure = kPartCount, failures = 0;
+        const Judgement* last = nullptr;  ///< the sequence counted last
+        bool complete(std::size_t wrong) const { return sequences == wrong && first_failure == kPartCount; }
+    };
+
+    std::vector<Explanation> explanations() const {
+        std::vector<Explanation> out;
+        for (const Judgement& judgement : judged_)
+            for (const Suspect& suspect : judgement.suspects) {
+                auto known = std::find_if(out.begin(), out.end(), [&](const Explanation& e) {
+                    return e.suspect->bug == suspect.bug && (suspect.bug != Bug::Other || e.suspect->detail == suspect.detail);
+                });
+                if (known == out.end()) known = out.insert(out.end(), {&suspect});
+                else if (known->last == &judgement) continue;
+                known->last = &judgement;
+                ++known->sequences;
+                known->first_failure = std::min(known->first_failure, suspect.first_failure);
+                known->failures += suspect.failures;
+            }
+        std::stable_sort(out.begin(), out.end(), [](const Explanation& a, const Explanation& b) {
+            if (a.sequences != b.sequences) return a.sequences > b.sequences;
+            if (a.first_failure != b.first_failure) return a.first_failure > b.first_failure;
+            return a.failures < b.failures;
+        });
+        return out;
+    }
+
+    void explain_wrong() {
+        const Judgement& judgement = judged_[*wrong_];
+        const std::size_t wrong =
+            static_cast<std::size_t>(std::count_if(judged_.begin(), judged_.end(), [](const Judgement& j) { return !j.right; }));
+        const std::vector<Explanation> found = explanations();
+        const int first = judgement.outcome.first_failure();
+        if (first == kPartCount) throw Error("a sequence was judged wrong without a stage that differs");
+        // No mask makes a score NaN or infinite: where one is, what follows from it tells nothing.
+        if (first_odd_part() <= std::min(first, static_cast<int>(Part::Scaled)) && find_odd_number()) return;
+        if ((found.empty() || nothing_but_nan(first)) && find_odd_number()) return;
+        place(static_cast<Part>(first), judgement);
+        const bool dropout = !found.empty() && found.front().suspect->bug == Bug::DropoutLeftOn;
+        if (dropout && hints_.training == true && found.front().complete(wrong)) {
+            out_.verdict = Verdict::Correct;
+            clear_place();
+            out_.explanation = fmt::format("{} Dropout with rate {:.2f} explains what differs, and the file says that this is training.",
+                                           right_text(), found.front().suspect->dropout_rate);
+            return;
+        }
+        if (found.empty() && (judgement.undecided || attention_.inputs_may_be_unprojected)) {
+            out_.verdict = Verdict::Unknown;
+            out_.explanation =
+                judgement.undecided
+                    ? fmt::format("{} cannot be reproduced without a mask, with a causal one or with padding at an end, nor by a known "
+                                  "mistake: it takes the mask or the weights to tell.",
+                                  out_.stage)
+                    : fmt::format("{} cannot be reproduced from the tensors given; they may be what goes into the projections "
+                                  "instead of what comes out.",
+                                  out_.stage);
+            clear_place();
+            return;
+        }
+        out_.verdict = Verdict::Wrong;
+        if (found.empty()) {
+            out_.bug = Bug::Other;
+            out_.explanation = difference_ + " No known mistake gives these numbers.";
+            return;
+        }
+        const Explanation& best = found.front();
+        out_.bug = best.suspect->bug;
+        out_.reproduced = best.complete(wrong);
+        out_.explanation = fmt::format("{} {}{}", difference_, sentence_of(*best.suspect), consequence(best, wrong));
+        std::vector<std::string> same;
+        for (std::size_t i = 1; i < found.size(); ++i)
+            if (found[i].complete(wrong) && best.complete(wrong) && found[i].suspect->bug != best.suspect->bug)
+                same.push_back(fmt::format("{} ({})", bug_name(found[i].suspect->bug),
+                                           found[i].suspect->bug == Bug::Other ? found[i].suspect->detail
+                                                                               : std::string(bug_words(found[i].suspect->bug))));
+        if (!same.empty())
+            out_.explanation += fmt::format(" The same numbers would come from {}; they cannot be told apart here.", list_text(same));
+    }
+
+    static std::string sentence_of(const Suspect& suspect) {
+        if (suspect.bug == Bug::Other) return suspect.detail;
+        std::string words(bug_words(suspect.bug));
+        if (suspect.bug == Bug::DropoutLeftOn) words += fmt::format(" with rate {:.2f}", suspect.dropout_rate);
+        words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+        return words + "." + (suspect.detail.empty() ? "" : " " + suspect.detail);
+    }
+
+    std::string consequence(const Explanation& best, std::size_t wrong) const {
+        if (best.complete(wrong))
+            return best.suspect->bug == Bug::DropoutLeftOn ? " If this is a training step, say so in the metadata: training = true." : "";
+        if (best.sequences < wrong) return fmt::format(" This explains {} of {} sequences that differ.", best.sequences, wrong);
+        return fmt::format(" This explains the stage, but {} differs besides.", part_name(static_cast<Part>(best.first_failure)));
+    }
+
+    /// Names the first cell of the part that differs.
+    void place(Part part, const Judgement& judgement) {
+        const Comparison& comparison = *judgement.outcome.parts[static_cast<std::size_t>(part)];
+        out_.stage = part_name(part);
+        out_.cell = attention_.cell(part, static_cast<std::int64_t>(*wrong_), comparison.first);
+        out_.max_error = 0;
+        for (const Judgement& each : judged_)
+            if (const auto& compared = each.outcome.parts[static_cast<std::size_t>(part)])
+                out_.max_error = std::max(out_.max_error, compared->max_error);
+        difference_ = fmt::format("{}{} is {} where {} follows from the stages before it.", out_.stage, cell_text(out_.cell),
+                                  number_text(comparison.recorded), number_text(comparison.expected));
+    }
+    void clear_place() {
+        out_.stage.clear();
+        out_.cell.clear();
+        out_.max_error = 0;
+    }
+
+    /// Whether every number of this part that differs is NaN: then a mistake that explains it explains nothing else.
+    bool nothing_but_nan(int part) const {
+        return std::all_of(judged_.begin(), judged_.end(), [&](const Judgement& judgement) {
+            const auto& comparison = judgement.outcome.parts[static_cast<std::size_t>(part)];
+            return !comparison || comparison->nan == comparison->differing;
+        });
+    }
+
+    int first_odd_part() const {
+        for (int i = 0; i < kPartCount; ++i)
+            for (const Sequence& sequence : attention_.sequences) {
+                const Part part = static_cast<Part>(i);
+                if (std::any_of(sequence[part].begin(), sequence[part].end(), [&](double x) { return is_odd(part, x); })) return i;
+            }
+        return kPartCount;
+    }
+
+    bool find_odd_number() {
+        const int first = first_odd_part();
+        if (first == kPartCount) return false;
+        const Part part = static_cast<Part>(first);
+        for (std::size_t b = 0; b < attention_.sequences.size(); ++b) {
+            const std::vector<double>& values = attention_.sequences[b][part];
+            const auto odd = std::find_if(values.begin(), values.end(), [&](double x) { return is_odd(part, x); });
+            if (odd == values.end()) continue;
+            out_.verdict = Verdict::Wrong;
+            out_.bug = Bug::NonFinite;
+            out_.stage = part_name(part);
+            out_.cell = attention_.cell(part, static_cast<std::int64_t>(b), odd - values.begin());
+            out_.max_error = std::numeric_limits<double>::infinity();
+            out_.explanation = fmt::format("{}{} is {}, the first number that is not finite.{}", out_.stage, cell_text(out_.cell),
+                                           number_text(*odd), reason_for_odd(part, b, odd - values.begin()));
+            return true;
+        }
+        return false;
+    }
+
+    std::string reason_for_odd(Part part, std::size_t b, std::ptrdiff_t flat) const {
+        const Sequence& sequence = attention_.sequences[b];
+        if (part <= Part::V) return " It came in with the input.";
+        if (part == Part::Scores || part == Part::Scaled) return " A product is too large for its number format.";
+        if (!is_map(part)) return "";
+        const Keep& keep = *judged_[b].plan.keep;
+        const std::ptrdiff_t row = flat / sequence.keys * sequence.keys;
+        const bool empty = std::none_of(keep.begin() + row, keep.begin() + row + sequence.keys, [](std::uint8_t k) { return k != 0; });
+        return empty ? " Its query may attend to no key at all, and the softmax of nothing but minus infinity is NaN." : "";
+    }
+
+    /// Dropout in a file that says that there should be none.
+    bool find_dropout_left_on() {
+        double rate = 0;
+        std::size_t b = 0;
+        for (std::size_t i = 0; i < judged_.size(); ++i)
+            if (judged_[i].outcome.dropout_rate > rate) {
+                rate = judged_[i].outcome.dropout_rate;
+                b = i;
+            }
+        if (rate == 0) return false;
+        const bool forbidden = hints_.training == false || (hints_.dropout == 0.0 && hints_.training != true);
+        if (!forbidden) {
+            add(Severity::Note,
+                fmt::format("Dropout with rate {:.2f} lies between weights and dropped: that is why rows of dropped do not sum to 1. "
+                            "In training it belongs there.",
+                            rate));
+            return false;
+        }
+        const Sequence& sequence = attention_.sequences[b];
+        const std::vector<double>&weights = sequence[Part::Weights], &dropped = sequence[Part::Dropped];
+        std::size_t first = 0;
+        out_.max_error = 0;
+        for (std::size_t i = weights.size(); i-- > 0;)
+            if (weights[i] != 0 && weights[i] != dropped[i]) {
+                first = i;
+                out_.max_error = std::max(out_.max_error, std::fabs(weights[i] - dropped[i]));
+            }
+        out_.verdict = Verdict::Wrong;
+        out_.bug = Bug::DropoutLeftOn;
+        out_.stage = part_name(Part::Dropped);
+        out_.cell = attention_.cell(Part::Dropped, static_cast<std::int64_t>(b), static_cast<std::int64_t>(first));
+        out_.explanation = fmt::format("Dropout is on with rate {:.2f}, although the file says that {}.", rate,
+                                       hints_.training == false ? "this is not training" : "its rate is 0");
+        return true;
+    }
+
+    std::vector<std::string> parts_where(bool judged) const {
+        std::vector<std::string> names;
+        for (int i = 0; i < kPartCount; ++i) {
+            const Part part = static_cast<Part>(i);
+            const bool compared = std::any_of(judged_.begin(), judged_.end(),
+                                              [&](const Judgement& j) { return j.outcome.parts[static_cast<std::size_t>(i)].has_value(); });
+            if (attention_.sequences.front().has(part) && compared == judged) names.emplace_back(part_name(part));
+        }
+        return names;
+    }
+
+    std::string right_text() const {
+        const std::vector<std::string> names = parts_where(true);
+        if (names.empty()) return "";
+        return fmt::format("{} {} from what stands before {}.", list_text(names), names.size() == 1 ? "follows" : "follow",
+                           names.size() == 1 ? "it" : "them");
+    }
+
+    void explain_right() {
+        const bool telling = std::any_of(judged_.begin(), judged_.end(), [](const Judgement& j) { return j.telling; });
+        out_.verdict = telling ? Verdict::Correct : Verdict::Unknown;
+        for (const Judgement& judgement : judged_) out_.max_error = std::max(out_.max_error, judgement.outcome.max_error());
+        const std::string lacking = missing();
+        if (!telling) {
+            out_.explanation = "There is not enough to judge. " + lacking;
+        } else {
+            const bool sums_only = !recomputed_weights() && attention_.sequences.front().has(Part::Weights);
+            out_.explanation = sums_only && parts_where(true).size() == 1
+                                   ? "The rows of the weights sum to 1 and nothing lies where the mask forbids it."
+                                   : fmt::format("{} The largest error is {:.3g}.", right_text(), out_.max_error);
+            if (!lacking.empty()) out_.explanation += " " + lacking;
+        }
+        std::vector<std::string> said;
+        for (const Judgement& judgement : judged_)
+            for (const std::string& warning : judgement.warnings)
+                if (std::find(said.begin(), said.end(), warning) == said.end()) said.push_back(warning);
+        for (const std::string& warning : said) add(Severity::Warning, warning);
+    }
+
+    bool recomputed_weights() const {
+        const Sequence& sequence = attention_.sequences.front();
+        return sequence.has(Part::Masked) || sequence.has(Part::Scaled) || sequence.has(Part::Scores) ||
+               ((sequence.has(Part::Q) || sequence.has(Part::QProj)) && (sequence.has(Part::K) || sequence.has(Part::KProj)));
+    }
+
+    /// What it would take to judge more.
+    std::string missing() const {
+        const Sequence& sequence = attention_.sequences.front();
+        const bool q = sequence.has(Part::Q) || sequence.has(Part::QProj), k = sequence.has(Part::K) || sequence.has(Part::KProj);
+        const bool v = sequence.has(Part::V) || sequence.has(Part::VProj);
+        const bool map =
+            sequence.has(Part::Weights) || sequence.has(Part::Masked) || sequence.has(Part::Scaled) || sequence.has(Part::Scores);
+        const bool end = sequence.has(Part::Context) || sequence.has(Part::Concat);
+        std::vector<std::string> names;
+        if (!q) names.emplace_back("q");
+        if (!k) names.emplace_back("k");
+        if (names.empty() && !map && !end)
+            return "weights (or scores, or context with v) are missing: nothing is recorded that could be recomputed.";
+        std::vector<std::string> sentences;
+        if (!names.empty()) sentences.push_back(fmt::format("Without {} the scores and their scaling cannot be judged.", list_text(names)));
+        if (end && !v) sentences.emplace_back("Without v the context cannot be judged.");
+        if (sequence.keys == 1 && map) sentences.emplace_back("With a single key every weight is 1, whatever the scores are.");
+        std::string out;
+        for (const std::string& sentence : sentences) out += (out.empty() ? "" : " ") + sentence;
+        return out;
+    }
+
+    const Attention& attention_;
+    const Hints& hints_;
+    std::vector<Judgement> judged_;
+    std::optional<std::size_t> wrong_;
+    std::string difference_;
+    Diagnosis out_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const Attention& attention, const Hints& hints) { return Diagnoser(attention, hints).run(); }
+
+}  // namespace attn::doctor

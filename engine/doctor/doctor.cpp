@@ -1,0 +1,112 @@
+#include "engine/doctor/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "engine/doctor/diagnose.hpp"
+#include "engine/doctor/keep_patterns.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/npz.hpp"
+#include "engine/io/safetensors.hpp"
+
+namespace attn::doctor {
+namespace {
+
+/// Whether masks read the other way round would be a worse guess: nobody means masks with rows that may attend nowhere.
+bool masks_are_sane(const Attention& attention) {
+    for (const Sequence& sequence : attention.sequences) {
+        if (!sequence.intent.given) continue;
+        if (mistaken_pattern(sequence, sequence.intent.keep)) return false;
+        for (std::size_t row = 0; row < sequence.intent.keep.size(); row += static_cast<std::size_t>(sequence.keys)) {
+            const auto begin = sequence.intent.keep.begin() + static_cast<std::ptrdiff_t>(row);
+            if (std::none_of(begin, begin + sequence.keys, [](std::uint8_t keep) { return keep != 0; })) return false;
+        }
+    }
+    return true;
+}
+
+/// A lower rank is the better reading: numbers that follow from each other do so by no accident.
+int rank(const Diagnosis& diagnosis) {
+    if (diagnosis.verdict == Verdict::Correct) return 0;
+    if (diagnosis.reproduced) return 1;
+    if (diagnosis.verdict == Verdict::Unknown) return 2;
+    return diagnosis.bug == Bug::Other ? 4 : 3;
+}
+
+Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints) {
+    std::optional<Diagnosis> best;
+    std::exception_ptr misfit;
+    bool literal_is_sane = false;
+    for (const Reading& reading : readings(group)) {
+        try {
+            const Attention attention = interpret(file, group, hints, reading);
+            if (reading == Reading{}) literal_is_sane = masks_are_sane(attention);
+            if (reading.flip_mask && literal_is_sane && !masks_are_sane(attention)) continue;
+            Diagnosis diagnosis = diagnose(attention, hints);
+            if (!best || rank(diagnosis) < rank(*best)) best = std::move(diagnosis);
+            if (rank(*best) == 0) break;
+        } catch (const FileError&) {
+            if (misfit == nullptr) misfit = std::current_exception();
+        }
+    }
+    if (!best) std::rethrow_exception(misfit);
+    return *std::move(best);
+}
+
+/// Of several attentions the first that is wrong speaks for the file; one named mistake before numbers that nothing explains.
+Diagnosis combined(std::vector<Diagnosis> each) {
+    if (each.size() == 1) return std::move(each.front());
+    const auto with = [&](Verdict verdict) {
+        return std::count_if(each.begin(), each.end(), [&](const Diagnosis& d) { return d.verdict == verdict; });
+    };
+    const auto wrong = with(Verdict::Wrong), correct = with(Verdict::Correct);
+    const auto first = std::find_if(each.begin(), each.end(), [&](const Diagnosis& d) {
+        return d.verdict == (wrong > 0 ? Verdict::Wrong : correct > 0 ? Verdict::Correct : Verdict::Unknown);
+    });
+    Diagnosis out = *first;
+    out.findings.clear();
+    for (Diagnosis& diagnosis : each) {
+        if (wrong == 0) out.max_error = std::max(out.max_error, diagnosis.max_error);
+        for (Finding& finding : diagnosis.findings) out.findings.push_back(std::move(finding));
+    }
+    const std::string where = first->attention.empty() ? "" : escaped(first->attention) + ": ";
+    if (wrong > 0)
+        out.explanation = fmt::format("{}{} ({} of {} attentions in the file {} wrong.)", where, out.explanation, wrong, each.size(),
+                                      wrong == 1 ? "is" : "are");
+    else if (correct > 0)
+        out.explanation = fmt::format("{} of {} attentions in the file are correct as far as they can be judged. {}{}", correct,
+                                      each.size(), where, out.explanation);
+    return out;
+}
+
+void list_wrong(Diagnosis& diagnosis) {
+    if (diagnosis.verdict != Verdict::Wrong) return;
+    diagnosis.findings.insert(diagnosis.findings.begin(),
+                              {Severity::Wrong, diagnosis.attention, diagnosis.stage, diagnosis.cell, -1, diagnosis.explanation});
+}
+
+}  // namespace
+
+Diagnosis examine(const ArrayFile& file) {
+    const Dump dump = sort_dump(file);
+    if (dump.groups.empty()) {
+        Diagnosis nothing;
+        nothing.explanation =
+            "There is no attention in the file: it takes tensors such as q, k, v, scores, weights or context, bare or behind a prefix.";
+        return nothing;
+    }
+    std::vector<Diagnosis> each;
+    for (const Group& group : dump.groups) {
+        each.push_back(examine_group(file, group, dump.hints));
+        list_wrong(each.back());
+    }
+    return combined(std::move(each));
+}
+
+Diagnosis examine_file(const std::filesystem::path& path) {
+    return examine(path.extension() == ".npz" ? read_npz(path) : read_safetensors(path));
+}
+
+}  // namespace attn::doctor

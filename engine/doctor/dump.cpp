@@ -1,0 +1,198 @@
+#include "engine/doctor/dump.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "engine/io/config_json.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/json_object.hpp"
+
+namespace attn::doctor {
+namespace {
+
+/// "layers.10" after "layers.9".
+bool natural_less(const std::string& a, const std::string& b) {
+    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::size_t i = 0, j = 0;
+    while (i < a.size() && j < b.size()) {
+        if (digit(a[i]) && digit(b[j])) {
+            std::size_t end_i = i, end_j = j;
+            while (end_i < a.size() && digit(a[end_i])) ++end_i;
+            while (end_j < b.size() && digit(b[end_j])) ++end_j;
+            const std::string left = a.substr(i, end_i - i), right = b.substr(j, end_j - j);
+            if (left.size() != right.size()) return left.size() < right.size();
+            if (left != right) return left < right;
+            i = end_i;
+            j = end_j;
+        } else {
+            if (a[i] != b[j]) return a[i] < b[j];
+            ++i;
+            ++j;
+        }
+    }
+    return a.size() - i < b.size() - j;
+}
+
+struct SplitName {
+    std::string prefix, last;
+};
+
+/// Prefix and last part of a dotted (or slashed) name. Reference files keep inputs and outputs apart ("in.q", "out.weights"): they
+/// belong together.
+SplitName split_name(const std::string& name) {
+    SplitName out;
+    std::string text = name;
+    std::replace(text.begin(), text.end(), '/', '.');
+    const std::size_t dot = text.rfind('.');
+    out.last = dot == std::string::npos ? text : text.substr(dot + 1);
+    out.prefix = dot == std::string::npos ? "" : text.substr(0, dot);
+    if (out.prefix == "in" || out.prefix == "out") out.prefix.clear();
+    return out;
+}
+
+bool is_gradient(const std::string& prefix) { return prefix == "grad" || prefix.starts_with("grad.") || prefix.ends_with(".grad"); }
+
+std::optional<bool> as_flag(std::string_view text) {
+    for (const std::string_view yes : {"true", "True", "1", "yes", "train", "training"})
+        if (text == yes) return true;
+    for (const std::string_view no : {"false", "False", "0", "no", "eval", "evaluation", "inference"})
+        if (text == no) return false;
+    return std::nullopt;
+}
+
+std::optional<double> as_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0) || !(value < 1e15)) return std::nullopt;
+    return value;
+}
+
+/// Metadata entries and arrays of a single number, which stand in for metadata in .npz files.
+class Facts {
+public:
+    explicit Facts(const ArrayFile& file) : file_(file), texts_(file.metadata) {
+        for (const NamedArray& array : file.arrays)
+            if (array.shape.empty() || (array.shape.size() == 1 && array.count() == 1 && !meaning_of_name(array.name)))
+                texts_.emplace(array.name, fmt::format("{}", values_as<double>(array, file.source)[0]));
+    }
+
+    std::optional<bool> flag(std::initializer_list<const char*> keys) const {
+        return read<bool>(keys, as_flag, "is neither true nor false");
+    }
+    std::optional<double> number(std::initializer_list<const char*> keys) const {
+        return read<double>(keys, as_number, "is not a number of at least 0");
+    }
+    std::optional<std::int64_t> count(std::initializer_list<const char*> keys) const {
+        const auto whole = [](std::string_view text) -> std::optional<std::int64_t> {
+            const std::optional<double> value = as_number(text);
+            if (!value || *value < 1 || *value > 1e9 || *value != std::floor(*value)) return std::nullopt;
+            return static_cast<std::int64_t>(*value);
+        };
+        return read<std::int64_t>(keys, whole, "is not a whole number of at least 1");
+    }
+
+private:
+    template <class T, class F>
+    std::optional<T> read(std::initializer_list<const char*> keys, const F& parse, const char* problem) const {
+        for (const char* key : keys) {
+            const auto found = texts_.find(key);
+            if (found == texts_.end()) continue;
+            const std::optional<T> value = parse(found->second);
+            if (!value)
+                throw FileError(FileFault::Schema, file_.source, "metadata",
+                                fmt::format("{} \"{}\" {}", key, escaped(found->second), problem));
+            return value;
+        }
+        return std::nullopt;
+    }
+
+    const ArrayFile& file_;
+    std::map<std::string, std::string> texts_;
+};
+
+bool has_format(const ArrayFile& file, std::string_view name) {
+    const auto format = file.metadata.find("format");
+    return format != file.metadata.end() && format->second == name;
+}
+
+Hints read_hints(const ArrayFile& file) {
+    const Facts facts(file);
+    Hints hints;
+    if (has_format(file, "attnscope-case/1")) {
+        JsonObject config(file.metadata_at("config"), file.source + ", config");
+        if (double scale = 0; config.read("scale", scale, 0, 1e15)) hints.scale = scale;
+        return hints;
+    }
+    if (has_format(file, "attnscope-trace/1")) {
+        const Config config = config_from_json(file.metadata_at("config"), file.source + ", config");
+        const ForwardSettings settings = forward_settings_from_json(file.metadata_at("settings"), file.source + ", settings");
+        hints.num_heads = config.num_heads;
+        hints.d_model = config.d_model;
+        hints.head_size = config.head_size();
+        hints.temperature = settings.temperature;
+        hints.dropout = settings.dropout.attention;
+        hints.training = facts.flag({"training"});
+        return hints;
+    }
+    hints.num_heads = facts.count({"num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads"});
+    hints.d_model = facts.count({"d_model", "embed_dim", "hidden_size", "n_embd"});
+    hints.head_size = facts.count({"d_head", "head_dim", "head_size", "d_k"});
+    hints.causal = facts.flag({"causal", "is_causal"});
+    hints.training = facts.flag({"training", "train", "mode"});
+    hints.dropout = facts.number({"dropout", "dropout_p", "attn_dropout", "attention_dropout"});
+    hints.scale = facts.number({"scale", "softmax_scale"});
+    if (const auto temperature = facts.number({"temperature"})) {
+        if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature has to be above 0");
+        hints.temperature = *temperature;
+    }
+    return hints;
+}
+
+/// A mask that stands further out in the names applies to every attention below it that has none of its own.
+void inherit_masks(std::map<std::string, Group, decltype(&natural_less)>& groups) {
+    for (auto& [prefix, group] : groups) {
+        std::string outer = prefix;
+        while (group.masks.empty() && !outer.empty()) {
+            const std::size_t dot = outer.rfind('.');
+            outer = dot == std::string::npos ? "" : outer.substr(0, dot);
+            const auto found = groups.find(outer);
+            if (found != groups.end()) group.masks = found->second.masks;
+        }
+    }
+}
+
+}  // namespace
+
+Dump sort_dump(const ArrayFile& file) {
+    Dump dump;
+    dump.hints = read_hints(file);
+    std::map<std::string, Group, decltype(&natural_less)> groups(&natural_less);
+    for (const NamedArray& array : file.arrays) {
+        SplitName name = split_name(array.name);
+        // attnscope writes a mask beside each of its stages: "attention.weights.keep".
+        const std::string_view keep_of[] = {"masked", "weights", "dropped"};
+        const SplitName outer = split_name(name.prefix);
+        const bool beside = name.last == "keep" && std::find(std::begin(keep_of), std::end(keep_of), outer.last) != std::end(keep_of);
+        if (beside) name.prefix = outer.prefix;
+        const std::optional<NameMeaning> meaning = meaning_of_name(name.last);
+        if (!meaning || is_gradient(name.prefix) || array.shape.empty()) continue;
+        Group& group = groups[name.prefix];
+        group.prefix = name.prefix;
+        if (meaning->part) {
+            group.parts.push_back({&array, *meaning});
+        } else if (!beside || group.masks.empty()) {  // the three are the same
+            group.masks.push_back({&array, *meaning});
+            group.complete_mask = beside;
+        }
+    }
+    inherit_masks(groups);
+    for (auto& [prefix, group] : groups)
+        if (!group.parts.empty()) dump.groups.push_back(std::move(group));
+    return dump;
+}
+
+}  // namespace attn::doctor

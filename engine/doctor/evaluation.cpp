@@ -1,0 +1,342 @@
+#include "engine/doctor/evaluation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/doctor/dropout_evidence.hpp"
+#include "engine/doctor/emptied.hpp"
+
+namespace attn::doctor {
+namespace {
+
+using MaybeEstimate = std::shared_ptr<const Estimate>;
+
+MaybeEstimate share(Estimate estimate) { return std::make_shared<const Estimate>(std::move(estimate)); }
+
+class Evaluation {
+public:
+    Evaluation(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared)
+        : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared) {}
+
+    Outcome run() {
+        for (int i = 0; i < kPartCount; ++i) {
+            const Part part = static_cast<Part>(i);
+            if (!sequence_.has(part)) continue;
+            if (const MaybeEstimate expected = recomputed(part))
+                outcome_.parts[static_cast<std::size_t>(i)] = compare(sequence_[part], *expected);
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    /// What a later stage reads: the recording, or what it would be.
+    MaybeEstimate input(Part part) {
+        MaybeEstimate& known = inputs_[static_cast<std::size_t>(part)];
+        if (known == nullptr) known = sequence_.has(part) ? share({sequence_[part], {}}) : recomputed(part);
+        return known;
+    }
+
+    /// Null when what it is computed from is not there.
+    MaybeEstimate recomputed(Part part) {
+        MaybeEstimate& known = recomputed_[static_cast<std::size_t>(part)];
+        if (known == nullptr) known = compute(part);
+        return known;
+    }
+
+    MaybeEstimate compute(Part part) {
+        switch (part) {
+        case Part::Q:
+            return heads_of(Part::QProj, sequence_.queries, sequence_.head_size);
+        case Part::K:
+            return heads_of(recipe_.projections_swapped ? Part::VProj : Part::KProj, sequence_.keys, sequence_.head_size);
+        case Part::V:
+            return heads_of(recipe_.projections_swapped ? Part::KProj : Part::VProj, sequence_.keys, sequence_.value_size);
+        case Part::Scores:
+            return scores();
+        case Part::Scaled:
+            return scaled_scores();
+        case Part::Masked:
+            return masked_scores();
+        case Part::Weights:
+            return weights();
+        case Part::Dropped:
+            return dropped();
+        case Part::Context:
+            return context();
+        case Part::Concat:
+            return concat();
+        default:
+            return nullptr;
+        }
+    }
+
+    MaybeEstimate heads_of(Part projection, std::int64_t positions, std::int64_t size) {
+        if (!sequence_.has(projection) || size == 0) return nullptr;
+        if (static_cast<std::int64_t>(sequence_[projection].size()) != sequence_.heads * positions * size) return nullptr;
+        return share(unpack({sequence_[projection], {}}, recipe_.split, sequence_.heads, positions, size));
+    }
+
+    MaybeEstimate scores() {
+        const MaybeEstimate q = input(Part::Q), k = input(recipe_.scores_use_values ? Part::V : Part::K);
+        if (q == nullptr || k == nullptr) return nullptr;
+        std::shared_ptr<const Estimate>& product = shared_.scores[{recipe_.split, recipe_.projections_swapped, recipe_.scores_use_values}];
+        if (product == nullptr)
+            product = share(products(*q, *k, sequence_.heads, sequence_.queries, sequence_.keys, sequence_.head_size, rounding_));
+        partial_ = 1;
+        if (!sequence_.has(Part::Scores)) return product;
+        // The recorded scores may hold part of the scaling already: many programs scale q, or name the scaled scores so.
+        MaybeEstimate best = product;
+        double least = compare(sequence_[Part::Scores], *best).max_excess;
+        for (const double factor : recipe_.partial) {
+            if (factor == 1 || least <= 1) continue;
+            const MaybeEstimate other = share(scaled(*product, factor, rounding_));
+            const double excess = compare(sequence_[Part::Scores], *other).max_excess;
+            if (excess > 1) continue;
+            best = other;
+            least = excess;
+            partial_ = factor;
+            outcome_.scores_scaled = true;
+        }
+        return best;
+    }
+
+    MaybeEstimate scaled_scores() {
+        const MaybeEstimate from = input(Part::Scores);
+        if (from == nullptr) return nullptr;
+        if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // finds out what part of the scaling they have
+        return share(scaled(*from, recipe_.scale / partial_, rounding_));
+    }
+
+    const std::vector<double>& bias() const {
+        static const std::vector<double> none;
+        return recipe_.with_bias ? sequence_.intent.bias : none;
+    }
+
+    MaybeEstimate masked_scores() {
+        const MaybeEstimate from = input(Part::Scaled);
+        if (from == nullptr) return nullptr;
+        if (recipe_.mask == MaskUse::AsZeros) {
+            Estimate out = *from;
+            for (std::size_t i = 0; i < out.value.size(); ++i)
+                if ((*recipe_.keep)[i] == 0) out.value[i] = 0;
+            return share(std::move(out));
+        }
+        if (recipe_.mask == MaskUse::BeforeSoftmax) return share(with_untold_bias(masked(*from, *recipe_.keep, bias(), rounding_)));
+        if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
+        if (recipe_.shown != nullptr) return share(masked(*from, *recipe_.shown, sequence_.intent.bias, rounding_));
+        return from;
+    }
+
+    /// A mistake may let in what the file's additive mask forbids, where its number is no bias but the ban. Which bias the program added
+    /// there only the recording knows: its masked scores, or its weights against those of the row's other cells.
+    Estimate with_untold_bias(Estimate out) const {
+        const Intent& intent = sequence_.intent;
+        if (bias().empty()) return out;
+        const std::vector<double>&masked = sequence_[Part::Masked], &weights = sequence_[Part::Weights];
+        const auto untold = [&](std::size_t i) { return intent.keep[i] == 0 && (*recipe_.keep)[i] != 0; };
+        const auto keys = static_cast<std::size_t>(sequence_.keys);
+        for (std::size_t row = 0; row < out.value.size(); row += keys) {
+            std::optional<std::size_t> told;
+            for (std::size_t i = row; i < row + keys && !weights.empty(); ++i)
+                if (!untold(i) && (*recipe_.keep)[i] != 0 && weights[i] > 0 && (!told || weights[i] > weights[*told])) told = i;
+            for (std::size_t i = row; i < row + keys; ++i) {
+                if (!untold(i)) continue;
+                if (!masked.empty()) {
+                    if (masked[i] > kForbidding) out.value[i] = masked[i];
+                } else if (!weights.empty() && weights[i] > 0) {
+                    out.value[i] = std::log(weights[i]) + (told ? out.value[*told] - std::log(weights[*told]) : 0);
+                    out.slack[i] = (told ? out.slack[*told] : 0) + 8 * rounding_.unit;
+                }
+            }
+        }
+        return out;
+    }
+
+    /// Of a program that masks its weights and calls that masked.
+    MaybeEstimate masked_weights() {
+        const MaybeEstimate from = input(Part::Weights);
+        if (from == nullptr) return nullptr;
+        Estimate out = *from;
+        for (std::size_t i = 0; i < out.value.size(); ++i)
+            if ((*recipe_.keep)[i] == 0) out.value[i] = 0;
+        return share(std::move(out));
+    }
+
+    /// What the softmax is taken of.
+    MaybeEstimate logits() {
+        if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) return input(Part::Masked);
+        const MaybeEstimate from = input(Part::Scaled);
+        if (from == nullptr || recipe_.mask != MaskUse::Skipped) return from;
+        return share(masked(*from, *recipe_.keep, bias(), rounding_));
+    }
+
+    MaybeEstimate weights() {
+        const MaybeEstimate from = logits();
+        if (from == nullptr) return nullptr;
+        Estimate out = softmax(*from, recipe_.axis, sequence_.temperature, sequence_, rounding_);
+        if (sequence_.has(Part::Weights)) {
+            if (recipe_.axis != SoftmaxAxis::Keys) fill_lines(out);
+            else fill_rows(out, sequence_[Part::Weights], sequence_.keys, [](const Estimate& map) { return map; });
+        }
+        if (recipe_.mask == MaskUse::AfterSoftmax) mask_weights(out);
+        if (recipe_.dropout == DropoutUse::InWeights && sequence_.has(Part::Weights)) {
+            DropoutEvidence evidence = find_dropout(sequence_[Part::Weights], out, rounding_);
+            outcome_.dropout_rate = evidence.present() ? evidence.rate() : 0;
+            if (evidence.present()) out = std::move(evidence.expected);
+        }
+        return share(std::move(out));
+    }
+
+    bool is_emptied(std::size_t row) const {
+        const auto keys = static_cast<std::ptrdiff_t>(sequence_.keys), first = static_cast<std::ptrdiff_t>(row) * keys;
+        const auto none = [&](const Keep& keep) {
+            return std::none_of(keep.begin() + first, keep.begin() + first + keys, [](std::uint8_t k) { return k != 0; });
+        };
+        return none(*recipe_.keep) && !none(*recipe_.meant);
+    }
+
+    std::vector<std::size_t> open_cells(const Estimate& map) const {
+        std::vector<std::size_t> cells;
+        for (std::size_t i = 0; i < map.value.size(); ++i)
+            if (std::isinf(map.slack_at(i))) cells.push_back(i);
+        return cells;
+    }
+
+    /// Fills what a softmax along another axis leaves open, as the recorded weights tell.
+    void fill_lines(Estimate& out) {
+        const MaybeEstimate scores = input(Part::Scaled);
+        fill(out, best_filling(fillings(sequence_, recipe_.axis, scores.get(), rounding_), sequence_[Part::Weights], open_cells(out)),
+             open_cells(out));
+    }
+
+    /// Fills rows that the recipe's mask empties. `recorded` has rows of `width` numbers; `make` turns weights into such.
+    template <class Make>
+    void fill_rows(Estimate& out, const std::vector<double>& recorded, std::int64_t width, const Make& make) {
+        if (recipe_.mask != MaskUse::BeforeSoftmax && recipe_.mask != MaskUse::Skipped) return;
+        std::vector<std::size_t> cells;
+        for (std::size_t row = 0; row < static_cast<std::size_t>(sequence_.heads * sequence_.queries); ++row)
+            for (std::size_t i = 0; i < static_cast<std::size_t>(width) && is_emptied(row); ++i)
+                cells.push_back(row * static_cast<std::size_t>(width) + i);
+        if (cells.empty()) return;
+        // Of a mask that forbids everything the unmasked weights would be what no mask at all gives.
+        const bool some_kept = std::find(recipe_.keep->begin(), recipe_.keep->end(), std::uint8_t{1}) != recipe_.keep->end();
+        const MaybeEstimate scores = some_kept ? input(Part::Scaled) : nullptr;
+        std::vector<Estimate> candidates;
+        for (const Estimate& map : fillings(sequence_, SoftmaxAxis::Keys, scores.get(), rounding_)) candidates.push_back(make(map));
+        fill(out, best_filling(candidates, recorded, cells), cells);
+    }
+
+    /// Masked weights become 0; where a program adds its mask instead they are -inf, which no other mistake makes of a weight.
+    void mask_weights(Estimate& out) const {
+        for (std::size_t i = 0; i < out.value.size(); ++i) {
+            if ((*recipe_.keep)[i] != 0) continue;
+            out.value[i] = 0;
+            out.slack[i] =
+                sequence_.has(Part::Weights) && sequence_[Part::Weights][i] <= kForbidding ? std::numeric_limits<double>::infinity() : 0;
+        }
+    }
+
+    MaybeEstimate dropped() {
+        const MaybeEstimate from = input(Part::Weights);
+        if (from == nullptr || !sequence_.has(Part::Dropped)) return from;
+        DropoutEvidence evidence = find_dropout(sequence_[Part::Dropped], *from, rounding_);
+        if (evidence.present()) outcome_.dropout_rate = evidence.rate();
+        return share(std::move(evidence.expected));
+    }
+
+    /// The context, or what the recorded concat shows of it.
+    std::vector<double> recorded_context() const {
+        if (sequence_.has(Part::Context) || !sequence_.has(Part::Concat)) return sequence_[Part::Context];
+        return unpack({sequence_[Part::Concat], {}}, recipe_.join, sequence_.heads, sequence_.queries, sequence_.value_size).value;
+    }
+
+    /// The same where only the context tells how a softmax along another axis filled its lines.
+    template <class Make>
+    void fill_unseen_lines(Estimate& out, const Estimate& map, const std::vector<double>& recorded, const Make& make) {
+        const std::vector<std::size_t> open = open_cells(map);
+        if (open.empty()) return;
+        const MaybeEstimate scores = input(Part::Scaled);
+        std::int64_t least = std::numeric_limits<std::int64_t>::max();
+        for (const Estimate& filling : fillings(sequence_, recipe_.axis, scores.get(), rounding_)) {
+            Estimate filled = map;
+            fill(filled, filling, open);
+            Estimate made = make(filled);
+            for (std::size_t i = 0; i < made.value.size(); ++i)
+                if (std::isnan(made.value[i])) made.slack[i] = 0;  // NaN is expected, not anything
+            const std::int64_t differing = compare(recorded, made).differing;
+            if (differing >= least) continue;
+            least = differing;
+            out = std::move(made);
+        }
+    }
+
+    MaybeEstimate context() {
+        MaybeEstimate map = input(recipe_.context_ignores_dropout ? Part::Weights : Part::Dropped);
+        const MaybeEstimate rows = input(recipe_.context_uses_keys ? Part::K : Part::V);
+        if (map == nullptr || rows == nullptr || sequence_.value_size == 0) return nullptr;
+        if (recipe_.mask == MaskUse::AfterWeights || recipe_.mask == MaskUse::OfWeights) {
+            Estimate late = *map;
+            for (std::size_t i = 0; i < late.value.size(); ++i)
+                if ((*recipe_.keep)[i] == 0) late.value[i] = 0;
+            map = share(std::move(late));
+        }
+        const auto context_of = [&](const Estimate& weights) {
+            return weighted_rows(weights, *rows, sequence_.heads, sequence_.queries, sequence_.keys, sequence_.value_size, rounding_);
+        };
+        Estimate out = context_of(*map);
+        if (!sequence_.has(Part::Weights) && !sequence_.has(Part::Dropped)) {
+            const std::vector<double> recorded = recorded_context();
+            if (recorded.empty()) return share(std::move(out));
+            if (recipe_.axis != SoftmaxAxis::Keys) fill_unseen_lines(out, *map, recorded, context_of);
+            else fill_rows(out, recorded, sequence_.value_size, context_of);
+        }
+        if (recipe_.dropout == DropoutUse::InContext && sequence_.has(Part::Context)) {
+            const std::optional<double> rate = find_hidden_dropout(sequence_[Part::Context], *map, *rows, sequence_, rounding_);
+            if (rate) {
+                outcome_.dropout_rate = *rate;
+                out.value = sequence_[Part::Context];
+            }
+        }
+        return share(std::move(out));
+    }
+
+    MaybeEstimate concat() {
+        const MaybeEstimate from = input(Part::Context);
+        if (from == nullptr || sequence_.value_size == 0) return nullptr;
+        return share(pack(*from, recipe_.join, sequence_.heads, sequence_.queries, sequence_.value_size));
+    }
+
+    const Sequence& sequence_;
+    const Recipe& recipe_;
+    const Rounding& rounding_;
+    SharedProducts& shared_;
+    Outcome outcome_;
+    double partial_ = 1;
+    std::array<MaybeEstimate, kPartCount> inputs_, recomputed_;
+};
+
+}  // namespace
+
+int Outcome::first_failure() const {
+    for (int i = 0; i < kPartCount; ++i)
+        if (const auto& part = parts[static_cast<std::size_t>(i)]; part && !part->ok()) return i;
+    return kPartCount;
+}
+
+int Outcome::failures() const {
+    return static_cast<int>(std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part && !part->ok(); }));
+}
+
+double Outcome::max_error() const {
+    double largest = 0;
+    for (const auto& part : parts)
+        if (part) largest = std::max(largest, part->max_error);
+    return largest;
+}
+
+Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared) {
+    return Evaluation(sequence, recipe, rounding, shared).run();
+}
+
+}  // namespace attn::doctor

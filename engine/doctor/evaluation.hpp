@@ -1,0 +1,34 @@
+#pragma once
+/// Holds a recording against a recipe, stage by stage: each recomputed from the recorded ones before it.
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "engine/doctor/recipe.hpp"
+
+namespace attn::doctor {
+
+/// Products that many recipes share; of one sequence and one way of rounding.
+struct SharedProducts {
+    std::map<std::tuple<Packing, bool, bool>, std::shared_ptr<const Estimate>> scores;
+};
+
+/// What became of every part that is recorded and can be recomputed.
+struct Outcome {
+    std::array<std::optional<Comparison>, kPartCount> parts;
+    double dropout_rate = 0;     ///< seen between weights and dropped, or where the recipe looks for it
+    bool scores_scaled = false;  ///< the recorded scores are scaled already
+
+    /// The first part that differs, or kPartCount.
+    int first_failure() const;
+    int failures() const;
+    double max_error() const;
+};
+
+/// The mask of `recipe` has to be of the sequence's size.
+Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared);
+
+}  // namespace attn::doctor

@@ -1,0 +1,358 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "engine/doctor/dump.hpp"
+#include "engine/doctor/mask_tensor.hpp"
+#include "engine/io/file_error.hpp"
+
+namespace attn::doctor {
+namespace {
+
+using Shape = std::vector<std::int64_t>;
+
+constexpr std::size_t index_of(Part part) { return static_cast<std::size_t>(part); }
+bool is_head_part(Part part) { return part == Part::Q || part == Part::K || part == Part::V || part == Part::Context; }
+bool is_key_part(Part part) { return part == Part::K || part == Part::V || part == Part::KProj || part == Part::VProj; }
+
+/// Finds the sizes of one attention and where each tensor keeps which axis.
+class Interpreter {
+public:
+    Interpreter(const ArrayFile& file, const Group& group, const Hints& hints, const Reading& reading)
+        : file_(file), group_(group), hints_(hints), reading_(reading) {}
+
+    Attention run() {
+        out_.prefix = group_.prefix;
+        choose_arrays();
+        move_packed_heads();
+        if (maps_are_over_heads()) {
+            out_.across_heads = true;
+            return std::move(out_);
+        }
+        read_sizes();
+        read_sequences();
+        return std::move(out_);
+    }
+
+private:
+    bool has(Part part) const { return arrays_[index_of(part)] != nullptr; }
+    const Shape& shape(Part part) const { return arrays_[index_of(part)]->shape; }
+    bool is_exact(Part part) const { return exact_[index_of(part)]; }
+    [[noreturn]] void fail(Part part, const std::string& problem) const {
+        throw FileError(FileFault::Schema, file_.source, fmt::format("tensor \"{}\"", escaped(arrays_[index_of(part)]->name)), problem);
+    }
+
+    void take(Part part, const NamedPart& named) {
+        arrays_[index_of(part)] = named.array;
+        exact_[index_of(part)] = named.meaning.exact;
+    }
+
+    /// One tensor for every part: the design's name before an alias, the first alias before a second.
+    void choose_arrays() {
+        for (const bool exact : {true, false})
+            for (const NamedPart& named : group_.parts) {
+                if (named.meaning.exact != exact) continue;
+                Part part = named.meaning.may_be_later ? reading_.ambiguous_scores : *named.meaning.part;
+                while (named.meaning.may_be_later && has(part) && part < Part::Masked) part = static_cast<Part>(index_of(part) + 1);
+                if (has(part)) {
+                    out_.notes.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
+                                                     escaped(arrays_[index_of(part)]->name), part_name(part)));
+                    continue;
+                }
+                const bool floating = named.array->dtype == DType::F16 || named.array->dtype == DType::BF16 ||
+                                      named.array->dtype == DType::F32 || named.array->dtype == DType::F64;
+                take(part, named);
+                if (!floating) fail(part, fmt::format("is {}: numbers with a fraction are needed", dtype_name(named.array->dtype)));
+                for (const std::int64_t size : named.array->shape)
+                    if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": there is nothing in it");
+            }
+    }
+
+    /// q, k, v and context are called the same before the split into heads and after the join; the number of axes tells.
+    void move_packed_heads() {
+        bool four_axes = false;
+        for (int i = 0; i < kPartCount; ++i) {
+            const Part part = static_cast<Part>(i);
+            if (has(part) && !is_packed(part) && shape(part).size() == 4) four_axes = true;
+        }
+        const std::int64_t heads = hints_.num_heads.value_or(1);
+        for (const Part part : {Part::Q, Part::K, Part::V, Part::Context}) {
+            if (!has(part) || shape(part).size() != 3) continue;
+            const bool could_split =
+                heads > 1 && shape(part)[0] != heads && shape(part)[2] % heads == 0 && !three_axis_maps_of_heads(heads);
+            if (!four_axes && !could_split) continue;
+            const Part packed = part == Part::Q   ? Part::QProj
+                                : part == Part::K ? Part::KProj
+                                : part == Part::V ? Part::VProj
+                                                  : Part::Concat;
+            if (has(packed)) {
+                out_.notes.push_back(fmt::format("{} is not used: it has no axis of heads.", escaped(arrays_[index_of(part)]->name)));
+            } else {
+                arrays_[index_of(packed)] = arrays_[index_of(part)];
+                exact_[index_of(packed)] = exact_[index_of(part)];
+                // "attn_output" is also what W_O made of it, and "query" what no projection has seen yet.
+                if (packed == Part::Concat && !is_exact(part)) out_.concat_may_be_projected = true;
+                if (packed != Part::Concat && !is_exact(part)) out_.inputs_may_be_unprojected = true;
+            }
+            arrays_[index_of(part)] = nullptr;
+        }
+    }
+    bool three_axis_maps_of_heads(std::int64_t heads) const {
+        for (int i = 0; i < kPartCount; ++i)
+            if (is_map(static_cast<Part>(i)) && has(static_cast<Part>(i)))
+                return shape(static_cast<Part>(i)).size() == 3 && shape(static_cast<Part>(i))[0] == heads;
+        return false;
+    }
+
+    const Shape* any_map() const {
+        for (int i = 0; i < kPartCount; ++i)
+            if (is_map(static_cast<Part>(i)) && has(static_cast<Part>(i))) return &shape(static_cast<Part>(i));
+        return nullptr;
+    }
+
+    /// [B,T,H,D] without the transpose gives maps [B,T,H,H].
+    bool maps_are_over_heads() {
+        const Shape* map = any_map();
+        if (map == nullptr || map->size() != 4 || (*map)[2] != (*map)[3] || (*map)[1] == (*map)[2]) return false;
+        std::int64_t heads = hints_.num_heads.value_or(0), positions = 0;
+        if (has(Part::QProj) && shape(Part::QProj).size() == 3) {
+            positions = shape(Part::QProj)[1];
+            if (heads == 0 && has(Part::Q) && shape(Part::Q).size() == 4 && shape(Part::QProj)[2] % shape(Part::Q)[3] == 0)
+                heads = shape(Part::QProj)[2] / shape(Part::Q)[3];
+        }
+        if (heads == 0 || heads != (*map)[2]) return false;
+        return positions == 0 ? (*map)[1] != heads : (*map)[1] == positions;
+    }
+
+    /// Notes a size, or complains when it is another already.
+    void set(std::int64_t& known, std::int64_t size, Part part, const std::string& expected) {
+        if (known == 0) known = size;
+        else if (known != size) misfit(part, expected);
+    }
+    [[noreturn]] void misfit(Part part, const std::string& expected) const {
+        fail(part, fmt::format("has shape {} where {} is needed", shape_text(shape(part)), expected));
+    }
+    static std::string named(const char* letter, std::int64_t size) {
+        return size == 0 ? std::string(letter) : fmt::format("{}={}", letter, size);
+    }
+
+    /// Letters of the axes, by their number; B and H share a place in files without one of them.
+    std::string letters(Part part) const {
+        const std::size_t rank = shape(part).size();
+        const char* last = is_map(part) ? "S" : is_packed(part) ? "C" : "D";
+        if (is_packed(part)) {
+            if (rank == 2 || rank == 3) return (rank == 3 ? "BP" : "P") + std::string(last);
+        } else if (rank >= 2 && rank <= 4) {
+            return (rank == 4 ? "BHP" : rank == 3 ? std::string(1, lead_) + "P" : "P") + last;
+        }
+        fail(part, fmt::format("has shape {} where {} is needed", shape_text(shape(part)),
+                               is_packed(part) ? "[B,T,C]"
+                               : is_map(part)  ? "[B,H,T,S]"
+                                               : "[B,H,T,D]"));
+    }
+
+    std::string expected(Part part) const {
+        const std::string b = named("B", batches_), h = named("H", heads_), t = named("T", queries_), s = named("S", keys_);
+        const std::string p = is_key_part(part) ? s : t;
+        if (is_map(part)) return fmt::format("[{}, {}, {}, {}]", b, h, t, s);
+        if (is_packed(part)) return fmt::format("[{}, {}, {}]", b, p, "C");
+        return fmt::format("[{}, {}, {}, {}]", b, h, p, named("D", part == Part::V || part == Part::Context ? value_size_ : head_size_));
+    }
+
+    void read_sizes() {
+        // A single leading axis is heads, unless something says that it counts sequences.
+        for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
+            if (has(part) && shape(part).size() == 3) lead_ = 'B';
+        if (hints_.num_heads == 1) lead_ = 'B';
+        if (hints_.head_size) head_size_hint_ = *hints_.head_size;
+        for (int i = 0; i < kPartCount; ++i)
+            if (is_map(static_cast<Part>(i)) && has(static_cast<Part>(i))) read_map_sizes(static_cast<Part>(i));
+        if (heads_ == 0 && hints_.num_heads && (lead_ == 'H' || any_rank_four() || has(Part::QProj))) heads_ = *hints_.num_heads;
+        for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
+            if (has(part)) read_packed_positions(part);
+        for (const Part part : {Part::Q, Part::Context, Part::K, Part::V})
+            if (has(part)) read_head_sizes(part);
+        if (heads_ == 0) heads_ = lead_ == 'B' ? hints_.num_heads.value_or(1) : 1;
+        if (batches_ == 0) batches_ = 1;
+        for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
+            if (has(part)) read_packed_width(part);
+        if (queries_ == 0) queries_ = keys_;
+        if (keys_ == 0) keys_ = queries_;
+    }
+    bool any_rank_four() const {
+        for (const auto* array : arrays_)
+            if (array != nullptr && array->shape.size() == 4) return true;
+        return false;
+    }
+
+    Layout& layout(Part part) { return out_.layouts[index_of(part)]; }
+    std::int64_t size_on(Part part, char axis) {
+        const std::size_t at = layout(part).axes.find(axis);
+        return at == std::string::npos ? 1 : shape(part)[at];
+    }
+
+    void read_map_sizes(Part part) {
+        layout(part).axes = letters(part);
+        set(batches_, size_on(part, 'B'), part, expected(part));
+        set(heads_, size_on(part, 'H'), part, expected(part));
+        set(queries_, size_on(part, 'P'), part, expected(part));
+        set(keys_, size_on(part, 'S'), part, expected(part));
+    }
+
+    void read_packed_positions(Part part) {
+        layout(part).axes = letters(part);
+        set(batches_, size_on(part, 'B'), part, expected(part));
+        set(is_key_part(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
+    }
+
+    void read_packed_width(Part part) {
+        std::int64_t& size = part == Part::VProj || part == Part::Concat ? value_size_ : head_size_;
+        const std::int64_t width = size_on(part, 'C');
+        if (width % heads_ != 0) misfit(part, fmt::format("a width that {} heads divide", heads_));
+        set(size, width / heads_, part, fmt::format("[{}, {}, C={}]", named("B", batches_), is_key_part(part) ? "S" : "T", heads_ * size));
+    }
+
+    /// Whether the tensor fits with heads on this axis and positions on that one.
+    bool fits(Part part, std::size_t head_axis, std::size_t position_axis) const {
+        const std::int64_t positions = is_key_part(part) ? keys_ : queries_, stored = shape(part)[head_axis];
+        const bool shared = (part == Part::K || part == Part::V) && heads_ % stored == 0;  // grouped-query attention
+        return (heads_ == 0 || stored == heads_ || shared) && (positions == 0 || shape(part)[position_axis] == positions);
+    }
+
+    void read_head_sizes(Part part) {
+        Layout& where = layout(part);
+        where.axes = letters(part);
+        if (where.axes == "BHPD") {
+            const bool literal = fits(part, 1, 2), other = fits(part, 2, 1);
+            if (other && (!literal || reading_.positions_first || positions_first_)) where.axes = "BPHD";
+            // Keys that would fit with fewer heads, shared, lie as the queries do.
+            positions_first_ = positions_first_ || (where.axes == "BPHD" && !literal);
+        }
+        set(batches_, size_on(part, 'B'), part, expected(part));
+        const std::int64_t stored = size_on(part, 'H');
+        if (heads_ == 0) heads_ = stored;
+        if (heads_ % stored != 0 || (stored != heads_ && !is_key_part(part))) misfit(part, expected(part));
+        where.heads_per_stored_head = heads_ / stored;
+        set(is_key_part(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
+        set(part == Part::V || part == Part::Context ? value_size_ : head_size_, size_on(part, 'D'), part, expected(part));
+    }
+
+    void read_sequences() {
+        // Of one sequence some ten maps of doubles are held at a time, of the others a byte a cell.
+        constexpr double kMostCells = 0x1p24, kMostCellsInAll = 0x1p28;
+        const double cells = static_cast<double>(heads_) * static_cast<double>(queries_) * static_cast<double>(keys_);
+        if (cells > kMostCells || static_cast<double>(batches_) * cells > kMostCellsInAll)
+            throw FileError(
+                FileFault::Limit, file_.source, "",
+                fmt::format("its attention maps [{}, {}, {}, {}] are larger than this program judges", batches_, heads_, queries_, keys_));
+        Sequence base;
+        base.heads = heads_;
+        base.queries = queries_;
+        base.keys = keys_;
+        base.head_size = head_size_ > 0 ? head_size_ : head_size_hint_;
+        base.value_size = value_size_;
+        base.temperature = hints_.temperature;
+        base.scale = hints_.scale;
+        if (head_size_ > 0) base.widths.push_back(static_cast<double>(heads_ * head_size_));
+        if (hints_.d_model) base.widths.push_back(static_cast<double>(*hints_.d_model));
+        out_.sequences.assign(static_cast<std::size_t>(batches_), base);
+        for (int i = 0; i < kPartCount; ++i)
+            if (has(static_cast<Part>(i))) read_values(static_cast<Part>(i));
+        std::vector<Intent> intents = read_masks(file_, group_.masks, {batches_, heads_, queries_, keys_}, reading_.flip_mask);
+        for (std::size_t b = 0; b < intents.size(); ++b) {
+            intents[b].causal = hints_.causal;
+            intents[b].complete = group_.complete_mask;
+            out_.sequences[b].intent = std::move(intents[b]);
+        }
+    }
+
+    /// Brings a tensor to the design's layout, sequence by sequence.
+    void read_values(Part part) {
+        const std::vector<double> numbers = values_as<double>(*arrays_[index_of(part)], file_.source);
+        const Layout& where = layout(part);
+        out_.layouts[index_of(part)].tensor = arrays_[index_of(part)]->name;
+        const std::int64_t stride_b = stride(part, 'B'), stride_h = stride(part, 'H'), stride_p = stride(part, 'P');
+        const double unit = rounding_unit(numbers, arrays_[index_of(part)]->dtype);
+        for (std::int64_t b = 0; b < batches_; ++b) {
+            Sequence& sequence = out_.sequences[static_cast<std::size_t>(b)];
+            const std::vector<std::int64_t> sizes = sequence.sizes(part);
+            const std::int64_t heads = sizes.size() == 3 ? sizes[0] : 1, positions = sizes[sizes.size() - 2], last = sizes.back();
+            std::vector<double>& out = sequence.values[index_of(part)];
+            out.reserve(static_cast<std::size_t>(heads * positions * last));
+            for (std::int64_t h = 0; h < heads; ++h)
+                for (std::int64_t p = 0; p < positions; ++p)
+                    for (std::int64_t i = 0; i < last; ++i)
+                        out.push_back(numbers[static_cast<std::size_t>(b * stride_b + h / where.heads_per_stored_head * stride_h +
+                                                                       p * stride_p + i)]);
+            sequence.unit = std::max(sequence.unit, unit);
+        }
+    }
+    /// 0 on an axis that the tensor does not have.
+    std::int64_t stride(Part part, char axis) const {
+        const std::size_t at = out_.layouts[index_of(part)].axes.find(axis);
+        if (at == std::string::npos) return 0;
+        std::int64_t stride = 1;
+        for (std::size_t i = at + 1; i < shape(part).size(); ++i) stride *= shape(part)[i];
+        return stride;
+    }
+
+    /// Half a unit in the last place at 1 of the coarsest format that holds every number: a file of float32 may well hold what a
+    /// model computed in bfloat16. Few or whole numbers say nothing about how they were computed.
+    static double rounding_unit(const std::vector<double>& numbers, DType dtype) {
+        const double stored = dtype == DType::F64 ? 0x1p-53 : dtype == DType::F32 ? 0x1p-24 : dtype == DType::F16 ? 0x1p-11 : 0x1p-8;
+        std::int64_t telling = 0;
+        int bits = 0;
+        for (const double x : numbers) {
+            if (!std::isfinite(x) || x == std::floor(x)) continue;
+            const auto fraction = std::bit_cast<std::uint64_t>(x) & 0xF'FFFF'FFFF'FFFFULL;
+            if (fraction == 0) continue;  // a power of two
+            ++telling;
+            bits = std::max(bits, 53 - std::countr_zero(fraction));
+        }
+        if (telling < 8) return stored;
+        const double seen = bits <= 8 ? 0x1p-8 : bits <= 11 ? 0x1p-11 : bits <= 24 ? 0x1p-24 : 0x1p-53;
+        return std::max(stored, seen);
+    }
+
+    const ArrayFile& file_;
+    const Group& group_;
+    const Hints& hints_;
+    const Reading& reading_;
+    Attention out_;
+    std::array<const NamedArray*, kPartCount> arrays_{};
+    std::array<bool, kPartCount> exact_{};
+    char lead_ = 'H';
+    bool positions_first_ = false;
+    std::int64_t batches_ = 0, heads_ = 0, queries_ = 0, keys_ = 0, head_size_ = 0, value_size_ = 0, head_size_hint_ = 0;
+};
+
+}  // namespace
+
+Attention interpret(const ArrayFile& file, const Group& group, const Hints& hints, const Reading& reading) {
+    return Interpreter(file, group, hints, reading).run();
+}
+
+std::vector<Reading> readings(const Group& group) {
+    const bool scores =
+        std::any_of(group.parts.begin(), group.parts.end(), [](const NamedPart& part) { return part.meaning.may_be_later; });
+    const bool mask = std::any_of(group.masks.begin(), group.masks.end(),
+                                  [](const NamedPart& part) { return part.meaning.mask == MaskMeaning::Ambiguous; });
+    bool map = false, square = false;
+    for (const NamedPart& part : group.parts) {
+        map = map || is_map(*part.meaning.part);
+        const std::vector<std::int64_t>& shape = part.array->shape;
+        square = square || (is_head_part(*part.meaning.part) && shape.size() == 4 && shape[1] == shape[2]);
+    }
+    std::vector<Reading> out;
+    for (const bool positions_first : {false, true})
+        for (const bool flip : {false, true})
+            for (const Part part : {Part::Scores, Part::Scaled, Part::Masked})
+                if ((!positions_first || (map && square)) && (!flip || mask) && (part == Part::Scores || scores))
+                    out.push_back({part, flip, positions_first});
+    return out;
+}
+
+}  // namespace attn::doctor

@@ -1,0 +1,258 @@
+#include "engine/doctor/judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/doctor/keep_patterns.hpp"
+#include "engine/doctor/weights_alone.hpp"
+
+namespace attn::doctor {
+namespace {
+
+/// Mistakes are looked for under so many of the masks that may have been meant.
+constexpr int kMostPlans = 4;
+
+bool better(const Outcome& a, const Outcome& b) {
+    if (a.first_failure() != b.first_failure()) return a.first_failure() > b.first_failure();
+    return a.failures() < b.failures();
+}
+bool better(const Suspect& a, const Suspect& b) {
+    if (a.first_failure != b.first_failure) return a.first_failure > b.first_failure;
+    return a.failures < b.failures;
+}
+
+std::optional<Comparison>& part_of(Outcome& outcome, Part part) { return outcome.parts[static_cast<std::size_t>(part)]; }
+
+/// Rotary positions turn pairs of dimensions: (i, i + D/2) or (2i, 2i + 1). Every pair keeps its length, and position 0 its numbers.
+bool is_rotated(const std::vector<double>& recorded, const Estimate& expected, std::int64_t positions, std::int64_t size) {
+    if (size % 2 != 0) return false;
+    for (const bool halves : {true, false}) {
+        bool kept = true;
+        for (std::size_t row = 0; row < recorded.size() && kept; row += static_cast<std::size_t>(size)) {
+            const bool first = row / static_cast<std::size_t>(size) % static_cast<std::size_t>(positions) == 0;
+            for (std::size_t i = 0; i < static_cast<std::size_t>(size / 2) && kept; ++i) {
+                const std::size_t a = row + (halves ? i : 2 * i), b = halves ? a + static_cast<std::size_t>(size / 2) : a + 1;
+                const double before = std::hypot(expected.value[a], expected.value[b]), after = std::hypot(recorded[a], recorded[b]);
+                kept = std::fabs(before - after) <= 1e-2 * before + 1e-6;
+                if (first) kept = kept && std::fabs(recorded[a] - expected.value[a]) <= 1e-2 * before + 1e-6;
+            }
+        }
+        if (kept) return true;
+    }
+    return false;
+}
+
+class Judge {
+public:
+    Judge(const Sequence& sequence, bool concat_may_be_projected)
+        : sequence_(sequence), concat_may_be_projected_(concat_may_be_projected), rounding_(rounding_of(sequence)) {}
+
+    Judgement run() {
+        const std::vector<Plan> plans = plans_for(sequence_);
+        find_plan(plans);
+        if (!out_.right) find_suspects(plans);
+        if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
+        if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
+        if (out_.right) suspect_pattern();
+        judge_weights_alone(sequence_, plans, out_);
+        find_whether_telling();
+        if (!out_.right && mask_is_unknown() && no_suspect_reproduces_all() &&
+            out_.outcome.first_failure() >= static_cast<int>(Part::Context) && !sequence_.has(Part::Weights) &&
+            !sequence_.has(Part::Masked) && !sequence_.has(Part::Dropped))
+            out_.undecided = true;
+        return std::move(out_);
+    }
+
+private:
+    bool has_nan(Part part) const {
+        return std::any_of(sequence_[part].begin(), sequence_[part].end(), [](double x) { return std::isnan(x); });
+    }
+    bool mask_is_unknown() const { return !sequence_.intent.given; }
+    bool no_suspect_reproduces_all() const { return out_.suspects.empty() || out_.suspects.front().first_failure < kPartCount; }
+
+    void find_plan(const std::vector<Plan>& plans) {
+        bool any = false;
+        for (const Plan& plan : plans) {
+            Outcome outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
+            if (any && !better(outcome, out_.outcome)) continue;
+            any = true;
+            out_.plan = plan;
+            out_.outcome = std::move(outcome);
+            if (out_.outcome.first_failure() == kPartCount) {
+                out_.right = true;
+                return;
+            }
+        }
+    }
+
+    void find_suspects(const std::vector<Plan>& plans) {
+        int tried = 0;
+        for (const Plan& plan : plans) {
+            if (plan.guessed || tried++ == kMostPlans) break;
+            for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
+                const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_);
+                if (recipe.scale_is_observed && outcome.first_failure() == kPartCount && !custom_scale_)
+                    custom_scale_.emplace(plan, outcome);
+                if (outcome.first_failure() > out_.outcome.first_failure() && covers(outcome))
+                    add({*recipe.bug, recipe.detail, outcome.first_failure(), outcome.failures(), outcome.dropout_rate,
+                         recipe.scale_is_observed});
+            }
+        }
+        std::stable_sort(out_.suspects.begin(), out_.suspects.end(), [](const Suspect& a, const Suspect& b) { return better(a, b); });
+    }
+
+    /// A recipe that leaves a difference unjudged has not explained it.
+    bool covers(const Outcome& outcome) const {
+        for (std::size_t i = 0; i < kPartCount; ++i)
+            if (out_.outcome.parts[i] && !out_.outcome.parts[i]->ok() && !outcome.parts[i]) return false;
+        return true;
+    }
+
+    void add(Suspect suspect) {
+        for (Suspect& known : out_.suspects)
+            if (known.bug == suspect.bug && known.detail == suspect.detail) {
+                if (better(suspect, known)) known = std::move(suspect);
+                return;
+            }
+        out_.suspects.push_back(std::move(suspect));
+    }
+
+    /// A factor of one's own choice that shows in a recorded stage of its own is a choice; one that hides between q and the weights may
+    /// be a slip and stays a difference.
+    bool excuse_scale() {
+        if (out_.suspects.empty() || !out_.suspects.front().scale_is_observed || no_suspect_reproduces_all()) return false;
+        if (!custom_scale_ || !sequence_.has(Part::Scaled)) return false;
+        out_.plan = custom_scale_->first;
+        out_.outcome = custom_scale_->second;
+        out_.right = true;
+        out_.warnings.push_back(out_.suspects.front().detail);
+        out_.suspects.clear();
+        return true;
+    }
+
+    /// Differences that are no mistakes: what programs do besides the textbook's attention.
+    void excuse() {
+        if (excuse_scale()) return;
+        Outcome excused = out_.outcome;
+        std::vector<std::string> warnings;
+        excuse_rotation(excused, warnings);
+        excuse_short_products(excused, warnings);
+        excuse_bias(excused, warnings);
+        if (concat_may_be_projected_ && excused.first_failure() == static_cast<int>(Part::Concat)) {
+            part_of(excused, Part::Concat).reset();
+            warnings.push_back("The attention's output is not its heads side by side; it may be what W_O made of them, and is not judged.");
+        }
+        if (excused.first_failure() < kPartCount) return;
+        out_.right = true;
+        out_.outcome = std::move(excused);
+        out_.suspects.clear();
+        out_.warnings.insert(out_.warnings.end(), warnings.begin(), warnings.end());
+    }
+
+    void excuse_rotation(Outcome& outcome, std::vector<std::string>& warnings) const {
+        bool rotated = true;
+        for (const Part part : {Part::Q, Part::K}) {
+            const auto& comparison = part_of(outcome, part);
+            const Part from = part == Part::Q ? Part::QProj : Part::KProj;
+            const std::int64_t positions = part == Part::Q ? sequence_.queries : sequence_.keys;
+            if (!comparison) continue;
+            rotated = rotated && is_rotated(sequence_[part],
+                                            unpack({sequence_[from], {}}, Packing::Heads, sequence_.heads, positions, sequence_.head_size),
+                                            positions, sequence_.head_size);
+        }
+        if (!rotated || (!fails(outcome, Part::Q) && !fails(outcome, Part::K))) return;
+        part_of(outcome, Part::Q).reset();
+        part_of(outcome, Part::K).reset();
+        warnings.push_back("q and k are turned by rotary positions after the projection.");
+    }
+
+    static bool fails(Outcome& outcome, Part part) { return part_of(outcome, part) && !part_of(outcome, part)->ok(); }
+
+    /// GPUs may multiply with the 11 leading bits of float32 (TF32): then most numbers are off a little, not one of them much.
+    void excuse_short_products(Outcome& outcome, std::vector<std::string>& warnings) const {
+        constexpr double kShort = 0x1p-10;
+        const int first = outcome.first_failure();
+        if (first == kPartCount || rounding_.unit > 0x1p-24) return;
+        const Comparison& comparison = *outcome.parts[static_cast<std::size_t>(first)];
+        if (comparison.differing < 8 || comparison.differing * 4 < comparison.judged) return;
+        Rounding rounding = rounding_;
+        rounding.product = kShort;
+        SharedProducts products;
+        const Outcome wide = evaluate(sequence_, correct_recipe(sequence_, out_.plan), rounding, products);
+        if (wide.first_failure() < kPartCount) return;
+        outcome = wide;
+        warnings.push_back("The products were computed with about 11 bits, as GPUs do in TF32.");
+    }
+
+    /// How many cells differ between masked and scaled, and how many are kept, where a query meets another position than its own: there
+    /// most position biases are 0.
+    std::pair<std::int64_t, std::int64_t> cells_off_the_diagonal() const {
+        const std::vector<double>&masked = sequence_[Part::Masked], &scaled = sequence_[Part::Scaled];
+        std::int64_t differing = 0, open = 0;
+        for (std::size_t i = 0; i < masked.size(); ++i) {
+            const auto cell = static_cast<std::int64_t>(i), t = cell / sequence_.keys % sequence_.queries, s = cell % sequence_.keys;
+            if (!(masked[i] > kForbidding) || s == t) continue;
+            ++open;
+            differing += masked[i] != scaled[i];
+        }
+        return {differing, open};
+    }
+
+    /// Position biases are added to most cells; a mistake in one cell is not one.
+    void excuse_bias(Outcome& outcome, std::vector<std::string>& warnings) const {
+        if (sequence_.intent.given || !sequence_.has(Part::Scaled) || outcome.first_failure() != static_cast<int>(Part::Masked)) return;
+        const Comparison& comparison = *part_of(outcome, Part::Masked);
+        const auto [differing, open] = cells_off_the_diagonal();
+        if (!(comparison.max_error < -kForbidding) || differing < 2 || differing * 5 < open * 2) return;
+        part_of(outcome, Part::Masked).reset();
+        warnings.push_back(
+            "masked differs from scaled by finite amounts, as if a position bias had been added; the file does not hold it.");
+    }
+
+    /// What fits may still be a mask that nobody means.
+    void suspect_pattern() {
+        const Intent& intent = sequence_.intent;
+        if (intent.complete || (!intent.given && has_nan(Part::Weights))) return;
+        std::optional<Bug> bug = intent.queries_only ? std::optional(Bug::PaddingOnQueries) : mistaken_pattern(sequence_, *out_.plan.keep);
+        if (intent.queries_only && is_subset(full_keep(sequence_), *out_.plan.keep)) bug.reset();
+        if (!bug || (!intent.given && !out_.plan.observed)) return;
+        if (bug == Bug::PaddingOnQueries && intent.given && !intent.queries_only) {
+            out_.warnings.push_back("The file's mask leaves whole queries without a key; padding is usually about keys.");
+            return;
+        }
+        const std::vector<std::uint8_t> used = keys_used(sequence_, *out_.plan.keep);
+        Keep meant = causal_keep(sequence_, 0);
+        if (bug == Bug::PaddingOnQueries) {
+            std::vector<std::uint8_t> rows(static_cast<std::size_t>(sequence_.keys), 0);
+            for (std::size_t t = 0; t < rows.size() && t < static_cast<std::size_t>(sequence_.queries); ++t)
+                rows[t] = (*out_.plan.keep)[t * static_cast<std::size_t>(sequence_.keys)];
+            meant = keep_of_keys(sequence_, rows);
+        }
+        out_.right = false;
+        Plan plan;
+        plan.keep = std::make_shared<const Keep>(std::move(meant));
+        out_.outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
+        out_.suspects = {
+            {*bug, intent.given ? "The mask in the file is like that itself." : "The file holds no mask, but nobody means this one."}};
+    }
+
+    void find_whether_telling() {
+        for (int i = 0; i < kPartCount; ++i) {
+            const auto& part = out_.outcome.parts[static_cast<std::size_t>(i)];
+            if (part && part->judged > 0 && i != static_cast<int>(Part::Dropped)) out_.telling = true;
+        }
+    }
+
+    const Sequence& sequence_;
+    const bool concat_may_be_projected_;
+    const Rounding rounding_;
+    SharedProducts shared_;
+    std::optional<std::pair<Plan, Outcome>> custom_scale_;  ///< under which a factor of its own reproduces everything
+    Judgement out_;
+};
+
+}  // namespace
+
+Judgement judge(const Sequence& sequence, bool concat_may_be_projected) { return Judge(sequence, concat_may_be_projected).run(); }
+
+}  // namespace attn::doctor

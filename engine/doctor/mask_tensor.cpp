@@ -1,0 +1,130 @@
+#include "engine/doctor/mask_tensor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/io/file_error.hpp"
+
+namespace attn::doctor {
+namespace {
+
+/// Sizes of a mask on the axes B, H, T, S, each 1 or the whole.
+using Sizes4 = std::array<std::int64_t, 4>;
+
+struct Placed {
+    Sizes4 sizes;
+    bool keys_only = false;
+};
+
+bool fits(std::int64_t size, std::int64_t whole) { return size == 1 || size == whole; }
+
+/// The axes that a mask of this shape has, or nothing when it fits nowhere.
+std::optional<Placed> place(const std::vector<std::int64_t>& shape, const NameMeaning& meaning, bool about_tokens, const MapSizes& m) {
+    const auto at = [&](std::size_t i) { return shape[i]; };
+    const bool tail_fits = shape.size() >= 2 && fits(at(shape.size() - 2), m.queries) && fits(at(shape.size() - 1), m.keys);
+    switch (shape.size()) {
+    case 1:
+        if (fits(at(0), m.keys)) return Placed{{1, 1, 1, at(0)}, true};
+        return std::nullopt;
+    case 2: {
+        const bool per_sequence = (at(0) == m.batches || (m.batches == 1 && at(0) == m.heads)) && at(1) == m.keys;
+        const Sizes4 rows = m.batches == at(0) ? Sizes4{at(0), 1, 1, at(1)} : Sizes4{1, at(0), 1, at(1)};
+        if (per_sequence && (meaning.keys_only || about_tokens || !tail_fits)) return Placed{rows, true};
+        if (tail_fits && !meaning.keys_only) return Placed{{1, 1, at(0), at(1)}, at(0) == 1};
+        return std::nullopt;
+    }
+    case 3:
+        if (!tail_fits) return std::nullopt;
+        if (fits(at(0), m.batches)) return Placed{{at(0), 1, at(1), at(2)}, at(1) == 1};
+        if (at(0) == m.heads) return Placed{{1, at(0), at(1), at(2)}, at(1) == 1};
+        if (at(0) == m.batches * m.heads) return Placed{{m.batches, m.heads, at(1), at(2)}, at(1) == 1};
+        return std::nullopt;
+    case 4:
+        if (!tail_fits || !fits(at(0), m.batches) || !fits(at(1), m.heads)) return std::nullopt;
+        return Placed{{at(0), at(1), at(2), at(3)}, at(2) == 1};
+    default:
+        return std::nullopt;
+    }
+}
+
+/// A mask's numbers with one meaning: forbidden cells, and what is added to the others.
+struct Cells {
+    std::vector<std::uint8_t> keep;
+    std::vector<double> bias;  ///< empty when nothing is added
+};
+
+Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
+    const std::vector<double> numbers = values_as<double>(*mask.array, file.source);
+    const bool floating = mask.array->dtype == DType::F16 || mask.array->dtype == DType::BF16 || mask.array->dtype == DType::F32 ||
+                          mask.array->dtype == DType::F64;
+    const auto is_flag = [](double x) { return x == 0 || x == 1; };
+    const bool all_flags = std::all_of(numbers.begin(), numbers.end(), is_flag);
+    const bool any_one = std::find(numbers.begin(), numbers.end(), 1.0) != numbers.end();
+    const MaskMeaning meaning = *mask.meaning.mask;
+    // Zeros alone, as floats, are an additive mask that forbids nothing: PyTorch's and Hugging Face's own.
+    const bool flags = all_flags && meaning != MaskMeaning::Additive && (!floating || any_one);
+    Cells cells;
+    cells.keep.resize(numbers.size());
+    if (flags) {
+        const bool one_keeps = meaning == MaskMeaning::Keep || (meaning == MaskMeaning::Ambiguous && !flip);
+        for (std::size_t i = 0; i < numbers.size(); ++i) cells.keep[i] = (numbers[i] == 1) == one_keeps;
+        return cells;
+    }
+    bool biased = false;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        if (!(numbers[i] < std::numeric_limits<double>::infinity()))
+            throw FileError(FileFault::Schema, file.source, fmt::format("tensor \"{}\" element {}", escaped(mask.array->name), i),
+                            fmt::format("{} cannot be added to a score", numbers[i]));
+        cells.keep[i] = numbers[i] > kForbidding;
+        biased = biased || (cells.keep[i] != 0 && numbers[i] != 0);
+    }
+    if (biased) cells.bias = numbers;
+    return cells;
+}
+
+/// AND of the permissions, sum of the biases, for every sequence.
+void add_mask(const Cells& cells, const Placed& placed, const MapSizes& m, std::vector<Intent>& intents) {
+    const Sizes4& n = placed.sizes;
+    for (std::int64_t b = 0; b < m.batches; ++b) {
+        Intent& intent = intents[static_cast<std::size_t>(b)];
+        if (!intent.given) intent.keep.assign(static_cast<std::size_t>(m.heads * m.queries * m.keys), 1);
+        if (!cells.bias.empty() && intent.bias.empty()) intent.bias.assign(intent.keep.size(), 0);
+        const auto on = [](std::int64_t size, std::int64_t i) { return size == 1 ? 0 : i; };
+        std::size_t to = 0;
+        for (std::int64_t h = 0; h < m.heads; ++h)
+            for (std::int64_t t = 0; t < m.queries; ++t)
+                for (std::int64_t s = 0; s < m.keys; ++s, ++to) {
+                    const auto from =
+                        static_cast<std::size_t>(((on(n[0], b) * n[1] + on(n[1], h)) * n[2] + on(n[2], t)) * n[3] + on(n[3], s));
+                    intent.keep[to] = intent.keep[to] != 0 && cells.keep[from] != 0;
+                    if (!cells.bias.empty() && cells.keep[from] != 0) intent.bias[to] += cells.bias[from];
+                }
+        const bool queries_only = n[3] == 1 && m.keys > 1 && n[2] > 1;
+        intent.keys_only = (!intent.given || intent.keys_only) && placed.keys_only;
+        intent.queries_only = intent.queries_only || queries_only;
+        intent.given = true;
+    }
+}
+
+}  // namespace
+
+std::vector<Intent> read_masks(const ArrayFile& file, const std::vector<NamedPart>& masks, const MapSizes& sizes, bool flip) {
+    std::vector<Intent> intents(static_cast<std::size_t>(sizes.batches));
+    for (const NamedPart& mask : masks) {
+        const std::string& name = mask.array->name;
+        // Hugging Face's attention_mask of two axes is about tokens.
+        const bool about_tokens = name.size() >= 14 && name.ends_with("attention_mask");
+        const std::optional<Placed> placed = place(mask.array->shape, mask.meaning, about_tokens, sizes);
+        if (!placed)
+            throw FileError(FileFault::Schema, file.source, fmt::format("tensor \"{}\"", escaped(name)),
+                            fmt::format("has shape {}, which does not broadcast to [B={}, H={}, T={}, S={}]", shape_text(mask.array->shape),
+                                        sizes.batches, sizes.heads, sizes.queries, sizes.keys));
+        add_mask(read_cells(file, mask, flip), *placed, sizes, intents);
+    }
+    return intents;
+}
+
+}  // namespace attn::doctor

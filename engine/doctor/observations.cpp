@@ -1,0 +1,167 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/doctor/diagnose.hpp"
+
+namespace attn::doctor {
+namespace {
+
+/// Above this share of a row on its largest weight, on average, a head is as good as a lookup.
+constexpr double kSaturated = 0.99;
+/// Above this share of the largest possible entropy a head does not choose.
+constexpr double kUniform = 0.9999;
+
+/// Sums over the rows of one head that have a choice between keys.
+struct HeadSums {
+    double largest = 0, entropy_share = 0;
+    std::int64_t rows = 0;
+};
+
+class Observer {
+public:
+    Observer(const Attention& attention, const std::vector<Judgement>& judgements) : attention_(attention), judgements_(judgements) {}
+
+    std::vector<Finding> run() {
+        if (attention_.sequences.empty()) return {};
+        empty_rows();
+        if (attention_.sequences.front().has(Part::Weights)) {
+            row_sums();
+            choices();
+        }
+        spreads();
+        return std::move(out_);
+    }
+
+private:
+    void add(Severity severity, Part part, std::vector<std::int64_t> cell, std::string sentence, std::int64_t head = -1) {
+        out_.push_back({severity, attention_.prefix, std::string(part_name(part)), std::move(cell), head, std::move(sentence)});
+    }
+
+    bool row_kept(std::size_t b, std::size_t row) const {
+        const Keep& keep = *judgements_[b].plan.keep;
+        const auto keys = static_cast<std::ptrdiff_t>(attention_.sequences[b].keys), first = static_cast<std::ptrdiff_t>(row) * keys;
+        return std::any_of(keep.begin() + first, keep.begin() + first + keys, [](std::uint8_t k) { return k != 0; });
+    }
+    std::size_t rows(std::size_t b) const {
+        return static_cast<std::size_t>(attention_.sequences[b].heads * attention_.sequences[b].queries);
+    }
+
+    /// Queries that may attend nowhere.
+    void empty_rows() {
+        std::int64_t count = 0;
+        std::string first;
+        for (std::size_t b = 0; b < attention_.sequences.size(); ++b)
+            for (std::size_t row = 0; row < rows(b); ++row) {
+                if (row_kept(b, row)) continue;
+                const std::int64_t queries = attention_.sequences[b].queries;
+                if (count++ == 0)
+                    first = fmt::format("query {} of head {} in sequence {}", static_cast<std::int64_t>(row) % queries,
+                                        static_cast<std::int64_t>(row) / queries, b);
+            }
+        if (count == 0) return;
+        add(Severity::Warning, Part::Masked, {},
+            fmt::format("{} row{} of the maps {} fully masked, the first that of {}: programs give zeros, equal weights or NaN there.",
+                        count, count == 1 ? "" : "s", count == 1 ? "is" : "are", first));
+    }
+
+    void row_sums() {
+        double least = 1, most = 1;
+        std::vector<std::int64_t> cell;
+        for (std::size_t b = 0; b < attention_.sequences.size(); ++b) {
+            const Sequence& sequence = attention_.sequences[b];
+            for (std::size_t row = 0; row < rows(b); ++row) {
+                double sum = 0;
+                for (std::size_t s = 0; s < static_cast<std::size_t>(sequence.keys); ++s)
+                    sum += sequence[Part::Weights][row * static_cast<std::size_t>(sequence.keys) + s];
+                if (!row_kept(b, row) || std::isnan(sum) || std::fabs(sum - 1) <= std::max(1e-5, 8 * sequence.unit)) continue;
+                if (cell.empty())
+                    cell = attention_.cell(Part::Weights, static_cast<std::int64_t>(b), static_cast<std::int64_t>(row) * sequence.keys);
+                least = std::min(least, sum);
+                most = std::max(most, sum);
+            }
+        }
+        if (!cell.empty())
+            add(Severity::Warning, Part::Weights, cell,
+                fmt::format("Rows of the weights do not sum to 1: the sums lie between {:.4g} and {:.4g}.", least, most));
+    }
+
+    void choices() {
+        const auto heads = static_cast<std::size_t>(attention_.sequences.front().heads);
+        std::vector<HeadSums> sums(heads);
+        for (std::size_t b = 0; b < attention_.sequences.size(); ++b) add_choices(b, sums);
+        std::size_t uniform = 0;
+        for (std::size_t h = 0; h < heads; ++h) {
+            if (sums[h].rows == 0) continue;
+            const double n = static_cast<double>(sums[h].rows);
+            if (sums[h].largest / n > kSaturated)
+                add(Severity::Warning, Part::Weights, {},
+                    fmt::format("Head {} is saturated: its rows put {:.3f} of their weight on one key.", h, sums[h].largest / n),
+                    static_cast<std::int64_t>(h));
+            if (sums[h].entropy_share / n > kUniform) {
+                ++uniform;
+                add(Severity::Warning, Part::Weights, {}, fmt::format("Head {} is uniform: it weighs all its keys alike.", h),
+                    static_cast<std::int64_t>(h));
+            }
+        }
+        if (uniform == heads && heads > 1)
+            add(Severity::Warning, Part::Weights, {}, "Every head is uniform: the parameters may not have been loaded.");
+    }
+
+    void add_choices(std::size_t b, std::vector<HeadSums>& sums) const {
+        const Sequence& sequence = attention_.sequences[b];
+        const auto keys = static_cast<std::size_t>(sequence.keys);
+        for (std::size_t row = 0; row < rows(b); ++row) {
+            double largest = 0, entropy = 0, sum = 0;
+            std::int64_t choices = 0;
+            for (std::size_t i = row * keys; i < (row + 1) * keys; ++i) {
+                const double w = sequence[Part::Weights][i];
+                choices += (*judgements_[b].plan.keep)[i];
+                sum += w;
+                largest = std::max(largest, w);
+                if (w > 0) entropy -= w * std::log(w);
+            }
+            if (choices < 2 || !(std::fabs(sum - 1) < 0.02)) continue;
+            HeadSums& head = sums[row / static_cast<std::size_t>(sequence.queries)];
+            head.largest += largest;
+            head.entropy_share += entropy / std::log(static_cast<double>(choices));
+            ++head.rows;
+        }
+    }
+
+    static double deviation(const std::vector<double>& values) {
+        double sum = 0, squares = 0, n = 0;
+        for (const double x : values) {
+            if (!std::isfinite(x)) continue;
+            sum += x;
+            squares += x * x;
+            n += 1;
+        }
+        return n < 2 ? 0 : std::sqrt(std::max(0.0, squares / n - sum / n * sum / n));
+    }
+
+    /// Products of independent numbers spread as √d_head; scaled, they spread as the numbers themselves.
+    void spreads() {
+        const Sequence& sequence = attention_.sequences.front();
+        if (!sequence.has(Part::Scaled) || sequence.head_size < 4 || sequence.map_size() < 16) return;
+        const double spread = deviation(sequence[Part::Scaled]), root = std::sqrt(static_cast<double>(sequence.head_size));
+        if (spread > root)
+            add(Severity::Warning, Part::Scaled, {},
+                fmt::format(
+                    "The scaled scores spread by {:.2f}, more than √d_head = {:.2f}: either the scaling is missing or q and k are large.",
+                    spread, root));
+    }
+
+    const Attention& attention_;
+    const std::vector<Judgement>& judgements_;
+    std::vector<Finding> out_;
+};
+
+}  // namespace
+
+std::vector<Finding> observations(const Attention& attention, const std::vector<Judgement>& judgements) {
+    return Observer(attention, judgements).run();
+}
+
+}  // namespace attn::doctor

@@ -1,0 +1,71 @@
+#pragma once
+/// One sequence of one attention, as far as a file recorded it, in doubles and always in the design's layout.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/doctor/part.hpp"
+
+namespace attn::doctor {
+
+/// Which cells [H,T,S] may be attended, one byte each.
+using Keep = std::vector<std::uint8_t>;
+
+/// A number so far below every score that its exponential is 0 in every floating-point format: as good as -inf.
+inline constexpr double kForbidding = -1000;
+
+/// What the file says that the mask should be.
+struct Intent {
+    bool given = false;         ///< a mask tensor was found
+    Keep keep;                  ///< [H,T,S] when given
+    std::vector<double> bias;   ///< [H,T,S], added where kept; empty without one
+    bool keys_only = false;     ///< the mask has no query axis: a padding mask, which leaves open whether there is a causal one too
+    bool queries_only = false;  ///< the mask has a query axis and no key axis
+    bool complete = false;      ///< written by attnscope: nothing else was meant, and any pattern is deliberate
+    std::optional<bool> causal;
+};
+
+struct Sequence {
+    std::int64_t heads = 0, queries = 0, keys = 0;
+    std::int64_t head_size = 0, value_size = 0;  ///< 0: not known
+    std::vector<double> widths;                  ///< what d_model may be
+    double temperature = 1;
+    std::optional<double> scale;  ///< stated by the file; else 1/√head_size
+    Intent intent;
+
+    std::array<std::vector<double>, kPartCount> values;  ///< empty: not recorded
+    double unit = 0;                                     ///< half the spacing of the numbers at 1, of the coarsest format among them
+
+    bool has(Part part) const { return !values[static_cast<std::size_t>(part)].empty(); }
+    const std::vector<double>& operator[](Part part) const { return values[static_cast<std::size_t>(part)]; }
+    std::int64_t map_size() const { return heads * queries * keys; }
+    /// Sizes of a part in the design's layout, without the batch: [H,T,S], [H,T,D], [T,C].
+    std::vector<std::int64_t> sizes(Part part) const;
+};
+
+/// Where a part's numbers lie in its tensor: one letter an axis, of B, H, P (position), D, S, C.
+struct Layout {
+    std::string tensor;  ///< full name in the file
+    std::string axes;    ///< "BHPD", "PS", ...
+    std::int64_t heads_per_stored_head = 1;
+};
+
+/// All sequences of one attention.
+struct Attention {
+    std::string prefix;  ///< "layers.0.attention", "" for bare names
+    std::vector<Sequence> sequences;
+    std::array<Layout, kPartCount> layouts;
+    bool concat_may_be_projected = false;    ///< its name is also used for what W_O makes of it
+    bool inputs_may_be_unprojected = false;  ///< the names of q_proj, k_proj, v_proj are also used for what goes into the projections
+    /// Heads were never brought before the positions, so that the maps are over heads: [B,T,H,H].
+    bool across_heads = false;
+    std::vector<std::string> notes;
+
+    /// Index in the recorded tensor of a part's flat place in sequence b.
+    std::vector<std::int64_t> cell(Part part, std::int64_t b, std::int64_t flat) const;
+};
+
+}  // namespace attn::doctor

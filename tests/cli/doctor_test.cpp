@@ -1,0 +1,198 @@
+/// `attnscope doctor` on files that NumPy wrote, on PyTorch's reference files, on the program's own traces and on damaged ones.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kGolden = std::string(ATTN_TEST_DATA) + "/golden/";
+
+/// What the mistakes of each dump may be called, by file name; empty where there is no NumPy.
+std::map<std::string, std::vector<std::string>> write_dumps(const ScratchFolder& folder, int seed, int count) {
+    for (const char* python : {"/usr/bin/python3", "python3"}) {
+        if (std::system((std::string(python) + " -c 'import numpy' > /dev/null 2>&1").c_str()) != 0) continue;
+        const std::string command = std::string(python) + " '" + ATTN_TEST_DATA + "/cli/doctor_dumps.py' '" + folder.path("") + "' " +
+                                    std::to_string(seed) + " " + std::to_string(count);
+        EXPECT_EQ(std::system(command.c_str()), 0);
+        std::map<std::string, std::vector<std::string>> expected;
+        std::ifstream lines(folder.path("expected.txt"));
+        for (std::string line; std::getline(lines, line);) {
+            std::istringstream words(line);
+            std::string name, word;
+            words >> name;
+            while (words >> word) expected[name].push_back(word);
+        }
+        EXPECT_EQ(expected.size(), static_cast<std::size_t>(count));
+        return expected;
+    }
+    return {};
+}
+
+/// The lines of --json for these files, some at a time.
+std::vector<json> diagnose(const std::vector<std::string>& files) {
+    std::vector<json> lines;
+    for (std::size_t first = 0; first < files.size(); first += 100) {
+        std::vector<std::string> arguments{"doctor", "--json"};
+        for (std::size_t i = first; i < std::min(first + 100, files.size()); ++i) arguments.push_back(files[i]);
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.err, "");
+        std::istringstream text(outcome.out);
+        for (std::string line; std::getline(text, line);) lines.push_back(json::parse(line));
+    }
+    EXPECT_EQ(lines.size(), files.size());
+    return lines;
+}
+
+TEST(DoctorCommand, NamesTheMistakeInWhatNumPyWrote) {
+    const ScratchFolder folder;
+    const auto expected = write_dumps(folder, 20, 400);
+    if (expected.empty()) GTEST_SKIP() << "python3 with NumPy is not installed";
+    std::vector<std::string> files;
+    for (const auto& [name, names] : expected) files.push_back(folder.path(name));
+    std::map<std::string, int> tried;
+    for (const json& line : diagnose(files)) {
+        const std::string name = std::filesystem::path(line.at("file").get<std::string>()).filename();
+        const std::vector<std::string>& names = expected.at(name);
+        const std::string verdict = line.at("verdict"), found = verdict == "wrong" ? line.at("bug").get<std::string>() : verdict;
+        EXPECT_THAT(names, testing::Contains(found)) << line;
+        ++tried[names.front()];
+        if (verdict == "wrong") {
+            EXPECT_TRUE(line.at("stage").is_string()) << line;
+            EXPECT_TRUE(line.at("cell").is_array()) << line;
+            EXPECT_GT(line.at("explanation").get<std::string>().size(), 20U);
+        } else {
+            EXPECT_TRUE(line.at("bug").is_null() && line.at("stage").is_null() && line.at("cell").is_null()) << line;
+        }
+    }
+    EXPECT_EQ(tried.size(), 16U) << "every mistake, and none";
+    for (const auto& [bug, count] : tried) EXPECT_GE(count, 2) << bug;
+}
+
+TEST(DoctorCommand, FindsPyTorchsOwnNumbersCorrect) {
+    std::vector<std::string> files;
+    for (const char* name : {"sdpa_additive", "sdpa_causal", "sdpa_causal_padding", "sdpa_none", "sdpa_none_scale", "sdpa_padding",
+                             "sdpa_per_head", "sdpa_window"})
+        files.push_back(kGolden + name + ".safetensors");
+    files.push_back(kGolden + "notebook_single_head.npz");
+    for (const json& line : diagnose(files)) EXPECT_EQ(line.at("verdict"), "correct") << line;
+}
+
+TEST(DoctorCommand, FindsItsOwnTracesCorrect) {
+    const ScratchFolder folder;
+    for (const char* preset : {"causal-attention", "encoder-block", "gpt-tiny", "encoder-decoder", "numpy-three-heads"}) {
+        const std::string file = folder.path(std::string(preset) + ".safetensors");
+        const Outcome traced = attnscope({"trace", "--preset", preset, "--out", file});
+        ASSERT_EQ(traced.exit_code, 0) << traced.err;
+        const Outcome outcome = attnscope({"doctor", file});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+        EXPECT_THAT(outcome.out, HasSubstr(": correct\n"));
+    }
+}
+
+/// A file in the format's own words: `entries` is the header.
+std::string safetensors(const json& entries, const std::string& data) {
+    const std::string header = entries.dump();
+    std::string length(8, '\0');
+    for (std::size_t i = 0; i < 8; ++i) length[i] = static_cast<char>(header.size() >> (8 * i) & 0xFF);
+    return length + header + data;
+}
+json entry(const std::string& dtype, const std::vector<int>& shape, int begin, int end) {
+    return {{"dtype", dtype}, {"shape", shape}, {"data_offsets", {begin, end}}};
+}
+
+TEST(DoctorCommand, RefusesWhatItCannotReadInOneLine) {
+    const ScratchFolder folder;
+    const std::string whole = read_bytes(kGolden + "sdpa_causal.safetensors"), zeros(1 << 12, '\0');
+    const std::map<std::string, std::string> files = {
+        {"empty.safetensors", ""},
+        {"empty.npz", ""},
+        {"cut.safetensors", whole.substr(0, whole.size() - 1)},
+        {"text.safetensors", "this is no tensor file at all"},
+        {"two_axes_too_many.safetensors", safetensors({{"q", entry("F32", {1, 1, 1, 1, 2, 2}, 0, 16)}}, zeros.substr(0, 16))},
+        {"no_agreement.safetensors",
+         safetensors({{"q", entry("F32", {1, 2, 3, 4}, 0, 96)}, {"k", entry("F32", {1, 2, 3, 5}, 96, 216)}}, zeros.substr(0, 216))},
+        {"whole_numbers.safetensors", safetensors({{"q", entry("I32", {1, 2, 3, 4}, 0, 96)}}, zeros.substr(0, 96))},
+        {"nothing_in_it.safetensors", safetensors({{"q", entry("F32", {1, 0, 3, 4}, 0, 0)}}, "")},
+        {"odd_heads.safetensors",
+         safetensors({{"__metadata__", {{"num_heads", "many"}}}, {"q", entry("F32", {1, 2, 3, 4}, 0, 96)}}, zeros.substr(0, 96))},
+        {"wrong_heads.safetensors", safetensors({{"__metadata__", {{"num_heads", "3"}}},
+                                                 {"q_proj", entry("F32", {1, 2, 4}, 0, 32)},
+                                                 {"weights", entry("F32", {1, 3, 2, 2}, 32, 80)}},
+                                                zeros.substr(0, 80))},
+        {"wrong_mask.safetensors",
+         safetensors({{"weights", entry("F32", {1, 3, 2, 2}, 0, 48)}, {"mask", entry("F32", {7, 5}, 48, 188)}}, zeros.substr(0, 188))},
+    };
+    std::vector<std::string> paths{folder.path("missing.safetensors"), folder.path("")};
+    for (const auto& [name, bytes] : files) paths.push_back(folder.file(name, bytes));
+    for (const std::string& path : paths) {
+        const Outcome outcome = attnscope({"doctor", path});
+        EXPECT_EQ(outcome.exit_code, 2) << path << outcome.out;
+        EXPECT_EQ(outcome.out, "") << path;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("attnscope: ", 0), 0U) << outcome.err;
+        const Outcome as_json = attnscope({"doctor", "--json", path});
+        EXPECT_EQ(as_json.exit_code, 2);
+        EXPECT_EQ(json::parse(as_json.out).at("verdict"), "unknown");
+    }
+    EXPECT_EQ(attnscope({"doctor"}).exit_code, 2);
+}
+
+TEST(DoctorCommand, SurvivesEveryDamagedByteOfAHeader) {
+    const ScratchFolder folder;
+    const std::string whole = read_bytes(kGolden + "sdpa_causal.safetensors");
+    std::vector<std::string> arguments{"doctor"};
+    for (std::size_t at = 0; at < 400; ++at) {
+        std::string bytes = whole;
+        bytes[at] = static_cast<char>(bytes[at] ^ (1 << at % 7));
+        arguments.push_back(folder.file(std::to_string(at) + ".safetensors", bytes));
+    }
+    const Outcome outcome = attnscope(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << "ended by a signal: -1";
+}
+
+TEST(DoctorCommand, SaysWhatIsMissing) {
+    const ScratchFolder folder;
+    const std::string data(96, '\0');
+    const Outcome only_q =
+        attnscope({"doctor", folder.file("q.safetensors", safetensors({{"q", entry("F32", {1, 2, 3, 4}, 0, 96)}}, data))});
+    EXPECT_EQ(only_q.exit_code, 2);
+    EXPECT_EQ(only_q.err, "");
+    EXPECT_THAT(only_q.out, HasSubstr("unknown"));
+    EXPECT_THAT(only_q.out, HasSubstr("not enough to judge"));
+    EXPECT_THAT(only_q.out, HasSubstr("Without k"));
+    const Outcome other = attnscope({"doctor", folder.file("x.safetensors", safetensors({{"x", entry("F32", {4, 6}, 0, 96)}}, data))});
+    EXPECT_EQ(other.exit_code, 2);
+    EXPECT_THAT(other.out, HasSubstr("no attention in the file"));
+}
+
+TEST(DoctorCommand, TheWorstFileDecides) {
+    const ScratchFolder folder;
+    std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
+    const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
+    const std::size_t offsets = bytes.find("data_offsets\":[", bytes.find("\"out.weights\""));
+    bytes[header + std::stoul(bytes.substr(offsets + 15)) + 3] ^= 0x01;
+    const std::string wrong = folder.file("wrong.safetensors", bytes), right = kGolden + "sdpa_causal.safetensors";
+    EXPECT_EQ(attnscope({"doctor", right}).exit_code, 0);
+    const Outcome outcome = attnscope({"doctor", right, wrong, right});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_THAT(outcome.out, HasSubstr("wrong, other at weights[0,0,0,0]"));
+    EXPECT_EQ(attnscope({"doctor", right, wrong, folder.path("missing.npz")}).exit_code, 2);
+}
+
+}  // namespace
+}  // namespace attn::test
