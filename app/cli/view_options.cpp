@@ -36,11 +36,13 @@ StageId named_stage(const std::string& name, std::int64_t layer, const Trace<flo
 }
 
 void add_view_options(CLI::App& command, ViewOptions& options) {
+    std::vector<std::string> names;
+    for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
         .add_option("--view", options.view,
                     "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; train: a training run")
         ->type_name("VIEW")
-        ->check(CLI::IsMember({"step", "heads", "grid", "train"}));
+        ->check(CLI::IsMember(names));
     command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
     command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
     command.add_option("--head", options.head, "Head, from 0")->type_name("N");
@@ -50,10 +52,7 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
 
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
     ViewState view;
-    view.view = options.view == "train"   ? View::Train
-                : options.view == "grid"  ? View::Grid
-                : options.view == "heads" ? View::Heads
-                                          : View::Step;
+    view.view = view_from_name(options.view).value();
     view.dark = options.theme == "dark";
     expect_below("layer", options.layer, trace.config.num_layers);
     expect_below("head", options.head, trace.config.num_heads);

@@ -112,6 +112,8 @@ void navigation_keys(PanelContext& context) {
 void character_keys(PanelContext& context) {
     ViewState& view = context.view;
     for (const ImWchar typed : ImGui::GetIO().InputQueueCharacters) {
+        for (const ViewInfo& info : views())
+            if (typed == static_cast<ImWchar>(info.key)) view.view = info.view;
         switch (typed) {
         case '[':
             view.head = std::max<std::int64_t>(view.head - 1, 0);
@@ -124,18 +126,6 @@ void character_keys(PanelContext& context) {
             break;
         case '.':
             view.batch = std::min(view.batch + 1, batch_size(context.trace()) - 1);
-            break;
-        case 's':
-            view.view = View::Step;
-            break;
-        case 'h':
-            view.view = View::Heads;
-            break;
-        case 'g':
-            view.view = View::Grid;
-            break;
-        case 'r':
-            view.view = View::Train;
             break;
         case 'c':
             toggle_mask(context, &MaskSettings::causal);

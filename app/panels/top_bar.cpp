@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
@@ -65,13 +66,14 @@ void draw_top_bar(PanelContext& context) {
     const float menu_x = origin.x + name_width + context.px(24);
     draw_preset_menu(context, {menu_x, origin.y});
 
-    static constexpr std::array<std::string_view, 4> kViews = {"Step", "Heads", "Grid", "Train"};
+    std::vector<std::string_view> titles;
+    for (const ViewInfo& info : views()) titles.push_back(info.title);
     int view = static_cast<int>(context.view.view);
-    const float wanted = origin.x + (width - tabs_width(ui, kViews)) / 2;
+    const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
     const float tabs_left = std::max(wanted, menu_x + context.px(196));
-    const float tabs_right = tabs_left + tabs_width(ui, kViews);
+    const float tabs_right = tabs_left + tabs_width(ui, titles);
     place(tabs_left, origin.y);
-    if (tabs(ui, "##views", kViews, view, kBarHeight)) context.view.view = static_cast<View>(view);
+    if (tabs(ui, "##views", titles, view, kBarHeight)) context.view.view = static_cast<View>(view);
 
     // From the right: help, theme, redo, undo, badge.
     float x = origin.x + width;

@@ -11,6 +11,7 @@
 #include "app/panels/comparison_state.hpp"
 #include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
+#include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/token_chips.hpp"
@@ -18,8 +19,6 @@
 #include "engine/trace/stage.hpp"
 
 namespace attn::app {
-
-enum class View : std::uint8_t { Step, Heads, Grid, Train };
 
 /// A chosen index on each axis, by the axis' name: the same query row and key column light up in every stage.
 class AxisSelection {

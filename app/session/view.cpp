@@ -1,0 +1,27 @@
+#include "app/session/view.hpp"
+
+#include <array>
+
+namespace attn::app {
+namespace {
+
+constexpr std::array kViews = {
+    ViewInfo{View::Step, "step", "Step", 's', "One stage as an equation, with the arithmetic of every number."},
+    ViewInfo{View::Heads, "heads", "Heads", 'h', "All heads of a layer side by side."},
+    ViewInfo{View::Grid, "grid", "Grid", 'g', "All heads of all layers."},
+    ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
+};
+
+}  // namespace
+
+std::span<const ViewInfo> views() { return kViews; }
+
+const ViewInfo& view_info(View view) { return kViews.at(static_cast<std::size_t>(view)); }
+
+std::optional<View> view_from_name(std::string_view name) {
+    for (const ViewInfo& info : kViews)
+        if (info.name == name) return info.view;
+    return std::nullopt;
+}
+
+}  // namespace attn::app
