@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/panels/frame.hpp"
+#include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 
 namespace attn::app {
@@ -13,9 +14,11 @@ namespace {
 void remember(const ViewState& view, Settings& settings) {
     settings.dark = view.dark;
     settings.zoom = view.ui_zoom;
-    settings.left_pane = view.panes.left;
-    settings.right_pane = view.panes.right;
-    settings.strip = view.panes.strip;
+    // A lesson shows the panes that it needs; the person's own choice is what they had before it.
+    const PaneState& panes = view.lesson.open() ? view.lesson.view_before->panes : view.panes;
+    settings.left_pane = panes.left;
+    settings.right_pane = panes.right;
+    settings.strip = panes.strip;
     settings.left_width = static_cast<double>(view.panes.left_width);
     settings.right_width = static_cast<double>(view.panes.right_width);
     settings.strip_height = static_cast<double>(view.panes.strip_height);
@@ -43,6 +46,11 @@ Command open_dropped(const std::filesystem::path& path) {
 
 Application::Application(Document document, std::function<void()> wake) : session_(std::move(document), std::move(wake)) {}
 
+void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step) {
+    lesson_ = std::move(lesson);
+    lesson_step_ = step;
+}
+
 void Application::draw(Frame& frame) {
     session_.update();
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
@@ -52,6 +60,7 @@ void Application::draw(Frame& frame) {
         first_look_ = false;
         if (view_.locked.empty()) select_first_cell(view_, *snapshot->trace);
     }
+    if (lesson_ != nullptr) app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);
 
     CommandSink commands;
     PanelContext context{.theme = frame.theme,
@@ -73,7 +82,7 @@ void Application::draw(Frame& frame) {
     for (const Command& command : commands) session_.apply(command);
 
     remember(view_, frame.settings);
-    frame.settings.preset = session_.document().preset;
+    frame.settings.preset = (view_.lesson.open() ? *view_.lesson.document_before : session_.document()).preset;
     if (!commands.empty()) frame.redraw_after = 0;
     if (view_.train.replaying) frame.redraw_after = std::clamp(view_.train.next_moment_at - frame.time, 0.0, frame.redraw_after);
     if (view_.playing) frame.redraw_after = std::clamp(view_.next_step_at - frame.time, 0.0, frame.redraw_after);

@@ -19,6 +19,9 @@ public:
     Session& session() { return session_; }
     ViewState& view() { return view_; }
 
+    /// Opens a lesson with the next frame.
+    void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0);
+
     /// Draws one frame and applies what the person asked for in it.
     void draw(Frame& frame);
 
@@ -26,6 +29,8 @@ private:
     Session session_;
     ViewState view_;
     MatrixStore matrices_;
+    std::shared_ptr<const Lesson> lesson_;  ///< to be opened
+    std::size_t lesson_step_ = 0;
     bool first_frame_ = true;
     bool first_look_ = true;  ///< nothing has been computed yet, so nothing could be chosen
 };

@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
     add_bench_command(program, exit_code);
     add_train_command(program, exit_code);
     add_sample_command(program, exit_code);
+    add_lesson_command(program, exit_code);
 
     program.parse_complete_callback([&] {
         const auto commands = program.get_subcommands();

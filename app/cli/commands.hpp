@@ -21,5 +21,6 @@ void add_doctor_command(CLI::App& program, int& exit_code);
 void add_bench_command(CLI::App& program, int& exit_code);
 void add_train_command(CLI::App& program, int& exit_code);
 void add_sample_command(CLI::App& program, int& exit_code);
+void add_lesson_command(CLI::App& program, int& exit_code);
 
 }  // namespace attn::app

@@ -10,10 +10,12 @@
 #include "app/application.hpp"
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
+#include "app/cli/lesson_options.hpp"
 #include "app/cli/output_file.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
 #include "app/platform/offscreen.hpp"
+#include "app/session/lesson_goal.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -26,6 +28,7 @@ struct RenderOptions {
     DocumentOptions document;
     ViewOptions view;
     TrainingOptions training;
+    std::string lesson;
     std::filesystem::path out;
     std::string size = "1600x1000";
     double scale = 1;
@@ -76,15 +79,34 @@ std::string summary(const RenderOptions& options, const Image& image, const View
     return what;
 }
 
+/// Brings the session to what is asked for, computed and checked.
+std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Application& application) {
+    if (options.training.given() && options.document.given())
+        throw Error("--task and --run bring their own text: give neither --preset nor --text");
+    std::shared_ptr<const Lesson> lesson;
+    std::size_t step = 0;
+    if (!options.lesson.empty()) {
+        if (options.training.given() || options.document.given()) throw Error("--lesson brings its own example, text and training run");
+        lesson = find_lesson(options.lesson);
+        step = lesson_step_index(*lesson, options.training.step.value_or(1));
+        play_step(application.session(), lesson->steps[step]);
+    }
+    prepare_training(application.session(), options.training);
+    std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
+    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    if (lesson == nullptr) {
+        application.view() = make_view(options.view, *snapshot->trace);
+    } else {
+        application.view().dark = options.view.theme == "dark";
+        application.open_lesson(lesson, step);
+    }
+    return snapshot;
+}
+
 void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
-    if (options.training.given() && options.document.given())
-        throw Error("--task and --run bring their own text: give neither --preset nor --text");
-    prepare_training(application.session(), options.training);
-    const std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
-    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
-    application.view() = make_view(options.view, *snapshot->trace);
+    const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
 
     OffscreenOptions picture;
     picture.width = size[0];
@@ -104,6 +126,8 @@ void add_render_command(CLI::App& program, int&) {
     add_document_options(*command, options->document);
     add_view_options(*command, options->view);
     add_training_options(*command, options->training);
+    command->add_option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
+        ->type_name("NAME|FILE");
     add_output_option(*command, options->out, ".png");
     command->add_option("--size", options->size, "Pixels of the picture, 1600x1000 by default")->type_name("WxH")->check(check_size);
     command->add_option("--scale", options->scale, "Size of everything in it, as on a display of that scale")

@@ -34,6 +34,7 @@ void open_window(const WindowStart& start) {
     if (wanted.preset.empty() && is_preset(loaded.settings.preset)) wanted.preset = loaded.settings.preset;
     Waker waker;
     Application application(make_document(wanted), [&waker] { waker.wake(); });
+    if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
     LoopOptions options;
     options.settings_file = settings_file;
     options.shader_folder = start.shader_folder;

@@ -2,12 +2,15 @@
 /// attnscope without a subcommand: the window.
 
 #include "app/cli/document_options.hpp"
+#include "app/session/lesson.hpp"
 
 namespace attn::app {
 
 struct WindowStart {
     DocumentOptions document;
-    std::filesystem::path shader_folder;  ///< shaders are read from here and reloaded when they change; empty for the built-in ones
+    std::filesystem::path shader_folder;   ///< shaders are read from here and reloaded when they change; empty for the built-in ones
+    std::shared_ptr<const Lesson> lesson;  ///< opened with the window; null: none
+    std::size_t lesson_step = 0;
 };
 
 void add_window_options(CLI::App& program, WindowStart& start);

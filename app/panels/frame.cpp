@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
@@ -15,7 +16,7 @@ namespace {
 
 /// Places of the frame's panes, in pixels.
 struct FrameLayout {
-    Box top, text, left, centre, right, strip;
+    Box top, text, lesson, left, centre, right, strip;
 };
 
 constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
@@ -37,15 +38,20 @@ PaneState fitted(const PaneState& panes, float width, float height) {
     return fit;
 }
 
+/// What a lesson says stands above the picture, also when the picture is alone.
 FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelContext& context) {
     const auto px = [&](float logical) { return context.px(logical); };
     FrameLayout layout;
     const bool bare = panes.only_centre;
     const float text_top = bare ? 0 : px(kTopBar);
-    const float body_top = text_top + (bare ? px(kMargin) : px(kTextRow));
+    float body_top = text_top + (bare ? px(kMargin) : px(kTextRow));
     float body_bottom = size.y - px(kMargin);
     layout.top = {{0, 0}, {size.x, px(kTopBar)}};
     layout.text = {{0, text_top}, {size.x, body_top}};
+    if (const float high = lesson_strip_height(context, size.x - 2 * px(kMargin)); high > 0) {
+        layout.lesson = {{px(kMargin), body_top}, {size.x - px(kMargin), body_top + high}};
+        body_top = layout.lesson.max.y + px(kGap);
+    }
     if (panes.strip) {
         layout.strip = {{px(kMargin), body_bottom - px(panes.strip_height)}, {size.x - px(kMargin), body_bottom}};
         body_bottom = layout.strip.min.y - px(kGap);
@@ -169,6 +175,7 @@ void draw_training(PanelContext& context, FrameLayout layout, PaneState shown) {
 
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
+    keep_up_with_lesson(context);
     if (context.ready()) {
         context.matrices.use(context.snapshot);
         keep_view_valid(view, context.trace());
@@ -198,6 +205,7 @@ void draw_frame(PanelContext& context) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
     }
+    if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     if (view.view == View::Train) draw_training(context, layout, shown);
     else draw_picture(context, layout, shown);
     ImGui::End();

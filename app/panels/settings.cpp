@@ -284,26 +284,29 @@ void draw_shown_maps(PanelContext& context) {
 
 void draw_settings(PanelContext& context) {
     const Ui ui = context.ui();
-    const auto section = [&](void (*draw)(PanelContext&), bool last = false) {
+    bool first = true;
+    const auto section = [&](LessonControl part, void (*draw)(PanelContext&)) {
+        if (!context.view.lesson.shows(part)) return;
+        if (!first) separator(ui);
+        first = false;
         draw(context);
-        if (!last) separator(ui);
     };
     if (context.view.view != View::Step) {
-        section(draw_shown_maps);
-        section(draw_find_heads);
-        section(draw_compare_settings);
-        section(draw_masks);
-        section(draw_softmax);
-        section(draw_model, true);
+        section(LessonControl::Shown, draw_shown_maps);
+        section(LessonControl::Heads, draw_find_heads);
+        section(LessonControl::Compare, draw_compare_settings);
+        section(LessonControl::Masks, draw_masks);
+        section(LessonControl::Softmax, draw_softmax);
+        section(LessonControl::Model, draw_model);
         return;
     }
-    section(draw_shown);
-    section(draw_masks);
-    section(draw_softmax);
-    section(draw_compare_settings);
-    section(draw_model);
-    section(draw_tokenizer);
-    section(draw_parts, true);
+    section(LessonControl::Shown, draw_shown);
+    section(LessonControl::Masks, draw_masks);
+    section(LessonControl::Softmax, draw_softmax);
+    section(LessonControl::Compare, draw_compare_settings);
+    section(LessonControl::Model, draw_model);
+    section(LessonControl::Tokens, draw_tokenizer);
+    section(LessonControl::Parts, draw_parts);
 }
 
 }  // namespace attn::app

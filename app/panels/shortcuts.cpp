@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edits.hpp"
+#include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train_transport.hpp"
@@ -174,10 +175,24 @@ void undo_keys(PanelContext& context) {
     if (key_pressed('Y', true)) context.commands.push_back({command::Redo{}, ""});
 }
 
-void escape(ViewState& view) {
+/// Arrows and the keys of a presenter's remote, which a lesson takes before anything else does. True when one was pressed.
+bool lesson_keys(PanelContext& context) {
+    ViewState& view = context.view;
+    if (ImGui::GetIO().KeyShift) return false;  // moves the chosen cell
+    if (key_pressed(Key::Right) || key_pressed(Key::PageDown)) return next_lesson_step(view), true;
+    if (key_pressed(Key::Left) || key_pressed(Key::PageUp)) return previous_lesson_step(view), true;
+    if (key_pressed(Key::Home, false)) return go_to_lesson_step(view, 0), true;
+    if (key_pressed(Key::End, false)) return go_to_lesson_step(view, view.lesson.lesson->steps.size() - 1), true;
+    if (key_pressed(Key::Backspace, false)) return reset_lesson_step(context), true;
+    return false;
+}
+
+void escape(PanelContext& context) {
+    ViewState& view = context.view;
     if (view.help) view.help = false;
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.painting) view.painting = false;
+    else if (view.lesson.open()) close_lesson(context);
     else {
         view.locked.clear();
         view.playing = false;
@@ -197,10 +212,11 @@ void handle_shortcuts(PanelContext& context) {
         return;
     }
     undo_keys(context);
-    if (key_pressed(Key::Escape, false)) escape(context.view);
+    if (key_pressed(Key::Escape, false)) escape(context);
     if (key_pressed(Key::F11, false)) context.view.panes.only_centre = !context.view.panes.only_centre;
     if (key_pressed(Key::F1, false)) context.view.help = !context.view.help;
     if (!context.ready() || io.KeyCtrl || io.KeyAlt) return;
+    if (context.view.lesson.open() && !io.WantCaptureKeyboard && lesson_keys(context)) return;
     const bool training = context.view.view == View::Train;
     // A control that holds the keyboard (a slider stepped by arrows) keeps its keys.
     if (!io.WantCaptureKeyboard) training ? training_keys(context) : navigation_keys(context);

@@ -254,7 +254,7 @@ std::string_view preset_sentence(const Document& document) {
 /// What the preset wants to be looked at for, at the foot of the pane; returns the height it took.
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
     const std::string_view sentence = preset_sentence(context.document);
-    if (sentence.empty()) return 0;
+    if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
     const auto& [colors, fonts, scale] = context.theme;
     const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
     const ImVec2 at{bottom_left.x, bottom_left.y - height};

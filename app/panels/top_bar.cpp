@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/panels/lesson_player.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
@@ -65,12 +66,13 @@ void draw_top_bar(PanelContext& context) {
     const float name_width = draw_name(context, origin);
     const float menu_x = origin.x + name_width + context.px(24);
     draw_preset_menu(context, {menu_x, origin.y});
+    draw_lesson_menu(context, {menu_x + context.px(184), origin.y + context.px(9)});
 
     std::vector<std::string_view> titles;
     for (const ViewInfo& info : views()) titles.push_back(info.title);
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
-    const float tabs_left = std::max(wanted, menu_x + context.px(196));
+    const float tabs_left = std::max(wanted, menu_x + context.px(284));
     const float tabs_right = tabs_left + tabs_width(ui, titles);
     place(tabs_left, origin.y);
     if (tabs(ui, "##views", titles, view, kBarHeight)) context.view.view = static_cast<View>(view);

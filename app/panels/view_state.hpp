@@ -9,6 +9,7 @@
 #include <string>
 
 #include "app/panels/comparison_state.hpp"
+#include "app/panels/lesson_view.hpp"
 #include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/view.hpp"
@@ -66,6 +67,7 @@ struct ViewState {
     TextEdit text;              ///< the sequence being edited
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
     TrainView train;
+    LessonView lesson;
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale

@@ -90,6 +90,7 @@ Fonts load_fonts(float scale) {
     fonts.strong = make("inter-semibold.otf", 14, text);
     fonts.title = make("inter-semibold.otf", 18, heading);
     fonts.heading = make("inter-semibold.otf", 22, heading);
+    fonts.lecture = make("inter.otf", 20, text);
     fonts.mono_tiny = make("mono.ttf", 10, text);
     fonts.mono_small = make("mono.ttf", 11.5F, text);
     fonts.mono = make("mono.ttf", 13, text);

@@ -34,6 +34,7 @@ struct Fonts {
     ImFont* strong = nullptr;      ///< Inter 14 semi-bold
     ImFont* title = nullptr;       ///< Inter 18 semi-bold
     ImFont* heading = nullptr;     ///< Inter 22 semi-bold
+    ImFont* lecture = nullptr;     ///< Inter 20: what a class reads from the wall
     ImFont* mono_tiny = nullptr;   ///< JetBrains Mono 10
     ImFont* mono_small = nullptr;  ///< JetBrains Mono 11.5
     ImFont* mono = nullptr;        ///< JetBrains Mono 13

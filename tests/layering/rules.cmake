@@ -12,7 +12,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|presets|snapshot|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|lesson|presets|snapshot|training_report|view)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|lesson|lesson_goal|presets|snapshot|training_report|view)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

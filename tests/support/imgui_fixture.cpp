@@ -29,7 +29,7 @@ ImGuiFixture::ImGuiFixture() : context_(ImGui::CreateContext()) {
     int width = 0, height = 0;
     io.Fonts->GetTexDataAsRGBA32(&pixels, &width, &height);
     Fonts& f = theme.fonts;
-    f.small = f.caption = f.label = f.body = f.strong = f.title = f.heading = font;
+    f.small = f.caption = f.label = f.body = f.strong = f.title = f.heading = f.lecture = font;
     f.mono_tiny = f.mono_small = f.mono = f.mono_body = f.formula = font;
     theme.colors = palette(true);
 }

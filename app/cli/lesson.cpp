@@ -1,0 +1,56 @@
+/// attnscope lesson: the window opened on a lesson, or the list of lessons.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/lesson_options.hpp"
+#include "app/cli/window.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+struct LessonOptions {
+    std::string lesson;
+    std::int64_t step = 1;
+    bool list = false;
+};
+
+void print_list() {
+    std::size_t widest = 0;
+    for (const auto& lesson : lessons()) widest = std::max(widest, lesson->name.size());
+    for (const auto& lesson : lessons()) fmt::print("{:{}}  {:2} steps  {}\n", lesson->name, widest, lesson->steps.size(), lesson->summary);
+}
+
+void open(const LessonOptions& options) {
+    if (options.list) return print_list();
+    if (options.lesson.empty()) throw Error("which lesson? attnscope lesson --list names them");
+    WindowStart start;
+    start.lesson = find_lesson(options.lesson);
+    start.lesson_step = lesson_step_index(*start.lesson, options.step);
+    open_window(start);
+}
+
+}  // namespace
+
+std::size_t lesson_step_index(const Lesson& lesson, std::int64_t step) {
+    if (step < 1 || step > static_cast<std::int64_t>(lesson.steps.size()))
+        throw Error(fmt::format("there is no step {}: the lesson {} has steps 1 to {}", step, lesson.name, lesson.steps.size()));
+    return static_cast<std::size_t>(step - 1);
+}
+
+void add_lesson_command(CLI::App& program, int&) {
+    auto options = std::make_shared<LessonOptions>();
+    CLI::App* command = program.add_subcommand("lesson", "Open the window on a lesson");
+    command->add_option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own")->type_name("NAME|FILE");
+    command->add_option("--step", options->step, "The step to begin with, from 1")->type_name("N");
+    command->add_flag("--list", options->list, "Print what lessons there are");
+    command->footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
+    command->callback([options] { open(*options); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,263 @@
+#include "app/session/caption.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <span>
+#include <utility>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::string_view kUnknown = "…";
+
+/// In the order of QuoteKind; "" needs no word.
+constexpr std::array<std::string_view, 15> kWords = {"",       "sum",  "min",   "max",   "mean", "std",  "zeros",   "exp",
+                                                     "sumexp", "most", "token", "shape", "step", "loss", "accuracy"};
+
+[[noreturn]] void refuse(std::string_view quote, std::string_view problem) { throw Error(fmt::format("{{{}}}: {}", quote, problem)); }
+
+bool takes_nothing(QuoteKind kind) { return kind == QuoteKind::Step || kind == QuoteKind::Loss || kind == QuoteKind::Accuracy; }
+
+std::int64_t read_index(std::string_view text, std::string_view quote) {
+    std::int64_t index = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (error != std::errc() || end != text.data() + text.size() || index < 0 || index > (std::int64_t{1} << 31))
+        refuse(quote, fmt::format("\"{}\" is no index; write a number from 0, or * for a whole axis", text));
+    return index;
+}
+
+/// Takes "[0,*,2]" off the end of `text`.
+std::vector<std::optional<std::int64_t>> take_index(std::string_view& text, std::string_view quote) {
+    std::vector<std::optional<std::int64_t>> index;
+    const std::size_t open = text.find('[');
+    if (open == std::string_view::npos) return index;
+    if (text.back() != ']') refuse(quote, "the indices end with ]");
+    std::string_view inside = text.substr(open + 1, text.size() - open - 2);
+    text = text.substr(0, open);
+    while (true) {
+        const std::size_t comma = inside.find(',');
+        const std::string_view one = inside.substr(0, comma);
+        if (one == "*") index.emplace_back();
+        else index.emplace_back(read_index(one, quote));
+        if (comma == std::string_view::npos) break;
+        inside.remove_prefix(comma + 1);
+    }
+    if (index.size() > Shape::kMaxRank) refuse(quote, fmt::format("there are at most {} axes", Shape::kMaxRank));
+    return index;
+}
+
+/// Takes the word before a space, or one of the words that stand alone.
+QuoteKind take_kind(std::string_view& text, std::string_view quote) {
+    const std::size_t end = std::min(text.find_first_of(" ["), text.size());
+    const std::string_view word = text.substr(0, end);
+    for (std::size_t i = 1; i < kWords.size(); ++i) {
+        if (kWords[i] != word) continue;
+        text.remove_prefix(end);
+        if (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+        return static_cast<QuoteKind>(i);
+    }
+    if (end < text.size() && text[end] == ' ') refuse(quote, fmt::format("\"{}\" is not something to do with numbers", word));
+    return QuoteKind::Value;
+}
+
+void name_tensor(Quote& quote, std::string_view name, int layer) {
+    if (const std::optional<Stage> stage = stage_from_name(name)) {
+        quote.stage = {*stage, is_layer_stage(*stage) ? layer : -1};
+    } else if (const std::optional<StageId> id = stage_from_tensor_name(name)) {
+        quote.stage = *id;
+    } else if (name.find('.') != std::string_view::npos) {
+        quote.parameter = name;
+    } else {
+        refuse(quote.source, fmt::format("there is no stage \"{}\"", name));
+    }
+}
+
+Quote parse_quote(std::string_view source, int layer) {
+    Quote quote;
+    quote.source = source;
+    std::string_view text = source;
+    if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
+        quote.decimals = static_cast<int>(std::min<std::int64_t>(read_index(text.substr(colon + 1), source), 1000));
+        if (quote.decimals > 12) refuse(source, "at most 12 decimals are written");
+        text = text.substr(0, colon);
+    }
+    quote.kind = take_kind(text, source);
+    if (takes_nothing(quote.kind)) {
+        if (!text.empty()) refuse(source, "nothing more can stand here");
+        return quote;
+    }
+    quote.index = take_index(text, source);
+    if (quote.kind == QuoteKind::Token) {
+        if (!text.empty() || quote.index.empty() || quote.index.size() > 2) refuse(source, "a token is written {token[position]}");
+        return quote;
+    }
+    name_tensor(quote, text, layer);
+    const bool whole = std::any_of(quote.index.begin(), quote.index.end(), [](const auto& i) { return !i.has_value(); });
+    const bool single = quote.kind == QuoteKind::Value || quote.kind == QuoteKind::Exp;
+    if (single && (whole || quote.index.empty())) refuse(source, "one number is meant: give the index on every axis");
+    return quote;
+}
+
+/// A recorded tensor or a parameter, as numbers with a shape.
+struct Numbers {
+    std::span<const float> values;
+    Shape shape;
+};
+
+std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace) {
+    if (quote.parameter.empty()) {
+        const RecordedStage<float>* stage = trace.find(quote.stage);
+        if (stage == nullptr) return std::nullopt;
+        return Numbers{stage->value.values(), stage->value.shape()};
+    }
+    if (trace.parameters == nullptr) return std::nullopt;
+    const ParameterInfo* info = trace.parameters->layout().find(quote.parameter);
+    if (info == nullptr) return std::nullopt;
+    return Numbers{{trace.parameters->find(quote.parameter), static_cast<std::size_t>(info->shape.count())}, info->shape};
+}
+
+/// The numbers that the index names, in their order; nothing when it points outside.
+std::optional<std::vector<double>> chosen(const Quote& quote, const Numbers& all) {
+    const int rank = all.shape.rank();
+    if (!quote.index.empty() && static_cast<int>(quote.index.size()) != rank) return std::nullopt;
+    std::vector<double> numbers;
+    for (std::size_t at = 0; at < all.values.size(); ++at) {
+        auto rest = static_cast<std::int64_t>(at);
+        bool inside = true;
+        for (int a = rank - 1; a >= 0; --a) {
+            const std::int64_t i = rest % all.shape[a].size;
+            rest /= all.shape[a].size;
+            if (!quote.index.empty() && quote.index[static_cast<std::size_t>(a)].value_or(i) != i) inside = false;
+        }
+        if (inside) numbers.push_back(static_cast<double>(all.values[at]));
+    }
+    if (numbers.empty()) return std::nullopt;
+    return numbers;
+}
+
+double reduced(QuoteKind kind, const std::vector<double>& numbers) {
+    const auto count = static_cast<double>(numbers.size());
+    double sum = 0, squares = 0, exponentials = 0, zeros = 0;
+    for (const double x : numbers) {
+        sum += x;
+        exponentials += std::exp(x);
+        if (x == 0) ++zeros;
+    }
+    switch (kind) {
+    case QuoteKind::Sum:
+        return sum;
+    case QuoteKind::Min:
+        return *std::min_element(numbers.begin(), numbers.end());
+    case QuoteKind::Max:
+        return *std::max_element(numbers.begin(), numbers.end());
+    case QuoteKind::Mean:
+        return sum / count;
+    case QuoteKind::Std:
+        for (const double x : numbers) squares += (x - sum / count) * (x - sum / count);
+        return std::sqrt(squares / count);
+    case QuoteKind::Zeros:
+        return zeros;
+    case QuoteKind::Exp:
+    case QuoteKind::SumExp:
+        return exponentials;
+    default:
+        return numbers.front();
+    }
+}
+
+std::string number_text(double value, int decimals) {
+    if (std::isnan(value)) return "NaN";
+    if (std::isinf(value)) return value < 0 ? "−∞" : "∞";
+    std::string text = fmt::format("{:.{}f}", std::abs(value), decimals);
+    const bool zero = text.find_first_not_of("0.") == std::string::npos;
+    return value < 0 && !zero ? "−" + text : text;
+}
+
+std::optional<std::string> token_at(const Snapshot& snapshot, std::int64_t sequence, std::int64_t position) {
+    if (sequence >= static_cast<std::int64_t>(snapshot.tokens.size())) return std::nullopt;
+    const std::vector<Token>& row = snapshot.tokens[static_cast<std::size_t>(sequence)];
+    if (position >= static_cast<std::int64_t>(row.size())) return std::nullopt;
+    const Token& token = row[static_cast<std::size_t>(position)];
+    return token.padding ? "<pad>" : token.text;
+}
+
+/// The last point of the shown run that is not after the shown step.
+const ValidationPoint* held_out(const Snapshot& snapshot, const TrainingReport& training) {
+    const ValidationPoint* found = nullptr;
+    for (const RunCurves& run : training.runs) {
+        if (run.run != snapshot.run || snapshot.run == 0) continue;
+        for (const ValidationPoint& point : run.validations)
+            if (point.step <= snapshot.trained_step.value_or(0)) found = &point;
+    }
+    return found;
+}
+
+std::optional<std::string> quoted_training(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training) {
+    if (quote.kind == QuoteKind::Step) {
+        if (!snapshot.trained_step) return std::nullopt;
+        return std::to_string(*snapshot.trained_step);
+    }
+    const ValidationPoint* point = held_out(snapshot, training);
+    if (point == nullptr) return std::nullopt;
+    if (quote.kind == QuoteKind::Loss) return number_text(point->loss, quote.decimals);
+    return number_text(100 * point->accuracy, 0) + " %";
+}
+
+}  // namespace
+
+Caption parse_caption(std::string_view text, int layer) {
+    Caption caption;
+    while (!text.empty()) {
+        const std::size_t open = text.find('{');
+        if (text.substr(0, open).find('}') != std::string_view::npos) throw Error("a } without a { before it");
+        if (open > 0) caption.push_back({std::string(text.substr(0, open)), {}});
+        if (open == std::string_view::npos) break;
+        const std::size_t close = text.find('}', open);
+        if (close == std::string_view::npos) throw Error("a { without a } after it");
+        caption.push_back({"", parse_quote(text.substr(open + 1, close - open - 1), layer)});
+        text.remove_prefix(close + 1);
+    }
+    return caption;
+}
+
+std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training) {
+    if (snapshot.trace == nullptr) return std::nullopt;
+    if (takes_nothing(quote.kind)) return quoted_training(quote, snapshot, training);
+    if (quote.kind == QuoteKind::Token) {
+        const bool first = quote.index.size() == 1;
+        return token_at(snapshot, first ? 0 : quote.index[0].value_or(0), quote.index.back().value_or(0));
+    }
+    const std::optional<Numbers> all = numbers_of(quote, *snapshot.trace);
+    if (!all) return std::nullopt;
+    if (quote.kind == QuoteKind::Shape) return all->shape.text();
+    const std::optional<std::vector<double>> numbers = chosen(quote, *all);
+    if (!numbers) return std::nullopt;
+    if (quote.kind == QuoteKind::Most) {
+        const std::int64_t at = std::max_element(numbers->begin(), numbers->end()) - numbers->begin();
+        return token_at(snapshot, quote.index.empty() ? 0 : quote.index[0].value_or(0), at);
+    }
+    if (quote.kind == QuoteKind::Zeros) return number_text(reduced(quote.kind, *numbers), 0);
+    const bool id = quote.parameter.empty() && quote.stage.stage == Stage::Tokens;
+    return number_text(reduced(quote.kind, *numbers), id ? 0 : quote.decimals);
+}
+
+std::string caption_text(const Caption& caption, const Snapshot& snapshot, const TrainingReport& training) {
+    std::string text;
+    for (const CaptionPart& part : caption)
+        text += part.quote ? quoted(*part.quote, snapshot, training).value_or(std::string(kUnknown)) : part.text;
+    return text;
+}
+
+std::string caption_text(const Caption& caption) {
+    std::string text;
+    for (const CaptionPart& part : caption) text += part.quote ? std::string(kUnknown) : part.text;
+    return text;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,232 @@
+#include "app/session/lesson.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/session/presets.hpp"
+#include "assets/embedded.hpp"
+#include "engine/io/config_json.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/json_fields.hpp"
+#include "engine/io/run_json.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::string_view kFolder = "lessons/";
+constexpr std::size_t kMostSteps = 200;
+constexpr std::int64_t kMaxIndex = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
+
+// In the order of the enumerations.
+constexpr std::array<std::string_view, kLessonControls> kControls = {"shown", "masks",  "softmax", "compare",
+                                                                     "model", "tokens", "parts",   "heads"};
+constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
+constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};
+constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
+
+/// Marks the names of the list under `key` in `chosen`; an unknown one is refused with those that there are.
+template <std::size_t N>
+void read_names(JsonObject& object, std::string_view key, const std::array<std::string_view, N>& names, std::array<bool, N>& chosen) {
+    std::vector<std::string> listed;
+    if (!object.read(key, listed)) return;
+    chosen.fill(false);
+    for (const std::string& name : listed) {
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end()) object.fail(key, fmt::format("there is no \"{}\"; there are {}", escaped(name), fmt::join(names, ", ")));
+        chosen[static_cast<std::size_t>(found - names.begin())] = true;
+    }
+}
+
+void read_panes(JsonObject& object, LessonLook& look) {
+    std::array<bool, kPanes.size()> panes = {look.settings, look.inspector, look.stages};
+    read_names(object, "panes", kPanes, panes);
+    look.settings = panes[0];
+    look.inspector = panes[1];
+    look.stages = panes[2];
+    std::array<bool, kControls.size()> controls{};
+    for (std::size_t i = 0; i < controls.size(); ++i) controls[i] = look.controls[i];
+    read_names(object, "controls", kControls, controls);
+    for (std::size_t i = 0; i < controls.size(); ++i) look.controls[i] = controls[i];
+}
+
+void read_stage(JsonObject& object, StageId& id) {
+    std::int32_t layer = std::max(id.layer, 0);
+    const bool other_layer = object.read("layer", layer, 0, 1000);
+    std::string name;
+    if (object.read("stage", name)) {
+        if (const std::optional<StageId> exact = stage_from_tensor_name(name)) {
+            id = *exact;
+        } else if (const std::optional<Stage> stage = stage_from_name(name)) {
+            id = {*stage, is_layer_stage(*stage) ? layer : -1};
+        } else {
+            object.fail("stage", fmt::format("there is no stage \"{}\"", escaped(name)));
+        }
+    } else if (other_layer && id.layer >= 0) {
+        id.layer = layer;
+    }
+}
+
+void read_cell(JsonObject& object, LessonLook& look) {
+    std::optional<JsonObject> cell = object.optional_object("cell");
+    if (!cell) return;
+    look.cell.clear();
+    for (const Axis axis : kCellAxes)
+        if (std::int64_t index = 0; cell->read(axis_letter(axis), index, 0, kMaxIndex)) look.cell.emplace_back(axis, index);
+    cell->expect_no_more();
+}
+
+void read_look(JsonObject& object, LessonLook& look) {
+    std::vector<std::string_view> names;
+    for (const ViewInfo& info : views()) names.push_back(info.name);
+    read_enum(object, "view", names, look.view);
+    read_stage(object, look.stage);
+    object.read("head", look.head, 0, kMaxIndex);
+    object.read("sequence", look.sequence, 0, kMaxIndex);
+    read_cell(object, look);
+    object.read("gradients", look.gradients);
+    object.read("compare_unmasked", look.unmasked);
+    read_panes(object, look);
+}
+
+void read_texts(JsonObject& object, std::string_view key, std::vector<std::string>& texts) {
+    if (object.read(key, texts) && texts.empty()) object.fail(key, "there has to be at least one text");
+}
+
+/// The fields of a step that say what is computed; those of a training step change what the run's model is shown with.
+void read_document(JsonObject& object, LessonStep& step) {
+    std::string preset;
+    if (object.read("preset", preset)) {
+        try {
+            step.document = open_preset(preset);
+        } catch (const Error& error) {
+            object.fail("preset", error.what());
+        }
+        step.document.look_at.clear();  // the captions say it
+        if (!object.has("training")) step.training.reset();
+    }
+    if (step.training) {
+        for (const char* field : {"source_texts", "tokenizer", "special_tokens", "config"})
+            if (object.has(field)) object.fail(field, "the model is that of the training run; a preset would end it");
+        if (std::vector<std::string> texts; object.has("texts")) {
+            read_texts(object, "texts", texts);
+            step.training->texts = std::move(texts);
+        }
+        if (auto part = object.optional_object("forward"))
+            step.training->forward =
+                forward_settings_from_json(std::move(*part), step.training->forward.value_or(step.training->run.train.forward));
+        return;
+    }
+    read_texts(object, "texts", step.document.texts);
+    object.read("source_texts", step.document.source_texts);
+    read_enum(object, "tokenizer", kTokenizers, step.document.tokenizer);
+    object.read("special_tokens", step.document.special_tokens);
+    if (auto part = object.optional_object("config")) step.document.config = config_from_json(std::move(*part), step.document.config);
+    if (auto part = object.optional_object("forward"))
+        step.document.forward = forward_settings_from_json(std::move(*part), std::move(step.document.forward));
+}
+
+/// `until` has the run's own stop conditions; those it does not name are off.
+void read_until(JsonObject object, StopAt& stop) {
+    stop = {.steps = kMaxTrainingSteps};
+    object.read("steps", stop.steps, 1, kMaxTrainingSteps);
+    object.read("loss", stop.loss, 0, 1e6);
+    object.read("accuracy", stop.accuracy, 0, 1);
+    object.expect_no_more();
+}
+
+void read_training(JsonObject& object, LessonStep& step) {
+    if (std::optional<JsonObject> training = object.optional_object("training")) {
+        std::vector<std::string_view> names;
+        for (const TaskInfo& info : tasks()) names.emplace_back(info.name);
+        std::size_t task = 0;
+        if (training->read_choice("task", names, task)) step.training = LessonTraining{default_run(tasks()[task].kind), {}, {}, {}};
+        else if (!step.training) training->fail_missing("task");
+        RunSettings& run = step.training->run;
+        if (auto settings = training->optional_object("settings")) run = run_settings_from_json(std::move(*settings), run);
+        if (auto until = training->optional_object("until")) read_until(std::move(*until), run.stop);
+        training->expect_no_more();
+        try {
+            validate(run);
+        } catch (const Error& error) {
+            object.fail("training", error.what());
+        }
+        step.training->moment.reset();
+    }
+    if (std::int64_t moment = 0; object.read("moment", moment, 0, kMaxTrainingSteps)) {
+        if (!step.training) object.fail("moment", "there is no training run whose moment could be shown");
+        step.training->moment = moment;
+    }
+}
+
+LessonStep read_step(JsonObject& object, const LessonStep& before) {
+    LessonStep step = before;
+    step.title.clear();
+    std::string caption;
+    object.read("title", step.title);
+    if (!object.read("caption", caption)) object.fail_missing("caption");
+    read_training(object, step);
+    read_document(object, step);
+    read_look(object, step.look);
+    try {
+        step.caption = parse_caption(caption, std::max(step.look.stage.layer, 0));
+    } catch (const Error& error) {
+        object.fail("caption", error.what());
+    }
+    object.expect_no_more();
+    return step;
+}
+
+std::vector<std::shared_ptr<const Lesson>> parse_embedded() {
+    std::vector<std::shared_ptr<const Lesson>> all;
+    for (const EmbeddedFile& file : embedded_assets())
+        if (file.name.starts_with(kFolder)) all.push_back(std::make_shared<const Lesson>(parse_lesson(file.bytes, file.name)));
+    std::sort(all.begin(), all.end(),
+              [](const auto& a, const auto& b) { return std::pair(a->order, a->name) < std::pair(b->order, b->name); });
+    return all;
+}
+
+}  // namespace
+
+std::string_view lesson_control_name(LessonControl control) { return kControls.at(static_cast<std::size_t>(control)); }
+
+Lesson parse_lesson(std::string_view json, std::string_view source) {
+    JsonObject object(json, source);
+    Lesson lesson;
+    if (!object.read("name", lesson.name)) object.fail_missing("name");
+    if (!object.read("title", lesson.title)) object.fail_missing("title");
+    object.read("summary", lesson.summary);
+    object.read("order", lesson.order, 0, 1000);
+    LessonStep step;
+    step.document = open_preset(kDefaultPreset);
+    step.document.look_at.clear();
+    std::vector<JsonObject> steps = object.objects("steps");
+    if (steps.empty()) object.fail_missing("steps");
+    if (steps.size() > kMostSteps) object.fail("steps", fmt::format("a lesson has at most {} steps", kMostSteps));
+    for (JsonObject& one : steps) lesson.steps.push_back(step = read_step(one, step));
+    object.expect_no_more();
+    return lesson;
+}
+
+std::span<const std::shared_ptr<const Lesson>> lessons() {
+    static const std::vector<std::shared_ptr<const Lesson>> kAll = parse_embedded();
+    return kAll;
+}
+
+std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
+    std::string names;
+    for (const auto& lesson : lessons()) {
+        if (lesson->name == name_or_file) return lesson;
+        names += (names.empty() ? "" : ", ") + lesson->name;
+    }
+    std::error_code unknown;
+    if (!std::filesystem::exists(name_or_file, unknown))
+        throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file), names));
+    return std::make_shared<const Lesson>(
+        parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
+}
+
+}  // namespace attn::app

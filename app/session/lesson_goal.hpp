@@ -1,0 +1,50 @@
+#pragma once
+/// Brings a session to where a step of a lesson wants it, and back to where it was before the lesson.
+
+#include <cstdint>
+#include <vector>
+
+#include "app/session/commands.hpp"
+#include "app/session/lesson.hpp"
+#include "app/session/training_report.hpp"
+
+namespace attn::app {
+
+class Session;
+
+/// A value that knows how far it has come. The same run serves all steps that train the same model from the same seed.
+class LessonGoal {
+public:
+    LessonGoal() = default;
+    /// `restart`: a run under way is begun anew even where it could go on.
+    explicit LessonGoal(LessonStep step, bool restart = false);
+
+    /// What is to be done now. To be asked after every Session::update() until done().
+    std::vector<Command> next(const Document& now, const TrainingReport& training);
+    bool done() const { return done_; }
+    /// A run that is not the lesson's would have to end: nothing happens before allow().
+    bool asks() const { return asks_; }
+    void allow() { allowed_ = true; }
+
+private:
+    bool is_ours(const TrainingSnapshot& run) const;
+    std::vector<Command> begin_run(const TrainingSnapshot& run);
+    std::vector<Command> go_on(const Document& now, const TrainingSnapshot& run);
+    void show(const TrainingSnapshot& run, std::optional<std::int64_t> moment, std::vector<Command>& commands);
+
+    LessonStep step_;
+    bool done_ = true, asks_ = false, allowed_ = false;
+    bool restart_ = false, ordered_ = false, started_ = false;
+    std::uint64_t replaced_ = 0;  ///< the run that was under way when a new one was ordered
+};
+
+/// What a person has changed since the step was shown, apart from the training run.
+bool differs(const LessonStep& step, const Document& now, const TrainingReport& training);
+
+/// Makes `before` the document again. Its run may be gone; then it has freshly drawn parameters.
+std::vector<Command> restore_document(const Document& before, const TrainingReport& training);
+
+/// Waits for all of it; for pictures and tests. Ends whatever run is under way.
+void play_step(Session& session, const LessonStep& step);
+
+}  // namespace attn::app
