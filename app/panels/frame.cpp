@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "app/panels/actions.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
+#include "app/panels/palette.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train_transport.hpp"
@@ -23,7 +25,7 @@ constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
 constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 620, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240;
 
 /// On a small window the panes give way before the picture does.
-PaneState fitted(const PaneState& panes, float width, float height) {
+PaneState fitted(const PaneState& panes, float width, float height, bool lesson) {
     PaneState fit = panes;
     if (width < 1400) {
         const float shrink = std::clamp((width - 900) / 500, 0.F, 1.F);
@@ -33,7 +35,7 @@ PaneState fitted(const PaneState& panes, float width, float height) {
     if (height < 860) fit.strip_height = std::min(fit.strip_height, 112.F);
     if (width - fit.left_width - fit.right_width < kMinCentre + 4 * kGap) fit.right = false;
     if (width - fit.left_width < kMinCentre + 3 * kGap) fit.left = false;
-    if (height < 460) fit.strip = false;
+    if (height < (lesson ? 800 : 460)) fit.strip = false;
     if (panes.only_centre) fit.left = fit.right = fit.strip = false;
     return fit;
 }
@@ -199,7 +201,7 @@ void draw_frame(PanelContext& context) {
                      ImGuiWindowFlags_NoSavedSettings);
     ImGui::PopStyleVar(3);
 
-    const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale);
+    const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale, view.lesson.open());
     const FrameLayout layout = lay_out(shown, size, context);
     if (!shown.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
@@ -210,6 +212,7 @@ void draw_frame(PanelContext& context) {
     else draw_picture(context, layout, shown);
     ImGui::End();
     if (view.help) draw_help_sheet(context);
+    draw_palette(context);
 }
 
 }  // namespace attn::app

@@ -139,7 +139,7 @@ float lesson_strip_height(const PanelContext& context, float width) {
     const StripLayout layout = lay_out(context, width - 2 * context.px(kPaddingX));
     const std::size_t lines = wrapped(context.theme.fonts.lecture, sentences(context), layout.caption_width).size();
     float height = static_cast<float>(lines) * line_height(context) + 2 * context.px(kPaddingY);
-    if (state.shown().training) height += context.px(kTrainingLine);
+    if (!training_words(context).empty()) height += context.px(kTrainingLine);
     const float title = wrapped_height(context.theme.fonts.title, layout.caption_x - context.px(kGap), state.shown().title) +
                         context.px(22) + 2 * context.px(kPaddingY);
     return std::max({height, title, context.px(kLeast)});

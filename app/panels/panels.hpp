@@ -17,7 +17,4 @@ void draw_inspector(PanelContext& context);
 void draw_stage_strip(PanelContext& context);
 void draw_help_sheet(PanelContext& context);
 
-/// Keyboard shortcuts that work wherever the focus is, except while text is typed.
-void handle_shortcuts(PanelContext& context);
-
 }  // namespace attn::app

@@ -10,6 +10,7 @@
 
 #include "app/panels/comparison_state.hpp"
 #include "app/panels/lesson_view.hpp"
+#include "app/panels/palette_state.hpp"
 #include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/view.hpp"
@@ -68,6 +69,7 @@ struct ViewState {
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
     TrainView train;
     LessonView lesson;
+    PaletteState palette;
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale

@@ -64,7 +64,8 @@ std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapsh
     if (!std::exchange(started_, true)) {
         const bool reached = run.step >= wanted.stop.steps || (run.phase == TrainingPhase::Finished && run.settings.stop == wanted.stop);
         commands.push_back({command::SetRun{wanted}, kMerge});
-        if (!reached && run.phase != TrainingPhase::Running) commands.push_back({command::StartTraining{}, ""});
+        // Also where it runs: by the time the order arrives it may have come to the end that it had so far.
+        if (!reached) commands.push_back({command::StartTraining{}, ""});
         if (!reached && step_.training->moment) show(run, {}, commands);  // until it gets there
     } else if (!now.trained || now.trained->run != run.run) {
         return {};  // it is about to be adopted

@@ -100,23 +100,23 @@ TEST_F(LessonTest, ArrowsAndPresenterKeysWalkThroughTheSteps) {
 
 TEST_F(LessonTest, ArrowsBelongToTheStagesAgainAfterTheLesson) {
     view.stage = {Stage::Scores, 0};
-    view.view = View::Heads;
     view.panes.strip = false;
     const Document before = session->document();
     const AxisSelection cell = view.locked;
-    open("the-block");
+    open("many-heads");
     press_and_settle(Key::Right);
+    EXPECT_EQ(view.view, View::Heads);
     EXPECT_TRUE(view.panes.strip);
     press_and_settle(Key::Escape);
     EXPECT_FALSE(view.lesson.open());
     EXPECT_EQ(session->document(), before);
     EXPECT_EQ(view.stage, (StageId{Stage::Scores, 0}));
-    EXPECT_EQ(view.view, View::Heads);
     EXPECT_EQ(view.locked, cell);
     EXPECT_FALSE(view.panes.strip);
     press(Key::Right, ui_frame);
     EXPECT_EQ(view.stage, (StageId{Stage::Scaled, 0}));
-    open("the-block");
+    EXPECT_EQ(view.view, View::Step);
+    open("many-heads");
     EXPECT_EQ(view.lesson.step, 1U) << "a lesson left in its midst goes on there";
 }
 
@@ -205,7 +205,7 @@ TEST_F(LessonTest, TheTrainingLessonTrainsWhileItIsShown) {
     instant = false;
     open("watch-a-head-form");
     const auto becomes = [&](const auto& condition) {
-        for (int i = 0; i < 60000; ++i) {
+        for (int i = 0; i < 20000; ++i) {
             frame(ui_frame);
             if (condition()) return true;
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

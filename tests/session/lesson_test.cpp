@@ -93,7 +93,7 @@ TEST_P(PlayLesson, ToItsEndAndBackToItsBeginning) {
         const TrainingSnapshot& run = *session.training().snapshot;
         EXPECT_EQ(run.run, 1U) << "all steps share one run";
         EXPECT_EQ(run.phase, TrainingPhase::Finished) << run.message;
-        if (step.training->moment) EXPECT_EQ(snapshot->trained_step, step.training->moment);
+        EXPECT_EQ(snapshot->trained_step, step.training->moment.value_or(std::min(run.step, step.training->run.stop.steps)));
         if (step.training->run.stop.loss > 0) {
             EXPECT_LT(run.step, step.training->run.stop.steps) << "the loss that the step waits for is not reached within its steps";
             EXPECT_LE(session.training().runs.back().validations.back().loss, step.training->run.stop.loss);
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlayLesson, testing::ValuesIn([] {
                              for (const auto& lesson : lessons()) names.push_back(lesson->name);
                              return names;
                          }()),
-                         [](const auto& info) { return std::regex_replace(info.param, std::regex("-"), "_"); });
+                         [](const auto& lesson) { return std::regex_replace(lesson.param, std::regex("-"), "_"); });
 
 TEST(Lessons, AFaultyStepIsFound) {
     Session session(open_preset("numpy-single-head"), no_wake);

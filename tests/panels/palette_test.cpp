@@ -1,0 +1,218 @@
+/// One table of actions behind keys, sheet and palette: no key means two things, and everything can be found by its name.
+
+#include "app/panels/palette.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/lesson_player.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+/// Keys that two actions share in a scope where both work: "Ctrl + Z: Undo, Redo".
+std::vector<std::string> shared_keys(std::span<const Action> all) {
+    std::vector<std::string> shared;
+    for (const KeyScope scope : {KeyScope::Picture, KeyScope::Training, KeyScope::Lesson}) {
+        std::map<std::string, std::string> owner;
+        for (const Action& action : all) {
+            // A lesson's keys stand before all others, so they only have to differ among themselves.
+            const bool counts = action.scope == scope || (action.scope == KeyScope::Everywhere && scope != KeyScope::Lesson);
+            if (!counts) continue;
+            for (const KeyChord& chord : action.chords) {
+                const auto [place, fresh] = owner.emplace(chord.text(), action.name);
+                if (!fresh) shared.push_back(chord.text() + ": " + place->second + ", " + action.name);
+            }
+        }
+    }
+    return shared;
+}
+
+TEST(Actions, NoKeyMeansTwoThings) {
+    EXPECT_THAT(shared_keys(actions()), testing::IsEmpty());
+    std::vector<Action> planted(actions().begin(), actions().end());
+    Action second;
+    second.name = "Something else";
+    second.chords = {{.typed = 'c'}};
+    planted.push_back(second);
+    EXPECT_THAT(shared_keys(planted), testing::Contains("C: Causal mask on or off, Something else"));
+}
+
+TEST(Actions, AreNamedOnceAndCanBeDone) {
+    std::set<std::string> names;
+    for (const Action& action : actions()) {
+        EXPECT_TRUE(names.insert(action.name).second) << action.name;
+        EXPECT_TRUE(action.run != nullptr) << action.name;
+        EXPECT_FALSE(action.group.empty()) << action.name;
+        for (const KeyChord& chord : action.chords) EXPECT_FALSE(chord.none()) << action.name;
+    }
+}
+
+TEST(Fuzzy, FindsLettersInTheirOrderAndPrefersBeginningsOfWords) {
+    EXPECT_TRUE(fuzzy_score("", "anything"));
+    EXPECT_TRUE(fuzzy_score("causal", "Causal mask on or off"));
+    EXPECT_TRUE(fuzzy_score("cmo", "Causal mask on or off"));
+    EXPECT_TRUE(fuzzy_score("mask causal", "Causal mask on or off")) << "words may come in any order";
+    EXPECT_FALSE(fuzzy_score("lasuac", "Causal mask on or off"));
+    EXPECT_FALSE(fuzzy_score("causal heads", "Causal mask on or off"));
+    EXPECT_GT(fuzzy_score("head", "Go to head 1"), fuzzy_score("head", "The arrow shed"));
+    EXPECT_GT(fuzzy_score("redo", "Redo"), fuzzy_score("redo", "Residual additions on or off"));
+    EXPECT_GT(fuzzy_score("und", "Undo"), fuzzy_score("und", "Unmasked, and others"));
+}
+
+class PaletteTest : public ImGuiFixture {
+protected:
+    PaletteTest() {
+        contents_have_windows = true;
+        session = std::make_unique<Session>(open_preset("multi-head"), [] {});
+        session->wait(false);
+        select_first_cell(view, *session->snapshot()->trace);
+        frames(3, ui_frame);
+    }
+    void with_context(const std::function<void(PanelContext&)>& use) {
+        session->update();
+        session->wait(false);
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now,
+                             .can_undo = session->can_undo(),
+                             .can_redo = session->can_redo()};
+        use(context);
+        for (const Command& command : sink) session->apply(command);
+    }
+    void draw() {
+        with_context([](PanelContext& context) { draw_frame(context); });
+        now += 1.0 / 60;
+    }
+    void open() {
+        hold_modifiers(true, false);
+        press('K', ui_frame);
+        hold_modifiers(false, false);
+        frames(2, ui_frame);
+        ASSERT_TRUE(view.palette.open);
+    }
+    void run(const char* query) {
+        open();
+        type(query, ui_frame);
+        press(Key::Enter, ui_frame);
+        frames(2, ui_frame);
+        EXPECT_FALSE(view.palette.open);
+    }
+    std::vector<std::string> lines() {
+        std::vector<std::string> names;
+        with_context([&](PanelContext& context) {
+            const std::vector<Action> all = all_actions(context);
+            for (const Action* action : palette_lines(context, all)) names.push_back(action->name);
+        });
+        return names;
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+    double now = 0;
+};
+
+TEST_F(PaletteTest, DoesWhatIsTyped) {
+    const bool causal = session->document().forward.masks.causal;
+    run("causal mask");
+    EXPECT_NE(session->document().forward.masks.causal, causal);
+    run("go attention_out");
+    EXPECT_EQ(view.stage, (StageId{Stage::AttentionOut, 0}));
+    run("head 3");
+    EXPECT_EQ(view.head, 3);
+    run("view grid");
+    EXPECT_EQ(view.view, View::Grid);
+    run("gpt");
+    EXPECT_EQ(session->document().preset, "gpt-tiny");
+    run("light or dark");
+    EXPECT_FALSE(view.dark);
+    run("lesson masks");
+    EXPECT_TRUE(view.lesson.open());
+    run("leave lesson");
+    EXPECT_FALSE(view.lesson.open());
+    run("train on copy");
+    EXPECT_EQ(session->document().run.task.kind, TaskKind::Copy);
+    EXPECT_EQ(view.view, View::Train);
+}
+
+TEST_F(PaletteTest, ArrowsChooseEscapeClosesAndLettersAreNoShortcuts) {
+    open();
+    type("mask", ui_frame);
+    EXPECT_EQ(view.palette.query, "mask");
+    EXPECT_EQ(view.view, View::Step);
+    const std::vector<std::string> before = lines();
+    ASSERT_GT(before.size(), 2U);
+    press(Key::Down, ui_frame);
+    EXPECT_EQ(view.palette.chosen, 1);
+    press(Key::Up, ui_frame);
+    press(Key::Up, ui_frame);
+    EXPECT_EQ(view.palette.chosen, 0);
+    const AxisSelection cell = view.locked;
+    press(Key::Escape, ui_frame);
+    EXPECT_FALSE(view.palette.open);
+    EXPECT_EQ(view.locked, cell) << "Escape closes the palette and nothing else";
+    open();
+    type("no such thing at all", ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_FALSE(view.palette.open);
+}
+
+TEST_F(PaletteTest, WhatWasDoneLastStandsFirst) {
+    run("undo everything that is not there");
+    EXPECT_TRUE(view.palette.recent.empty());
+    run("padding");
+    run("head 2");
+    EXPECT_THAT(view.palette.recent, testing::ElementsAre("Go to head 2", "Padding mask on or off"));
+    view.palette.query.clear();
+    const std::vector<std::string> now_listed = lines();
+    ASSERT_GT(now_listed.size(), 2U);
+    EXPECT_EQ(now_listed[0], "Go to head 2");
+    EXPECT_EQ(now_listed[1], "Padding mask on or off");
+}
+
+TEST_F(PaletteTest, ListsOnlyWhatCanBeDone) {
+    EXPECT_THAT(lines(), testing::Not(testing::Contains("Undo")));
+    EXPECT_THAT(lines(), testing::Not(testing::Contains("Next step of the lesson")));
+    EXPECT_THAT(lines(), testing::Not(testing::Contains("Go to sequence 3")));
+    type("c", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_THAT(lines(), testing::Contains("Undo"));
+    open_lesson(view, session->document(), find_lesson("masks"));
+    EXPECT_THAT(lines(), testing::Contains("Next step of the lesson"));
+}
+
+/// Every key of the table, pressed: the action runs, whatever else is on screen stays alive.
+TEST_F(PaletteTest, EveryActionRunsFromThePalette) {
+    std::vector<Action> all;
+    with_context([&](PanelContext& context) { all = all_actions(context); });
+    ASSERT_GT(all.size(), 80U);
+    for (const Action& action : all) {
+        with_context([&](PanelContext& context) {
+            if (action.can_run(context)) action.run(context);
+        });
+        frames(2, ui_frame);
+        ASSERT_NE(session->snapshot()->trace, nullptr) << action.name;
+        session->apply({command::PauseTraining{}, ""});
+    }
+}
+
+}  // namespace
+}  // namespace attn::app::test
