@@ -73,6 +73,12 @@ std::string summary(const RenderOptions& options, const Image& image, const View
         return what + fmt::format("{} of all heads of layer {}\n", stage_name(view.heads_stage), view.stage.layer);
     case View::Grid:
         return what + fmt::format("{} of all heads of all layers\n", stage_name(view.heads_stage));
+    case View::Lines:
+        return what + (view.lines.all_layers ? std::string("lines of all layers\n") : fmt::format("lines of layer {}\n", view.stage.layer));
+    case View::Totals:
+        return what + (view.totals.rollout ? "attention rollout\n" : "mean attention\n");
+    case View::Lens:
+        return what + "logit lens\n";
     case View::Train:
         return what + "training\n";
     }

@@ -22,6 +22,22 @@ std::string stage_names(const Trace<float>& trace) {
     return names;
 }
 
+void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewState& view) {
+    Comparison& compare = view.compare;
+    if (options.compare_layer) expect_below("layer", *options.compare_layer, trace.config.num_layers);
+    if (options.compare_head) expect_below("head", *options.compare_head, trace.config.num_heads);
+    if (options.compare_text) expect_below("text", *options.compare_text, trace.tokens.size());
+    compare.layer = options.compare_layer;
+    compare.head = options.compare_head;
+    compare.batch = options.compare_text;
+    const bool elsewhere = compare.layer || compare.head || compare.batch;
+    if (options.compare == "unmasked") compare.choose(Compare::Unmasked);
+    else if (options.compare == "itself" || elsewhere) compare.choose(Compare::Itself);
+    compare.layout = options.compare_as == "side"         ? CompareLayout::SideBySide
+                     : options.compare_as == "difference" ? CompareLayout::Difference
+                                                          : CompareLayout::All;
+}
+
 }  // namespace
 
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
@@ -40,13 +56,27 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
     for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
         .add_option("--view", options.view,
-                    "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; train: a training run")
+                    "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; lines: weights as lines from "
+                    "token to token; totals: attention over all layers; lens: what each layer would predict; train: a training run")
         ->type_name("VIEW")
         ->check(CLI::IsMember(names));
     command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
     command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
     command.add_option("--head", options.head, "Head, from 0")->type_name("N");
     command.add_flag("--gradients", options.gradients, "What the numbers do to the loss of predicting the next token, instead of them");
+    command.add_flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
+    command.add_flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
+    command
+        .add_option("--compare", options.compare,
+                    "Compare with the state without masks (unmasked), or with another layer, head or text of the same state (itself)")
+        ->type_name("STATE")
+        ->check(CLI::IsMember({"unmasked", "itself"}));
+    command.add_option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
+        ->type_name("LAYOUT")
+        ->check(CLI::IsMember({"all", "side", "difference"}));
+    command.add_option("--compare-layer", options.compare_layer, "Layer of the state that is compared with")->type_name("N");
+    command.add_option("--compare-head", options.compare_head, "Head of the state that is compared with")->type_name("N");
+    command.add_option("--compare-text", options.compare_text, "Text of the state that is compared with")->type_name("N");
     command.add_option("--theme", options.theme, "dark (default) or light")->type_name("THEME")->check(CLI::IsMember({"dark", "light"}));
 }
 
@@ -60,6 +90,9 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
     view.head = options.head;
     if (options.gradients && !trace.config.lm_head) throw Error("a model without an output head predicts nothing: it has no gradients");
     view.gradients = options.gradients;
+    view.lines.all_layers = options.all_layers;
+    view.totals.rollout = !options.plain_mean;
+    set_comparison(options, trace, view);
     if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,

@@ -1,7 +1,8 @@
 #pragma once
-/// --view, --stage, --layer, --head, --gradients, --theme: what of the interface is looked at.
+/// --view, --stage, --layer, --head, --gradients, --compare, --theme: what of the interface is looked at.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "app/panels/view_state.hpp"
@@ -18,6 +19,11 @@ struct ViewOptions {
     std::int64_t layer = 0;
     std::int64_t head = 0;
     bool gradients = false;
+    bool all_layers = false;
+    bool plain_mean = false;
+    std::string compare;             ///< "" for nothing
+    std::string compare_as = "all";  ///< or "side", "difference"
+    std::optional<std::int64_t> compare_layer, compare_head, compare_text;
     std::string theme = "dark";
 };
 

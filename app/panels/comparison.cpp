@@ -41,7 +41,7 @@ const CompareSource* chosen_source(const PanelContext& context) {
 std::string where(const ComparedSide& side, const ComparedSide& other) {
     std::string text;
     if (side.stage.layer != other.stage.layer) text += fmt::format(", layer {}", side.stage.layer);
-    if (side.head != other.head) text += fmt::format(", head {}", side.head);
+    if (side.head != other.head) text += side.head == kMeanHead ? std::string(", mean of the heads") : fmt::format(", head {}", side.head);
     if (side.batch != other.batch) text += fmt::format(", text {}", side.batch);
     return text;
 }

@@ -134,6 +134,15 @@ void draw_centre(PanelContext& context) {
     case View::Grid:
         draw_grid_view(context);
         break;
+    case View::Lines:
+        draw_lines_view(context);
+        break;
+    case View::Totals:
+        draw_totals_view(context);
+        break;
+    case View::Lens:
+        draw_lens_view(context);
+        break;
     case View::Train:  // fills the frame with panes of its own
         break;
     }
@@ -150,6 +159,14 @@ void advance_playing(PanelContext& context) {
 
 constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
 
+/// The right pane: the chosen cell of what the centre shows.
+void draw_cell(PanelContext& context) {
+    if (context.view.view == View::Totals) return draw_totals_cell(context);
+    if (context.view.view == View::Lens) return draw_lens_cell(context);
+    draw_inspector(context);
+    draw_histogram_section(context);
+}
+
 /// The picture in the centre with the chosen cell beside and the stages below it.
 void draw_picture(PanelContext& context, const FrameLayout& layout, const PaneState& shown) {
     // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
@@ -158,7 +175,7 @@ void draw_picture(PanelContext& context, const FrameLayout& layout, const PaneSt
         pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip,
              ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
     if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
-    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_inspector);
+    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_cell);
     splitters(context, layout, shown);
 }
 

@@ -24,6 +24,13 @@ struct Tile {
     std::int64_t head = 0;
 };
 
+/// A last column has the means over the heads, of weights in the order of layers and where values are shown.
+bool shows_mean(const PanelContext& context) {
+    const Stage stage = context.view.heads_stage;
+    return (stage == Stage::Weights || stage == Stage::Dropped) && context.trace().config.num_heads > 1 &&
+           context.view.sort_heads_by.empty() && !shows_gradients(context);
+}
+
 std::vector<Tile> tiles_of(const PanelContext& context) {
     const Stage shown = context.view.heads_stage;
     std::vector<Tile> tiles;
@@ -31,7 +38,9 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
         if (to_self(stage.id.stage) != shown) continue;
         StageId weights = stage.id;
         weights.stage = is_cross(stage.id.stage) ? Stage::CrossWeights : Stage::Weights;
-        for (std::int64_t head = 0; head < stage.value.shape()[1].size; ++head) tiles.push_back({stage.id, weights, head});
+        const std::int64_t heads = stage.value.shape()[1].size;
+        for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({stage.id, weights, head});
+        if (shows_mean(context)) tiles.push_back({stage.id, weights, kMeanHead});
     }
     const std::string& pattern = context.view.sort_heads_by;
     if (!pattern.empty())
@@ -66,6 +75,8 @@ GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads,
 
 std::string tile_name(const Tile& tile) {
     const char* stack = tile.id.stack == Stack::Encoder ? "encoder " : tile.id.stack == Stack::Decoder ? "decoder " : "";
+    if (tile.head == kMeanHead)
+        return fmt::format("{}{}layer {} · mean of the heads", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer);
     return fmt::format("{}{}layer {} · head {}", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer, tile.head);
 }
 
@@ -81,7 +92,8 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
                         tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
     const bool hovered = ImGui::IsItemHovered();
     list.AddRect(at, end, chosen ? colors.chosen : hovered ? colors.accent : colors.line, 0, 0, context.px(chosen || hovered ? 2 : 1));
-    const HeadCaption caption = head_caption(context, tile.weights, tile.head);
+    HeadCaption caption = head_caption(context, tile.weights, tile.head);
+    if (tile.head == kMeanHead) caption = {"mean", colors.muted};
     const std::string place = context.view.sort_heads_by.empty() ? "" : fmt::format("L{} H{} ", tile.id.layer, tile.head);
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, colors.text, place);
     const float place_width = text_width(fonts.mono_small, place);
@@ -109,8 +121,8 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
 
 void open_tile(PanelContext& context, const Tile& tile) {
     context.view.stage = tile.id;
-    context.view.head = tile.head;
-    context.view.view = View::Step;
+    if (tile.head != kMeanHead) context.view.head = tile.head;
+    context.view.view = tile.head == kMeanHead ? View::Heads : View::Step;
 }
 
 void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
@@ -154,13 +166,14 @@ void draw_grid_view(PanelContext& context) {
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
     room.y -= header + context.px(6);  // nothing may scroll that fits
-    const GridLayout grid = lay_out(context, room, context.trace().config.num_heads, static_cast<std::int64_t>(tiles.size()));
+    const GridLayout grid =
+        lay_out(context, room, context.trace().config.num_heads + (shows_mean(context) ? 1 : 0), static_cast<std::int64_t>(tiles.size()));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();
     for (std::int64_t c = 0; ordered && c < grid.columns; ++c)
         draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
-                  fmt::format("H{}", c));
+                  c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean");
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i) / grid.columns, col = static_cast<std::int64_t>(i) % grid.columns;

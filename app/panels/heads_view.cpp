@@ -59,7 +59,8 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
     const HeadCaption caption = head_caption(context, weights, head);
     const float title_y = box.min.y - context.px(kColumnLabels + kTitle - 4);
-    const std::string title = fmt::format("head {}", head);
+    const bool mean = head == kMeanHead;
+    const std::string title = mean ? "mean" : fmt::format("head {}", head);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::SetCursorScreenPos({box.min.x, title_y - context.px(3)});
     ImGui::PushID(static_cast<int>(head));
@@ -67,10 +68,12 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     const bool hovered = ImGui::IsItemHovered();
     ImGui::PopID();
     draw_text(list, fonts.strong, {box.min.x, title_y}, hovered ? colors.accent : colors.text, title);
-    draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0}, caption.color,
-                 caption.text);
-    tooltip_for_last(context.ui(), "Open this head step by step. The figure at the right is a mean over the rows of all texts that are not "
-                                   "padding; entropy is in nats.");
+    draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
+                 mean ? colors.muted : caption.color, mean ? "of all heads" : caption.text);
+    tooltip_for_last(context.ui(),
+                     mean ? "The mean of all heads, cell by cell."
+                          : "Open this head step by step. The figure at the right is a mean over the rows of all texts that are not "
+                            "padding; entropy is in nats.");
 
     const MatrixViewResult result = draw_matrix(
         context, named, box,
@@ -78,14 +81,14 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
-        context.view.head = head;
+        if (!mean) context.view.head = head;
     }
     if (result.clicked) {
         context.view.locked.set(matrix.row_axis, result.clicked->row);
         context.view.locked.set(matrix.col_axis, result.clicked->col);
-        context.view.head = head;
+        if (!mean) context.view.head = head;
     }
-    if (open) {
+    if (open && !mean) {
         context.view.stage = id;
         context.view.head = head;
         context.view.view = View::Step;
@@ -122,16 +125,18 @@ void draw_heads_view(PanelContext& context) {
     room.x -= context.px(kBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;
+    const std::int64_t tiles = heads > 1 && !shown_slice(context, id, kMeanHead).empty() ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
-    const Tiling tiling = best_tiling(context, room, heads, aspect);
+    const Tiling tiling = best_tiling(context, room, tiles, aspect);
     const float left = origin.x + context.px(kLabels), reach = shown_reach(context, id.stage);
-    for (std::int64_t head = 0; head < heads; ++head) {
-        const auto row = static_cast<float>(head / tiling.columns), col = static_cast<float>(head % tiling.columns);
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+        const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kTileGap)));
         const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) +
                                    row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
-        draw_head(context, id, head, {{x, y}, {x + tiling.width, y + tiling.height}}, head % tiling.columns == 0, reach);
+        draw_head(context, id, tile < heads ? tile : kMeanHead, {{x, y}, {x + tiling.width, y + tiling.height}}, tile % tiling.columns == 0,
+                  reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
     const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/trace/attention_totals.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -18,7 +20,19 @@ std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
     return seed;
 }
 
-enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kWhole, kGradient };
+enum Variant : std::uint64_t {
+    kTransposed = 1,
+    kDifference,
+    kRowSums,
+    kOneHot,
+    kParameter,
+    kStage,
+    kWhole,
+    kGradient,
+    kHeadMean,
+    kTotal,
+    kWithMasks
+};
 
 }  // namespace
 
@@ -45,7 +59,44 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
     const RecordedStage<float>* stage = trace.find(id);
-    return stage == nullptr || stage->value.empty() ? Matrix() : slice(*stage, batch, head);
+    if (stage == nullptr || stage->value.empty()) return {};
+    return head == kMeanHead ? mean_over_heads(*stage, batch) : slice(*stage, batch, head);
+}
+
+Matrix MatrixStore::mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch) {
+    const Stage kind = to_self(stage.id.stage);
+    // A mean of scores would mean nothing: the softmax makes them weights head by head.
+    if (kind != Stage::Weights && kind != Stage::Dropped) return {};
+    Matrix out = slice(stage, batch, 0);
+    out.name += " mean";
+    out.symbol = "mean of the heads";
+    out.origin.reset();
+    out.data.key = mix(out.data.key, kHeadMean);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        const Tensor<float> mean = head_mean(stage);
+        const std::int64_t cells = out.data.rows * out.data.cols;
+        const float* first = mean.data() + std::min(batch, mean.shape()[0].size - 1) * cells;
+        store.values.assign(first, first + cells);
+    }
+    out.data.values = store.values.data();
+    return out;
+}
+
+Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const {
+    const std::int64_t positions = values.shape()[1].size, b = std::min(batch, values.shape()[0].size - 1);
+    Matrix out;
+    out.symbol = std::move(symbol);
+    out.name = out.symbol;
+    out.row_axis = Axis::T;
+    out.col_axis = Axis::S;
+    out.content = Content::Probability;
+    out.data.values = values.data() + b * positions * positions;
+    out.data.rows = out.data.cols = out.data.row_stride = positions;
+    if (mask != nullptr && !mask->allows_everything()) out.data.keep = mask->keep_row(b, 0, 0);
+    out.data.key = mix(mix(mix(serial_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
+    return out;
 }
 
 Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head) {
@@ -240,6 +291,18 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
 const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
     const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
     if (fresh) it->second = compute_statistics(matrix.data);
+    return it->second;
+}
+
+const TensorStatistics& MatrixStore::statistics(const RecordedStage<float>& stage) {
+    const auto [it, fresh] = statistics_.try_emplace(mix(whole(stage).data.key, kWithMasks));
+    if (!fresh) return it->second;
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    std::vector<HeatmapData> parts;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < (per_head ? shape[1].size : 1); ++h) parts.push_back(slice(stage, b, h).data);
+    it->second = compute_statistics(parts);
     return it->second;
 }
 

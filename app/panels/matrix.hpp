@@ -45,6 +45,9 @@ struct Matrix {
     std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
 };
 
+/// In place of a head: the mean over all of them, of weights (also after dropout).
+inline constexpr std::int64_t kMeanHead = -1;
+
 /// Builds matrices of one snapshot and keeps the numbers that had to be computed for the picture (transposes, one-hot rows,
 /// differences, row sums). Dropped as a whole when the snapshot changes; keys differ between snapshots.
 class MatrixStore {
@@ -52,7 +55,7 @@ public:
     /// Forgets computed numbers of other snapshots.
     void use(const Snapshot& snapshot);
 
-    /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
+    /// Slice of a recorded stage for one sequence and head, or kMeanHead; empty when the trace has no such stage or mean.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
     /// All numbers of a stage, masked ones included, as rows one below another.
     Matrix whole(const RecordedStage<float>& stage) const;
@@ -69,6 +72,10 @@ public:
     Matrix difference(const Matrix& now, const Matrix& before);
     /// Smallest, largest, mean, deviation, histogram and what is not finite.
     const TensorStatistics& statistics(const Matrix& matrix);
+    /// The same of all numbers of a stage, masked ones counted apart.
+    const TensorStatistics& statistics(const RecordedStage<float>& stage);
+    /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it.
+    Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const;
     /// Sum of every row over its unmasked cells, [rows,1].
     Matrix row_sums(const Matrix& matrix);
 
@@ -79,6 +86,7 @@ private:
     };
     Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
+    Matrix mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch);
     std::uint64_t serial_ = 0;
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;

@@ -13,6 +13,14 @@ void draw_settings(PanelContext& context);
 void draw_step_view(PanelContext& context);
 void draw_heads_view(PanelContext& context);
 void draw_grid_view(PanelContext& context);
+void draw_lines_view(PanelContext& context);
+void draw_totals_view(PanelContext& context);
+void draw_lens_view(PanelContext& context);
+/// The right pane of the totals and of the lens: where the chosen number comes from.
+void draw_totals_cell(PanelContext& context);
+void draw_lens_cell(PanelContext& context);
+/// Statistics of what is shown, in the right pane.
+void draw_histogram_section(PanelContext& context);
 void draw_inspector(PanelContext& context);
 void draw_stage_strip(PanelContext& context);
 void draw_help_sheet(PanelContext& context);

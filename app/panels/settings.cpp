@@ -190,11 +190,26 @@ void draw_shown(PanelContext& context) {
     ViewState& view = context.view;
     section_heading(context.ui(), "Shown");
     std::int64_t layer = std::max(view.stage.layer, 0);
-    if (index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer."))
+    if (view.view == View::Totals) {
+        std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
+        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that counts.")) view.totals.up_to = last;
+    } else if (view.view != View::Lens && index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
-    index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
+    }
+    if (view.view != View::Totals && view.view != View::Lens)
+        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
+}
+
+void draw_lines_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    LinesView& lines = context.view.lines;
+    section_heading(ui, "Lines");
+    slider_row(ui, "least weight", lines.threshold,
+               {.min = 0.001, .max = 0.5, .log = true, .decimals = 3, .notes = {.tooltip = "Smaller weights are not drawn."}});
+    toggle_row(ui, "All layers", lines.all_layers, "a small picture of each",
+               {.tooltip = "One picture for each layer; click one to open it."});
 }
 
 void draw_parts(PanelContext& context) {
@@ -291,7 +306,16 @@ void draw_settings(PanelContext& context) {
         first = false;
         draw(context);
     };
-    if (context.view.view != View::Step) {
+    const View view = context.view.view;
+    if (view == View::Lines || view == View::Totals || view == View::Lens) {
+        if (view != View::Lens || (context.ready() && batch_size(context.trace()) > 1)) section(LessonControl::Shown, draw_shown);
+        if (view == View::Lines) section(LessonControl::Shown, draw_lines_settings);
+        section(LessonControl::Masks, draw_masks);
+        section(LessonControl::Softmax, draw_softmax);
+        section(LessonControl::Model, draw_model);
+        return;
+    }
+    if (view != View::Step) {
         section(LessonControl::Shown, draw_shown_maps);
         section(LessonControl::Heads, draw_find_heads);
         section(LessonControl::Compare, draw_compare_settings);

@@ -10,7 +10,9 @@
 
 #include "app/panels/comparison_state.hpp"
 #include "app/panels/lesson_view.hpp"
+#include "app/panels/lines_state.hpp"
 #include "app/panels/palette_state.hpp"
+#include "app/panels/reading_state.hpp"
 #include "app/panels/train_state.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/view.hpp"
@@ -62,6 +64,10 @@ struct ViewState {
 
     bool gradients = false;  ///< maps show what their numbers do to the loss
     Comparison compare;
+    LinesView lines;
+    TotalsView totals;
+    LensView lens;
+    HistogramView histogram;
     std::shared_ptr<const Snapshot> pinned;
 
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern

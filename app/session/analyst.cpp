@@ -68,6 +68,7 @@ Computation Computation::engine() {
                                           std::move(stop));
         },
         write_on,
+        read_trace,
     };
 }
 
@@ -141,6 +142,8 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
             return compute_trace(request, job);
         case Step::Baseline:
             return compute_baseline(job);
+        case Step::Readings:
+            return compute_readings(job);
         case Step::Gradients:
             return compute_gradients(job);
         case Step::Sample:
@@ -211,6 +214,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.source_tokens = std::move(prepared.source_chips);
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
+    shown_.readings.reset();
     shown_.gradients.reset();
     shown_.verification.reset();
     shown_.problem.clear();
@@ -233,6 +237,11 @@ void Analyst::compute_baseline(const std::stop_token& job) {
     const Trace<float>& trace = *shown_.trace;
     shown_.unmasked = std::make_shared<const Trace<float>>(
         computation_.forward(trace.parameters, trace.tokens, trace.source_tokens, without_masks(), job));
+    publish(unfinished());
+}
+
+void Analyst::compute_readings(const std::stop_token& job) {
+    shown_.readings = std::make_shared<const Readings>(computation_.readings(*shown_.trace, job));
     publish(unfinished());
 }
 
@@ -271,6 +280,7 @@ Analyst::Step Analyst::unfinished() const {
     if (shown_.trace == nullptr || depth_ == Depth::Trace) return Step::Rest;
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
+    if (shown_.readings == nullptr && computation_.readings) return Step::Readings;
     if (wants_gradients()) return Step::Gradients;
     if (wants_sample()) return Step::Sample;
     return shown_.verification == nullptr ? Step::Verify : Step::Rest;

@@ -28,6 +28,7 @@ struct Computation {
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients{};  ///< of predicting the next token; none: skipped
     /// What follows the first sequence; none: skipped.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample{};
+    std::function<Readings(const Trace<float>&, std::stop_token)> readings{};  ///< none: skipped
     /// The engine itself.
     static Computation engine();
 };
@@ -41,9 +42,9 @@ struct LearnedParameters {
 /// How much is wanted of a document whose model is about to be replaced by a newer one.
 enum class Depth : std::uint8_t { Trace, Sample, Everything };
 
-/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the gradients, the sample
-/// and the verification, each published when it is there. A newer request abandons whatever is under way. All methods are for one thread
-/// (the UI's).
+/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the readings, the gradients,
+/// the sample and the verification, each published when it is there. A newer request abandons whatever is under way. All methods are for
+/// one thread (the UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -64,7 +65,7 @@ public:
     std::shared_ptr<const Snapshot> wait(bool verified);
 
 private:
-    enum class Step : std::uint8_t { Trace, Baseline, Gradients, Sample, Verify, Rest };  // in this order after every request
+    enum class Step : std::uint8_t { Trace, Baseline, Readings, Gradients, Sample, Verify, Rest };  // in this order after every request
     struct Request {
         std::shared_ptr<const Document> document;  // null: none
         std::optional<LearnedParameters> learned;
@@ -80,6 +81,7 @@ private:
     void compute_baseline(const std::stop_token& job);
     void compute_gradients(const std::stop_token& job);
     void compute_sample(const std::stop_token& job);
+    void compute_readings(const std::stop_token& job);
     bool wants_gradients() const;
     bool wants_sample() const;
     /// What the shown trace still lacks.

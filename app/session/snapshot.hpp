@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/session/document.hpp"
+#include "app/session/readings.hpp"
 #include "engine/model/gradient_trace.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/trace/head_scores.hpp"
@@ -66,6 +67,8 @@ struct Snapshot {
     /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
     /// for models without a head and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const GradientTrace<float>> gradients;
+    /// What is read off the whole of `trace`. It follows shortly after; null until then.
+    std::shared_ptr<const Readings> readings;
     std::vector<StageRange> ranges;                               ///< of every stage of `trace`, in its order
     std::vector<HeadScore> head_scores;                           ///< of every head of `trace`
     std::vector<std::vector<Token>> tokens;                       ///< [B][T]

@@ -9,6 +9,9 @@ constexpr std::array kViews = {
     ViewInfo{View::Step, "step", "Step", 's', "One stage as an equation, with the arithmetic of every number."},
     ViewInfo{View::Heads, "heads", "Heads", 'h', "All heads of a layer side by side."},
     ViewInfo{View::Grid, "grid", "Grid", 'g', "All heads of all layers."},
+    ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour for each head."},
+    ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
+    ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
     ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
 };
 

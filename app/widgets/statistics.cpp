@@ -8,24 +8,29 @@ namespace {
 
 /// Calls `use` for every number that is not masked.
 template <class Use>
-void for_each_kept(const HeatmapData& data, Use use) {
-    for (std::int64_t row = 0; row < data.rows; ++row) {
-        const float* values = data.values + row * data.row_stride;
-        const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
-        for (std::int64_t col = 0; col < data.cols; ++col) {
-            if (keep == nullptr || keep[col] != 0) use(values[col]);
+void for_each_kept(std::span<const HeatmapData> parts, Use use) {
+    for (const HeatmapData& data : parts) {
+        for (std::int64_t row = 0; data.values != nullptr && row < data.rows; ++row) {
+            const float* values = data.values + row * data.row_stride;
+            const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
+            for (std::int64_t col = 0; col < data.cols; ++col) {
+                if (keep == nullptr || keep[col] != 0) use(values[col]);
+            }
         }
     }
 }
 
 }  // namespace
 
-TensorStatistics compute_statistics(const HeatmapData& data) {
+TensorStatistics compute_statistics(const HeatmapData& data) { return compute_statistics(std::span(&data, 1)); }
+
+TensorStatistics compute_statistics(std::span<const HeatmapData> parts) {
     TensorStatistics s;
-    if (data.values == nullptr) return s;
-    std::int64_t kept = 0;
+    std::int64_t kept = 0, all = 0;
+    for (const HeatmapData& data : parts)
+        if (data.values != nullptr) all += data.rows * data.cols;
     double sum = 0;
-    for_each_kept(data, [&](float value) {
+    for_each_kept(parts, [&](float value) {
         ++kept;
         if (std::isnan(value)) {
             ++s.nan;
@@ -38,12 +43,12 @@ TensorStatistics compute_statistics(const HeatmapData& data) {
             ++s.count;
         }
     });
-    s.masked = data.rows * data.cols - kept;
+    s.masked = all - kept;
     if (s.empty()) return s;
     s.mean = sum / static_cast<double>(s.count);
     const double range = static_cast<double>(s.max) - s.min;
     double squares = 0;
-    for_each_kept(data, [&](float value) {
+    for_each_kept(parts, [&](float value) {
         if (!std::isfinite(value)) return;
         squares += (value - s.mean) * (value - s.mean);
         const double place = range > 0 ? (value - static_cast<double>(s.min)) / range * kHistogramBins : 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "app/widgets/canvas.hpp"
 
@@ -24,5 +25,7 @@ struct TensorStatistics {
 
 /// Statistics of rows × cols numbers in two passes; the caller keeps the result as long as the data's key stays the same.
 TensorStatistics compute_statistics(const HeatmapData& data);
+/// Of several matrices taken together, such as the heads and sequences of one tensor.
+TensorStatistics compute_statistics(std::span<const HeatmapData> parts);
 
 }  // namespace attn::app

@@ -29,14 +29,21 @@ std::string non_finite_note(const TensorStatistics& s) {
     return note;
 }
 
-void draw_histogram(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const TensorStatistics& s, const HeatmapStyle& style) {
+float bar_height(const TensorStatistics& s, int bin, bool log) {
+    const std::int64_t n = s.histogram[static_cast<std::size_t>(bin)], most = *std::max_element(s.histogram.begin(), s.histogram.end());
+    if (n == 0) return 0;
+    const auto height = [log](std::int64_t count) { return log ? std::log1p(static_cast<double>(count)) : static_cast<double>(count); };
+    return static_cast<float>(height(n) / height(most));
+}
+
+void draw_histogram(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const TensorStatistics& s, const HeatmapStyle& style,
+                    bool log) {
     const Palette& c = ui.colors();
     const float line = std::max(1.0f, ui.px(1));
     list.AddRectFilled(ImVec2(min.x, max.y), ImVec2(max.x, max.y + line), c.line);
     if (s.empty()) return;
     HeatmapStyle one = style;
     one.per_row = false;
-    const auto most = static_cast<float>(*std::max_element(s.histogram.begin(), s.histogram.end()));
     const float step = (max.x - min.x) / kHistogramBins;
     for (int bin = 0; bin < kHistogramBins; ++bin) {
         const std::int64_t n = s.histogram[static_cast<std::size_t>(bin)];
@@ -44,7 +51,7 @@ void draw_histogram(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, cons
         const double middle = s.min + (static_cast<double>(s.max) - s.min) * (bin + 0.5) / kHistogramBins;
         // Zero has the pane's colour: a little ink keeps its bar visible.
         const Color color = mix(ui.canvas.color(one, static_cast<float>(middle)), c.muted, 0.3f);
-        const float height = std::max(line, (max.y - min.y) * static_cast<float>(n) / most), left = min.x + step * static_cast<float>(bin);
+        const float height = std::max(line, (max.y - min.y) * bar_height(s, bin, log)), left = min.x + step * static_cast<float>(bin);
         list.AddRectFilled(ImVec2(std::round(left), max.y - height),
                            ImVec2(std::max(std::round(left + step) - line, std::round(left) + 1), max.y), color);
     }

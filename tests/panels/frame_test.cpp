@@ -199,9 +199,9 @@ TEST_F(FrameTest, AGridTileOpensItsHead) {
     open("gpt-tiny");
     view.view = View::Grid;
     frames(2, ui_frame);
-    // The second tile of the third row, in the order of drawing; the strip's thumbnails come after the tiles.
-    ASSERT_GE(canvas.calls.size(), 16U);
-    const auto tile = canvas.calls[2 * 4 + 1];
+    // The second tile of the third row, whose last is the mean, in the order of drawing; the strip's thumbnails come after the tiles.
+    ASSERT_GE(canvas.calls.size(), 20U);
+    const auto tile = canvas.calls[2 * 5 + 1];
     click((tile.min.x + tile.max.x) / 2, (tile.min.y + tile.max.y) / 2, ui_frame);
     EXPECT_EQ(view.view, View::Step);
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
@@ -300,7 +300,7 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
                 view.stage = stage.id;
                 frame(ui_frame);
             }
-            for (const View other : {View::Heads, View::Grid}) {
+            for (const View other : {View::Heads, View::Grid, View::Lines, View::Totals, View::Lens}) {
                 view.view = other;
                 frames(2, ui_frame);
             }
@@ -335,7 +335,7 @@ TEST_F(FrameTest, SurvivesARestlessPerson) {
             press(static_cast<Key>(pick(16)), ui_frame);
             break;
         default:
-            type(std::string(1, "[],.shgcpbtfl123? ax"[pick(20)]), ui_frame);
+            type(std::string(1, "[],.shgnowcpbtfl123? ax"[pick(23)]), ui_frame);
             break;
         }
         ASSERT_NE(session->snapshot()->trace, nullptr);

@@ -64,7 +64,7 @@ TEST(Statistics, ExtremesAndNothing) {
     EXPECT_EQ(s.histogram[0], 1);
     EXPECT_EQ(s.histogram[kHistogramBins / 2], 1);
     EXPECT_EQ(s.histogram[kHistogramBins - 1], 1);
-    EXPECT_TRUE(compute_statistics({}).empty());
+    EXPECT_TRUE(compute_statistics(HeatmapData{}).empty());
     const std::vector<float> same(5, 2.5f);
     const TensorStatistics constant = compute_statistics({.values = same.data(), .rows = 5, .cols = 1, .row_stride = 1});
     EXPECT_EQ(constant.histogram[0], 5);

@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/shown_maps.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/tensor_stats.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The tooltip of the bar under the mouse: what it counts.
+void bin_tooltip(const PanelContext& context, const TensorStatistics& s, float left, float width) {
+    const int bin = std::clamp(static_cast<int>((ImGui::GetIO().MousePos.x - left) / width * kHistogramBins), 0, kHistogramBins - 1);
+    const double step = (static_cast<double>(s.max) - static_cast<double>(s.min)) / kHistogramBins;
+    const double lo = static_cast<double>(s.min) + step * bin;
+    const Ui ui = context.ui();
+    begin_tooltip(ui);
+    text_line(ui, context.theme.fonts.mono, context.theme.colors.text,
+              step > 0 ? fmt::format("{} to {}", format_number(lo, {.decimals = 4}), format_number(lo + step, {.decimals = 4}))
+                       : format_number(lo, {.decimals = 4}));
+    const std::int64_t n = s.histogram[static_cast<std::size_t>(bin)];
+    text_line(ui, context.theme.fonts.mono, context.theme.colors.muted,
+              fmt::format("{} of {} numbers, {}%", format_count(n), format_count(s.count),
+                          format_number(100.0 * static_cast<double>(n) / static_cast<double>(s.count), {.decimals = 1})));
+    end_tooltip();
+}
+
+void draw_bars(const PanelContext& context, const TensorStatistics& s, const HeatmapStyle& style) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, height = context.px(72);
+    ImGui::InvisibleButton("##histogram", {std::max(width, 1.F), height});
+    draw_histogram(context.ui(), list, at, {at.x + width, at.y + height}, s, style, context.view.histogram.log);
+    if (ImGui::IsItemHovered()) bin_tooltip(context, s, at.x, width);
+    const float y = at.y + height + context.px(4);
+    draw_text(list, fonts.mono_tiny, {at.x, y}, colors.faint, format_number(static_cast<double>(s.min)));
+    draw_text_in(list, fonts.mono_tiny, {at.x, y}, {at.x + width, y}, {1, 0}, colors.faint, format_number(static_cast<double>(s.max)));
+    ImGui::Dummy({width, context.px(16)});
+}
+
+void draw_figures(const PanelContext& context, const TensorStatistics& s) {
+    const Ui ui = context.ui();
+    const auto row = [&](const char* label, double value) { value_row(ui, label, format_number(value, {.decimals = 4})); };
+    if (!s.empty()) {
+        row("mean", s.mean);
+        row("deviation", s.deviation);
+        row("smallest", static_cast<double>(s.min));
+        row("largest", static_cast<double>(s.max));
+    }
+    value_row(ui, "numbers", format_count(s.count), "Finite and not masked: what the figures above are about.");
+    if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Cells that may not be attended: not counted above.");
+    value_row(ui, "NaN", format_count(s.nan), "Not a number.");
+    value_row(ui, "infinite", format_count(s.infinite));
+}
+
+}  // namespace
+
+void draw_histogram_section(PanelContext& context) {
+    if (!context.ready()) return;
+    const RecordedStage<float>* stage = context.trace().find(context.view.stage);
+    if (stage == nullptr || stage->value.empty() || stage->id.stage == Stage::Tokens) return;
+    const Ui ui = context.ui();
+    HistogramView& view = context.view.histogram;
+    gap(ui, 14);
+    section_heading(ui, "Histogram");
+    const Matrix shown = shown_slice(context, context.view.stage, context.view.head);
+    static constexpr std::array<std::string_view, 2> kParts = {"shown map", "whole tensor"};
+    int part = view.whole ? 1 : 0;
+    const bool values = !shown.is_gradient && !shown.is_difference;
+    if (!values) part = 0;
+    if (segmented(ui, "##histogram_of", kParts, part, 0,
+                  {.tooltip = "Numbers of the map that is shown, or of all heads and texts of this stage.",
+                   .disabled = values ? "" : "Gradients and differences are counted for the shown map."}))
+        view.whole = part == 1;
+    gap(ui, 8);
+    const TensorStatistics& s = view.whole && values ? context.matrices.statistics(*stage) : context.matrices.statistics(shown);
+    const HeatmapStyle style = values ? style_of(context, shown, context.view.stage) : style_of(context, shown);
+    if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There is no finite number to count.");
+    else draw_bars(context, s, style);
+    if (!s.empty() && s.min == s.max)
+        paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
+                  s.count == 1 ? "There is one number." : "All numbers are equal.");
+    draw_figures(context, s);
+    toggle_row(ui, "Logarithmic", view.log, "heights are logarithms of the counts",
+               {.tooltip = "Rare numbers can be seen beside common ones."});
+}
+
+}  // namespace attn::app

@@ -1,0 +1,33 @@
+#pragma once
+/// What is read off a whole trace: what each layer would predict, and attention over all layers.
+
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/model/logit_lens.hpp"
+#include "engine/trace/attention_totals.hpp"
+
+namespace attn::app {
+
+struct Readings {
+    std::optional<LogitLens> lens;        ///< none for a model without an output head
+    std::vector<AttentionTotals> totals;  ///< of every stack
+    /// nullptr where the stack has no attention.
+    const AttentionTotals* of(Stack stack) const {
+        for (const AttentionTotals& one : totals)
+            if (one.stack == stack) return &one;
+        return nullptr;
+    }
+};
+
+/// Throws Cancelled once `stop` is requested.
+inline Readings read_trace(const Trace<float>& trace, const std::stop_token& stop) {
+    Readings readings;
+    for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder})
+        if (trace.find({Stage::Weights, 0, stack}) != nullptr) readings.totals.push_back(attention_totals(trace, stack, stop));
+    if (trace.config.lm_head) readings.lens = logit_lens(trace, stop);
+    return readings;
+}
+
+}  // namespace attn::app

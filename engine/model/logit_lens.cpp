@@ -1,0 +1,109 @@
+#include "engine/model/logit_lens.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/model/weights.hpp"
+#include "engine/ops/layer_norm.hpp"
+#include "engine/ops/linear.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/ops/softmax.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/trace/wiring.hpp"
+
+namespace attn {
+namespace {
+
+Stack predicting_stack(const Config& config) { return config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main; }
+
+/// Row by row: the likeliest tokens, and where the token that follows stands among all.
+LensCell read_row(const float* logits, const float* probabilities, std::int64_t vocab, std::int32_t next) {
+    LensCell cell;
+    cell.next = next;
+    if (std::any_of(logits, logits + vocab, [](float x) { return std::isnan(x); })) return cell;
+    cell.count = static_cast<int>(std::min<std::int64_t>(kLensPredictions, vocab));
+    std::array<std::int32_t, kLensPredictions> best{};
+    int found = 0;
+    for (std::int32_t id = 0; id < vocab; ++id) {
+        if (found == cell.count && !(logits[id] > logits[best[static_cast<std::size_t>(found - 1)]])) continue;
+        // Insertion from below; an equal one that came before stays before.
+        int place = found < cell.count ? found++ : found - 1;
+        for (; place > 0 && logits[id] > logits[best[static_cast<std::size_t>(place - 1)]]; --place)
+            best[static_cast<std::size_t>(place)] = best[static_cast<std::size_t>(place - 1)];
+        best[static_cast<std::size_t>(place)] = id;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) cell.top[i] = {best[i], probabilities[best[i]]};
+    if (next < 0) return cell;
+    cell.next_probability = probabilities[next];
+    cell.next_rank = 1 + std::count_if(logits, logits + vocab, [&](float x) { return x > logits[next]; });
+    return cell;
+}
+
+std::int32_t token_after(const TokenBatch& tokens, std::int64_t b, std::int64_t t) {
+    return t + 1 < tokens.lengths[static_cast<std::size_t>(b)] ? tokens.ids[static_cast<std::size_t>(b * tokens.length + t + 1)] : -1;
+}
+
+}  // namespace
+
+std::vector<StageId> lens_stages(const Config& config) {
+    std::vector<StageId> stages;
+    // What a final norm behind n layers would read.
+    Config shallow = config;
+    for (shallow.num_layers = 0; shallow.num_layers <= config.num_layers; ++shallow.num_layers)
+        stages.push_back(stage_inputs(shallow, {Stage::FinalNorm, -1, predicting_stack(config)}).front());
+    return stages;
+}
+
+template <class Scalar>
+Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
+    const Config& config = trace.config;
+    if (!config.lm_head) throw ConfigError("a model without an output head predicts nothing in any layer");
+    const RecordedStage<Scalar>* stage = trace.find(stream);
+    if (stage == nullptr) throw Error("the trace has no " + tensor_name(stream));
+    const Shape& shape = stage->value.shape();
+    if (shape.rank() != 3 || shape[2].size != config.d_model)
+        throw ShapeError(tensor_name(stream) + " " + shape.text() + " is no stream of d_model " + std::to_string(config.d_model));
+    const ModelWeights<const Scalar> weights = weights_of(*trace.parameters);
+    const std::int64_t rows = shape[0].size * shape[1].size, width = config.d_model, vocab = config.vocab_size;
+    const Scalar* x = stage->value.data();
+    Tensor<Scalar> normed;
+    if (config.final_norm) {
+        normed.resize(shape);
+        Tensor<Scalar> mean({shape[0], shape[1]}), rstd({shape[0], shape[1]});
+        layer_norm(x, rows, width, weights.main.final_norm.gain, weights.main.final_norm.bias, config.layer_norm_eps, normed.data(),
+                   mean.data(), rstd.data());
+        x = normed.data();
+    }
+    Tensor<Scalar> logits({shape[0], shape[1], {Axis::V, vocab}});
+    if (config.tied_lm_head) linear_tied(x, rows, width, vocab, weights.token_embedding, logits.data());
+    else linear<Scalar>(x, rows, width, vocab, weights.lm_head, nullptr, logits.data());
+    return logits;
+}
+
+LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop) {
+    LogitLens lens;
+    lens.stages = lens_stages(trace.config);
+    lens.batches = trace.tokens.size();
+    lens.positions = trace.tokens.length;
+    const std::int64_t rows = lens.batches * lens.positions, vocab = trace.config.vocab_size;
+    Tensor<float> probabilities;
+    for (const StageId& stage : lens.stages) {
+        if (stop.stop_requested()) throw Cancelled();
+        const Tensor<float> logits = lens_logits(trace, stage);
+        probabilities.resize(logits.shape());
+        softmax(logits.data(), rows, vocab, probabilities.data());
+        const std::size_t first = lens.cells.size();
+        lens.cells.resize(first + static_cast<std::size_t>(rows));
+        parallel_for(rows, vocab, [&](std::int64_t row) {
+            lens.cells[first + static_cast<std::size_t>(row)] =
+                read_row(logits.data() + row * vocab, probabilities.data() + row * vocab, vocab,
+                         token_after(trace.tokens, row / lens.positions, row % lens.positions));
+        });
+    }
+    return lens;
+}
+
+template Tensor<float> lens_logits<float>(const Trace<float>&, const StageId&);
+template Tensor<double> lens_logits<double>(const Trace<double>&, const StageId&);
+
+}  // namespace attn

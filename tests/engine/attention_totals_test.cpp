@@ -1,0 +1,143 @@
+/// Token-to-token totals against plain loops over matrices of doubles, with every mask and with rows that are masked as a whole.
+
+#include "engine/trace/attention_totals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "engine/tensor/error.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn {
+namespace {
+
+using testing_support::RandomModel;
+using Square = std::vector<std::vector<double>>;
+
+Square zeros(std::int64_t n) { return Square(static_cast<std::size_t>(n), std::vector<double>(static_cast<std::size_t>(n))); }
+
+/// The mean over the heads, cell by cell.
+Square mean_of_heads(const Trace<float>& trace, const StageId& id, std::int64_t b) {
+    const Tensor<float>& w = trace.find(id)->value;
+    const std::int64_t heads = w.shape()[1].size, n = w.shape()[2].size;
+    Square a = zeros(n);
+    for (std::int64_t t = 0; t < n; ++t)
+        for (std::int64_t s = 0; s < n; ++s)
+            for (std::int64_t h = 0; h < heads; ++h)
+                a[static_cast<std::size_t>(t)][static_cast<std::size_t>(s)] +=
+                    static_cast<double>(w(b, h, t, s)) / static_cast<double>(heads);
+    return a;
+}
+
+/// R = Ã R, all of it written out: an own way of normalising, and the product with its indices the other way about.
+Square oracle_step(const Square& a, const Square& before) {
+    const std::size_t n = a.size();
+    Square next = zeros(static_cast<std::int64_t>(n));
+    for (std::size_t s = 0; s < n; ++s)
+        for (std::size_t t = 0; t < n; ++t) {
+            double total = 1;  // of a[t] and the identity's row, before both are halved
+            for (std::size_t j = 0; j < n; ++j) total += a[t][j];
+            for (std::size_t j = n; j-- > 0;) next[t][s] += (a[t][j] + (j == t ? 1 : 0)) / total * before[j][s];
+        }
+    return next;
+}
+
+double largest_error(const Tensor<float>& got, std::int64_t b, const Square& expected) {
+    double worst = 0;
+    for (std::size_t t = 0; t < expected.size(); ++t)
+        for (std::size_t s = 0; s < expected.size(); ++s) {
+            const double error =
+                std::abs(static_cast<double>(got(b, static_cast<std::int64_t>(t), static_cast<std::int64_t>(s))) - expected[t][s]);
+            if (!(error <= worst)) worst = error;
+        }
+    return worst;
+}
+
+TEST(AttentionTotals, AgreesWithPlainLoopsForRandomModels) {
+    int fully_masked = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        const RandomModel model(seed);
+        const Trace<float> trace = model.trace<float>();
+        for (const Stack stack : {Stack::Main, Stack::Encoder, Stack::Decoder}) {
+            if (trace.find({Stage::Weights, 0, stack}) == nullptr) continue;
+            const AttentionTotals totals = attention_totals(trace, stack);
+            ASSERT_EQ(totals.rollouts.size(), static_cast<std::size_t>(model.config.num_layers));
+            const Shape& shape = totals.rollouts[0].shape();
+            for (std::int64_t b = 0; b < shape[0].size; ++b) {
+                Square rollout = zeros(shape[1].size), sum = rollout;
+                for (std::size_t t = 0; t < rollout.size(); ++t) rollout[t][t] = 1;
+                for (int layer = 0; layer < model.config.num_layers; ++layer) {
+                    const StageId id{Stage::Weights, layer, stack};
+                    const Square a = mean_of_heads(trace, id, b);
+                    rollout = oracle_step(a, rollout);
+                    for (std::size_t t = 0; t < sum.size(); ++t)
+                        for (std::size_t s = 0; s < sum.size(); ++s) sum[t][s] += a[t][s];
+                    Square mean = sum;
+                    for (auto& row : mean)
+                        for (double& x : row) x /= layer + 1;
+                    const auto l = static_cast<std::size_t>(layer);
+                    EXPECT_TRUE(largest_error(totals.head_means[l], b, a) <= 1e-6) << seed;
+                    EXPECT_TRUE(largest_error(totals.means[l], b, mean) <= 1e-6) << seed;
+                    EXPECT_TRUE(largest_error(totals.rollouts[l], b, rollout) <= 1e-6) << seed;
+                    for (std::int64_t t = 0; t < shape[1].size; ++t) {
+                        double row = 0;
+                        for (std::int64_t s = 0; s < shape[1].size; ++s) row += static_cast<double>(totals.rollouts[l](b, t, s));
+                        EXPECT_TRUE(std::abs(row - 1) <= 1e-5) << "every row of a rollout is a distribution";
+                        const Mask* mask = trace.find(id)->mask.get();
+                        fully_masked += mask != nullptr && mask->row_fully_masked(b, 0, t);
+                    }
+                }
+                // The negative control: rows that are not divided by their sums are something else as soon as a row is masked.
+                Square wrong = rollout;
+                wrong[0][0] += 1e-4;
+                EXPECT_FALSE(largest_error(totals.rollouts.back(), b, wrong) <= 1e-6);
+            }
+        }
+    }
+    EXPECT_GT(fully_masked, 0) << "the models are to have rows that attend to nothing";
+}
+
+TEST(AttentionTotals, ATokenThatAttendsToNothingIsPassedOn) {
+    const std::vector<float> nothing(3, 0.F);
+    EXPECT_EQ(with_residual(nothing.data(), 3, 1), (std::vector<double>{0, 1, 0}));
+    const std::vector<float> half = {1, 0, 0};
+    EXPECT_EQ(with_residual(half.data(), 3, 1), (std::vector<double>{0.5, 0.5, 0}));
+    const std::vector<float> cancels = {0, -1, 0};
+    EXPECT_EQ(with_residual(cancels.data(), 3, 1), (std::vector<double>{0, 0, 0})) << "a sum of 0 divides nothing";
+}
+
+TEST(AttentionTotals, ANumberThatIsNoneStaysNoneAndOnlyThere) {
+    Trace<float> trace;
+    trace.config.num_layers = 2;
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (int layer = 0; layer < 2; ++layer) {
+        Tensor<float> w({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 3}, {Axis::S, 3}});
+        w(0, 0, 0, 0) = 1;
+        w(0, 0, 1, 0) = layer == 0 ? nan : 1;
+        w(0, 0, 2, 0) = 1;
+        trace.stages.push_back({{Stage::Weights, layer}, std::move(w), nullptr});
+    }
+    const AttentionTotals totals = attention_totals(trace, Stack::Main);
+    for (std::int64_t s = 0; s < 3; ++s) {
+        EXPECT_TRUE(std::isnan(totals.rollouts[1](0, 1, s)));
+        EXPECT_TRUE(std::isfinite(totals.rollouts[1](0, 0, s)));
+        EXPECT_TRUE(std::isfinite(totals.rollouts[1](0, 2, s))) << "row 2 never looks at row 1";
+    }
+}
+
+TEST(AttentionTotals, SaysWhatIsMissing) {
+    Trace<float> trace;
+    trace.config.num_layers = 1;
+    EXPECT_THROW(attention_totals(trace, Stack::Encoder), Error);
+    EXPECT_THROW(head_mean({{Stage::Q, 0}, Tensor<float>({{Axis::B, 1}, {Axis::T, 2}, {Axis::C, 2}}), nullptr}), ShapeError);
+    const RandomModel model(1);
+    const Trace<float> real = model.trace<float>();
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_THROW(attention_totals(real, real.find({Stage::Weights, 0}) ? Stack::Main : Stack::Decoder, stop.get_token()), Cancelled);
+}
+
+}  // namespace
+}  // namespace attn

@@ -1,0 +1,285 @@
+/// Lines, totals, logit lens and histogram: what they choose to draw and how they answer the mouse.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/token_lines.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/widgets/tensor_stats.hpp"
+#include "app/widgets/text.hpp"
+#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+TEST(LinesView, ClickTogglesAndDoubleClickIsolates) {
+    LinesView lines;
+    const auto click = [&](std::int64_t head) { lines.toggle(head); };
+    // The first half of a double-click is a click.
+    const auto double_click = [&](std::int64_t head) {
+        lines.toggle(head);
+        lines.isolate(head, 4);
+    };
+    click(1);
+    EXPECT_EQ(lines.hidden, (std::set<std::int64_t>{1}));
+    click(1);
+    EXPECT_TRUE(lines.hidden.empty());
+    double_click(2);
+    EXPECT_EQ(lines.hidden, (std::set<std::int64_t>{0, 1, 3}));
+    double_click(2);
+    EXPECT_TRUE(lines.hidden.empty()) << "again: all are back";
+    double_click(2);
+    double_click(0);
+    EXPECT_EQ(lines.hidden, (std::set<std::int64_t>{1, 2, 3}));
+    click(3);
+    EXPECT_TRUE(lines.shows(3));
+    EXPECT_TRUE(lines.shows(0));
+}
+
+/// Two queries and three keys: 0.5 0.25 0.25 and 0.001 masked 0.9.
+TokenLines small_picture(std::vector<float>& values, std::vector<std::uint8_t>& keep) {
+    values = {0.5F, 0.25F, 0.25F, 0.001F, 0.7F, 0.9F};
+    keep = {1, 1, 1, 1, 0, 1};
+    TokenLines picture;
+    Matrix m;
+    m.data = {1, values.data(), 2, 3, 3, keep.data()};
+    picture.maps.push_back({m, 0xFFFFFFFF, "head 0"});
+    picture.keys = {"a", "b", "c"};
+    picture.queries = {"x", "y"};
+    return picture;
+}
+
+TEST(TokenLines, DrawsWhatIsStrongEnoughAndNotMasked) {
+    std::vector<float> values;
+    std::vector<std::uint8_t> keep;
+    const TokenLines picture = small_picture(values, keep);
+    float threshold = 0.01F;
+    const auto lines = lines_of(picture, threshold);
+    ASSERT_EQ(lines.size(), 4U);
+    EXPECT_EQ(threshold, 0.01F);
+    EXPECT_TRUE(std::is_sorted(lines.begin(), lines.end(), [](const TokenLine& a, const TokenLine& b) { return a.weight < b.weight; }));
+    EXPECT_EQ(lines.back().query, 1);
+    EXPECT_EQ(lines.back().key, 2);
+    // Too many: the strongest stay, and the threshold says so.
+    const auto few = lines_of(picture, threshold, 2);
+    ASSERT_EQ(few.size(), 2U);
+    EXPECT_EQ(threshold, 0.5F);
+    values[0] = std::numeric_limits<float>::quiet_NaN();
+    threshold = 0.01F;
+    EXPECT_EQ(lines_of(picture, threshold).size(), 3U) << "a weight that is no number has no strength";
+}
+
+TEST(TokenLines, FindsTheTokenUnderTheMouse) {
+    const TokenColumns columns = token_columns({10, 20}, 400, 80, 16);
+    EXPECT_EQ(token_at(columns, {15, 21}, 3, 2), (PointedToken{Axis::S, 0}));
+    EXPECT_EQ(token_at(columns, {400, 20 + 16 * 1.5F}, 3, 2), (PointedToken{Axis::T, 1}));
+    EXPECT_FALSE(token_at(columns, {400, 20 + 16 * 2.5F}, 3, 2)) << "there are two queries";
+    EXPECT_TRUE(token_at(columns, {20, 20 + 16 * 2.5F}, 3, 2));
+    EXPECT_FALSE(token_at(columns, {200, 30}, 3, 2)) << "between the columns";
+    EXPECT_FALSE(token_at(columns, {20, 10}, 3, 2));
+}
+
+class TokenViews : public ImGuiFixture {
+protected:
+    TokenViews() { contents_have_windows = true; }
+
+    void open(const char* preset) {
+        session = std::make_unique<Session>(open_preset(preset), [] {});
+        session->wait(true);
+        select_first_cell(view, trace());
+        frames(3, ui_frame);
+    }
+    const Trace<float>& trace() const { return *session->snapshot()->trace; }
+    void draw() {
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink};
+        draw_frame(context);
+    }
+    const std::function<void()> ui_frame = [this] { draw(); };
+
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+};
+
+TEST_F(TokenViews, EveryKeyOpensItsView) {
+    open("causal-attention");
+    for (const auto& [key, expected] :
+         {std::pair("n", View::Lines), std::pair("o", View::Totals), std::pair("w", View::Lens), std::pair("s", View::Step)}) {
+        type(key, ui_frame);
+        EXPECT_EQ(view.view, expected) << key;
+        frames(2, ui_frame);
+    }
+}
+
+TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
+    open("gpt-tiny");
+    view.view = View::Lines;
+    frames(2, ui_frame);
+    const int before = vertices();
+    const ImGuiWindow* centre = find_window("##centre");
+    ASSERT_NE(centre, nullptr);
+    // Header, then the chips of heads 0 and 1 beside each other.
+    const float first = theme.px(32) + text_width(theme.fonts.label, "head 0");
+    const ImVec2 at{centre->Pos.x + theme.px(24 + 6 + 10) + first, centre->Pos.y + theme.px(16 + 40 + 12)};
+    click(at.x, at.y, ui_frame);
+    EXPECT_EQ(view.lines.hidden, (std::set<std::int64_t>{1}));
+    move_mouse(2, 2);
+    frames(60, ui_frame);  // long enough that the next press is no second half of a double-click
+    EXPECT_LT(vertices(), before) << "its lines are gone";
+    move_mouse(at.x, at.y);
+    frames(1, ui_frame);
+    for (int press = 0; press < 2; ++press) {
+        mouse_button(0, true);
+        frames(1, ui_frame);
+        mouse_button(0, false);
+        frames(1, ui_frame);
+    }
+    EXPECT_FALSE(view.lines.hidden.contains(1));
+    EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
+}
+
+TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
+    open("gpt-tiny");
+    view.view = View::Totals;
+    frames(2, ui_frame);
+    const auto& readings = session->snapshot()->readings;
+    ASSERT_NE(readings, nullptr);
+    const auto drawn = [&](const Tensor<float>& values) {
+        return std::any_of(canvas.calls.begin(), canvas.calls.end(),
+                           [&](const auto& call) { return call.request.data.values == values.data() && call.max.x - call.min.x > 100; });
+    };
+    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts.back()));
+    view.totals.up_to = 1;
+    frames(1, ui_frame);
+    EXPECT_TRUE(drawn(readings->of(Stack::Main)->rollouts[1]));
+    view.totals.rollout = false;
+    frames(1, ui_frame);
+    EXPECT_TRUE(drawn(readings->of(Stack::Main)->means[1]));
+}
+
+TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {
+    open("gpt-tiny");
+    ASSERT_TRUE(session->snapshot()->readings->lens);
+    Config config = session->document().config;
+    config.lm_head = false;
+    session->apply({command::SetConfig{config}, ""});
+    session->wait(false);
+    ASSERT_NE(session->snapshot()->readings, nullptr);
+    EXPECT_FALSE(session->snapshot()->readings->lens);
+    view.view = View::Lens;
+    frames(3, ui_frame);
+}
+
+TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
+    open("gpt-tiny");
+    const LogitLens& lens = *session->snapshot()->readings->lens;
+    const Tensor<float>& probabilities = trace().find({Stage::Probabilities})->value;
+    for (std::int64_t t = 0; t < lens.positions; ++t) {
+        const LensCell& cell = lens.at(lens.stages.size() - 1, 0, t);
+        const float* row = probabilities.data() + t * trace().config.vocab_size;
+        EXPECT_EQ(cell.top[0].probability, *std::max_element(row, row + trace().config.vocab_size));
+        EXPECT_EQ(row[cell.top[0].token], cell.top[0].probability);
+    }
+}
+
+TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
+    open("gpt-tiny");
+    const StageId id{Stage::Weights, 1};
+    const Matrix mean = matrices.stage(trace(), id, 0, kMeanHead);
+    ASSERT_FALSE(mean.empty());
+    const Tensor<float>& weights = trace().find(id)->value;
+    for (std::int64_t t = 0; t < mean.data.rows; ++t)
+        for (std::int64_t s = 0; s < mean.data.cols; ++s) {
+            double sum = 0;
+            for (std::int64_t h = 0; h < weights.shape()[1].size; ++h) sum += static_cast<double>(weights(0, h, t, s));
+            EXPECT_NEAR(mean.at(t, s), sum / static_cast<double>(weights.shape()[1].size), 1e-7);
+        }
+    EXPECT_TRUE(matrices.stage(trace(), {Stage::Scores, 1}, 0, kMeanHead).empty()) << "a mean of scores means nothing";
+    view.view = View::Heads;
+    frames(2, ui_frame);
+    EXPECT_TRUE(std::any_of(canvas.calls.begin(), canvas.calls.end(),
+                            [&](const auto& call) { return call.request.data.rows == mean.data.rows && call.max.x - call.min.x > 60; }));
+}
+
+TEST(Statistics, SeveralPartsCountAsOne) {
+    const std::vector<float> one = {1, 2, 3, 100}, two = {5, std::numeric_limits<float>::quiet_NaN(), -1, 7};
+    const std::vector<std::uint8_t> keep = {1, 1, 1, 0};
+    const HeatmapData parts[] = {{0, one.data(), 2, 2, 2, keep.data()}, {0, two.data(), 1, 4, 4, nullptr}, {}};
+    const TensorStatistics s = compute_statistics(parts);
+    EXPECT_EQ(s.count, 6);
+    EXPECT_EQ(s.masked, 1);
+    EXPECT_EQ(s.nan, 1);
+    EXPECT_EQ(s.min, -1);
+    EXPECT_EQ(s.max, 7);
+    EXPECT_DOUBLE_EQ(s.mean, 17.0 / 6);
+    std::int64_t binned = 0;
+    for (const std::int64_t n : s.histogram) binned += n;
+    EXPECT_EQ(binned, 6);
+}
+
+TEST(Statistics, BarsOfRareNumbersAreSeenOnALogarithmicScale) {
+    TensorStatistics s;
+    s.count = 1001;
+    s.max = 1;
+    s.histogram[0] = 1000;
+    s.histogram[5] = 1;
+    EXPECT_FLOAT_EQ(bar_height(s, 0, false), 1);
+    EXPECT_FLOAT_EQ(bar_height(s, 0, true), 1);
+    EXPECT_FLOAT_EQ(bar_height(s, 5, false), 0.001F);
+    EXPECT_GT(bar_height(s, 5, true), 0.05F);
+    EXPECT_EQ(bar_height(s, 7, true), 0);
+}
+
+TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    for (const std::vector<float>& values : {std::vector<float>{0.5F}, {2, 2, 2, 2}, {nan, nan}, {nan, 1, INFINITY, -3}})
+        for (const bool log : {false, true}) {
+            const HeatmapData data{
+                0, values.data(), 1, static_cast<std::int64_t>(values.size()), static_cast<std::int64_t>(values.size()), nullptr};
+            const TensorStatistics s = compute_statistics(data);
+            contents_have_windows = false;
+            frame([&] { draw_histogram(ui, *ImGui::GetWindowDrawList(), {10, 10}, {200, 80}, s, {}, log); });
+            contents_have_windows = true;
+            for (int bin = 0; bin < kHistogramBins; ++bin) EXPECT_TRUE(std::isfinite(bar_height(s, bin, log)) || s.empty());
+        }
+    open("causal-attention");
+    for (const bool whole : {false, true})
+        for (const auto& stage : trace().stages) {
+            view.histogram.whole = whole;
+            view.stage = stage.id;
+            frame(ui_frame);
+        }
+    // Masked cells are counted apart, in every sequence and head.
+    const RecordedStage<float>& masked = *trace().find({Stage::Masked, 0});
+    const Shape& shape = masked.value.shape();
+    const TensorStatistics& s = matrices.statistics(masked);
+    std::int64_t expected = 0;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t k = 0; k < shape[3].size; ++k) expected += masked.mask->may_attend(b, h, t, k) ? 0 : 1;
+    EXPECT_GT(expected, 0);
+    EXPECT_EQ(s.masked, expected);
+    EXPECT_EQ(s.count + s.masked, masked.value.size());
+    EXPECT_EQ(s.infinite, 0);
+}
+
+}  // namespace
+}  // namespace attn::app::test
