@@ -1,0 +1,45 @@
+/// What is read off a whole trace follows it, for every model.
+
+#include "app/session/readings.hpp"
+
+#include <gtest/gtest.h>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn::app::test {
+namespace {
+
+TEST(Readings, FollowEveryTraceOfASession) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const auto first = session.wait(false);
+    ASSERT_NE(first->readings, nullptr);
+    ASSERT_TRUE(first->readings->lens);
+    EXPECT_EQ(first->readings->lens->positions, first->trace->tokens.length);
+    session.apply({command::SetTexts{{"the same words"}, {}}, ""});
+    const auto second = session.wait(false);
+    ASSERT_NE(second->readings, nullptr);
+    EXPECT_NE(first->readings, second->readings);
+    EXPECT_EQ(second->readings->lens->positions, 3);
+    EXPECT_EQ(second->readings->of(Stack::Main)->rollouts.size(), static_cast<std::size_t>(second->trace->config.num_layers));
+    EXPECT_EQ(second->readings->of(Stack::Encoder), nullptr);
+}
+
+TEST(Readings, OfEveryKindOfModel) {
+    int with_lens = 0, two_stacks = 0;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        const testing_support::RandomModel model(seed);
+        const Readings readings = read_trace(model.trace<float>(), {});
+        EXPECT_EQ(readings.lens.has_value(), model.config.lm_head);
+        with_lens += readings.lens.has_value();
+        const bool both = model.config.architecture == Architecture::EncoderDecoder;
+        EXPECT_EQ(readings.totals.size(), both ? 2U : 1U);
+        two_stacks += both;
+    }
+    EXPECT_GT(with_lens, 0);
+    EXPECT_GT(two_stacks, 0);
+}
+
+}  // namespace
+}  // namespace attn::app::test
