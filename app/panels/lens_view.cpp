@@ -10,7 +10,6 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/model/logit_lens.hpp"
 
 namespace attn::app {
 namespace {
