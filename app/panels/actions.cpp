@@ -11,6 +11,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train_transport.hpp"
+#include "app/panels/view_actions.hpp"
 #include "app/session/presets.hpp"
 
 namespace attn::app {
@@ -431,6 +432,7 @@ std::vector<Action> all_actions(const PanelContext& context) {
     add_places(context, all);
     add_parts(all);
     add_colors(all);
+    add_view_actions(context, all);
     return all;
 }
 

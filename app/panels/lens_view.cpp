@@ -14,7 +14,8 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 40, kRowLabels = 150, kColumnHead = 44, kLeastCell = 50, kMostCell = 128, kLeastRow = 26, kMostRow = 60;
+constexpr float kHeader = 40, kRowLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMostCell = 128, kLeastRow = 26,
+                kMostRow = 60;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1};
 
 const LogitLens* lens_of(const PanelContext& context) {
@@ -155,11 +156,19 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
 }
 
+/// As wide as the widest prediction, so that short symbols stand close together; long words are cut.
+float least_cell(const PanelContext& context, const LogitLens& lens) {
+    float widest = 0;
+    for (const LensCell& cell : lens.cells)
+        if (cell.count > 0) widest = std::max(widest, text_width(context.theme.fonts.mono_small, token_text(context, cell.top[0].token)));
+    return std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
+}
+
 void draw_table(PanelContext& context, const LogitLens& lens, const Box& box) {
     const float labels = context.px(kRowLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
-    table.cell = std::clamp((box.width() - labels) / columns, context.px(kLeastCell), context.px(kMostCell));
+    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMostCell));
     table.row = std::clamp((box.height() - heads) / rows, context.px(kLeastRow), context.px(kMostRow));
     table.batch = std::min(context.view.batch, lens.batches - 1);
     ImGui::SetCursorScreenPos(box.min);

@@ -239,7 +239,7 @@ void draw_lines_view(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float chips = draw_chips(context, {at.x, at.y + context.px(kHeader)}, room.x);
     const float top = at.y + context.px(kHeader) + chips, bottom = at.y + room.y;
-    const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 220);
+    const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 190);
     const Box body{{at.x, top}, {at.x + room.x, bottom - (strip ? context.px(kQueryKeyHeight + 10) : 0)}};
     const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);
     draw_heading(context, id, at, room.x, least);

@@ -7,7 +7,7 @@
 namespace attn::app {
 
 /// Logical pixels that the strip needs.
-inline constexpr float kQueryKeyHeight = 168;
+inline constexpr float kQueryKeyHeight = 154;
 
 /// Rows of cells: the query, the key, their products and the running sum, which ends with the score. `scores` is the scores or
 /// cross_scores stage; query and key are those that are pointed at, else those that are chosen.

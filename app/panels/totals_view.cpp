@@ -29,6 +29,7 @@ Shown shown_totals(const PanelContext& context) {
     Shown shown;
     if (context.snapshot.readings == nullptr) return shown;
     shown.totals = context.snapshot.readings->of(context.view.stage.stack);
+    if (shown.totals == nullptr && !context.snapshot.readings->totals.empty()) shown.totals = &context.snapshot.readings->totals.front();
     if (shown.totals == nullptr) return shown;
     const std::size_t last = shown.totals->rollouts.size() - 1;
     shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
@@ -54,7 +55,9 @@ struct Words {
 
 Words words_of(const PanelContext& context, const Shown& shown) {
     if (!context.view.totals.rollout)
-        return {fmt::format("mean of A₀ … A{}, each the mean of {} heads", shown.layer, context.trace().config.num_heads),
+        return {shown.layer == 0
+                    ? fmt::format("A0, the mean of {} heads", context.trace().config.num_heads)
+                    : fmt::format("mean of A0 … A{}, each the mean of {} heads", shown.layer, context.trace().config.num_heads),
                 "How much each query looks at each key on average. It does not follow what was looked at on the way."};
     return {
         "Rₗ = Ãₗ · Rₗ₋₁,   Ã = rows of ½ A + ½ I, divided by their sums",

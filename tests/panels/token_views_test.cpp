@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "app/panels/actions.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/token_lines.hpp"
@@ -153,6 +154,47 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     }
     EXPECT_FALSE(view.lines.hidden.contains(1));
     EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
+}
+
+TEST_F(TokenViews, EveryOptionHasANameInThePalette) {
+    open("gpt-tiny");
+    const auto run = [&](std::string_view name) {
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink};
+        for (const Action& action : all_actions(context))
+            if (action.name == name) {
+                action.run(context);
+                return true;
+            }
+        return false;
+    };
+    EXPECT_TRUE(run("Lines of head 2 alone"));
+    EXPECT_EQ(view.view, View::Lines);
+    EXPECT_EQ(view.lines.hidden, (std::set<std::int64_t>{0, 1, 3}));
+    EXPECT_TRUE(run("Lines of all heads"));
+    EXPECT_TRUE(view.lines.hidden.empty());
+    EXPECT_TRUE(run("Lines of one layer or of all"));
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.lines.all_layers);
+    EXPECT_TRUE(run("Totals as mean attention"));
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.totals.rollout);
+    EXPECT_TRUE(run("Compare with head 1"));
+    EXPECT_EQ(view.compare.source, Compare::Itself);
+    EXPECT_TRUE(run("Compare side by side"));
+    EXPECT_EQ(view.compare.layout, CompareLayout::SideBySide);
+    EXPECT_TRUE(run("Histogram of the map or of the whole tensor"));
+    EXPECT_TRUE(view.histogram.whole);
+    EXPECT_FALSE(run("Lines of head 99 alone"));
 }
 
 TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
