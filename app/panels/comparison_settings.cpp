@@ -39,6 +39,18 @@ void draw_place(const PanelContext& context, const char* label, std::int64_t cou
     chosen = index == 0 ? std::nullopt : std::optional<std::int64_t>(index - 1);
 }
 
+void draw_layouts(PanelContext& context) {
+    // Lines of two states would cover each other: there they change places only.
+    if (context.view.view == View::Lines) return;
+    Comparison& compare = context.view.compare;
+    static constexpr std::array<std::string_view, 4> kLayouts = {"B − A = Δ", "A | B", "B − A", "in place"};
+    int layout = static_cast<int>(compare.layout);
+    if (segmented(context.ui(), "##compare_layout", kLayouts, layout, 0,
+                  {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state with A "
+                              "in its place while X is held."}))
+        compare.layout = static_cast<CompareLayout>(layout);
+}
+
 }  // namespace
 
 void draw_compare_settings(PanelContext& context) {
@@ -54,12 +66,7 @@ void draw_compare_settings(PanelContext& context) {
         draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer that A is of.");
         draw_place(context, "head", head_count(trace), compare.head, "The head that A is of.");
         if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.");
-        static constexpr std::array<std::string_view, 4> kLayouts = {"B − A = Δ", "A | B", "B − A", "in place"};
-        int layout = static_cast<int>(compare.layout);
-        if (segmented(ui, "##compare_layout", kLayouts, layout, 0,
-                      {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state with A "
-                                  "in its place while X is held."}))
-            compare.layout = static_cast<CompareLayout>(layout);
+        draw_layouts(context);
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X: A and B change places.");
         gap(ui, 6);
     }

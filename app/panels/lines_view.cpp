@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/head_captions.hpp"
+#include "app/panels/comparison.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/query_key_strip.hpp"
@@ -29,20 +29,23 @@ StageId shown_weights(const PanelContext& context, int layer) {
     return id;
 }
 
+/// What the lines are of: the shown state, or while the key is held the one that it is compared with.
+Matrix drawn_weights(const PanelContext& context, const StageId& id, std::int64_t head) {
+    return slice_of(context, compared_sides(context, id, head).b);
+}
+
 TokenLines picture_of(PanelContext& context, const StageId& id) {
     const LinesView& lines = context.view.lines;
     TokenLines picture;
     const std::int64_t heads = context.trace().config.num_heads;
     for (std::int64_t head = 0; head < heads; ++head)
         if (lines.shows(head))
-            picture.maps.push_back({context.matrices.stage(context.trace(), id, context.view.batch, head),
-                                    head_color(context.theme.colors, head), fmt::format("head {}", head)});
-    if (lines.mean)
-        picture.maps.push_back(
-            {context.matrices.stage(context.trace(), id, context.view.batch, kMeanHead), context.theme.colors.text, "mean of all heads"});
-    const Matrix first = context.matrices.stage(context.trace(), id, context.view.batch, 0);
-    picture.keys = axis_labels(context, id, Axis::S, first.data.rows > 0 ? first.data.cols : 0);
-    picture.queries = axis_labels(context, id, Axis::T, first.data.rows);
+            picture.maps.push_back(
+                {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head)});
+    if (lines.mean) picture.maps.push_back({drawn_weights(context, id, kMeanHead), context.theme.colors.text, "mean of all heads"});
+    const Matrix first = drawn_weights(context, id, 0);
+    picture.keys = axis_labels(context, id, Axis::S, first.data.cols, first.labelled_by);
+    picture.queries = axis_labels(context, id, Axis::T, first.data.rows, first.labelled_by);
     picture.threshold = lines.threshold;
     const auto& only = lines.only;
     const auto rows = [&](Axis axis) { return static_cast<std::int64_t>((axis == Axis::T ? picture.queries : picture.keys).size()); };
@@ -221,8 +224,14 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
     const std::string layers =
         context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.num_layers) : fmt::format("layer {}", id.layer);
-    const std::string detail = fmt::format("{}{} · weights from {} on, stronger is more", stack, layers,
-                                           format_number(static_cast<double>(least), {.decimals = 3}));
+    std::string detail = fmt::format("{}{} · weights from {} on, stronger is more", stack, layers,
+                                     format_number(static_cast<double>(least), {.decimals = 3}));
+    if (context.view.compare.on()) {
+        const ComparedSides sides = compared_sides(context, id, context.view.head);
+        detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)
+                  : sides.a.empty()            ? " · " + sides.a.missing
+                                               : fmt::format(" · hold X for A: {}", sides.a.name);
+    }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide(fonts.label, detail, at.x + width - x));
 }
 

@@ -309,7 +309,10 @@ void draw_settings(PanelContext& context) {
     const View view = context.view.view;
     if (view == View::Lines || view == View::Totals || view == View::Lens) {
         if (view != View::Lens || (context.ready() && batch_size(context.trace()) > 1)) section(LessonControl::Shown, draw_shown);
-        if (view == View::Lines) section(LessonControl::Shown, draw_lines_settings);
+        if (view == View::Lines) {
+            section(LessonControl::Shown, draw_lines_settings);
+            section(LessonControl::Compare, draw_compare_settings);
+        }
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
         section(LessonControl::Model, draw_model);

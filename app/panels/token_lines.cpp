@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -99,12 +100,19 @@ std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std
                 if (weight >= threshold && !weights.masked(query, key)) lines.push_back({map, query, key, weight});
             }
     }
-    const auto weaker = [](const TokenLine& a, const TokenLine& b) { return a.weight < b.weight; };
-    std::stable_sort(lines.begin(), lines.end(), weaker);
+    // Equal weights in the order of maps, queries and keys, so that a picture is always the same.
+    const auto weaker = [](const TokenLine& a, const TokenLine& b) {
+        return std::tie(a.weight, a.map, a.query, a.key) < std::tie(b.weight, b.map, b.query, b.key);
+    };
     if (lines.size() > most) {
-        lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
-        threshold = lines.front().weight;
+        const auto kept = lines.end() - static_cast<std::ptrdiff_t>(most);
+        std::nth_element(lines.begin(), kept, lines.end(), weaker);
+        lines.erase(lines.begin(), kept);
+        std::sort(lines.begin(), lines.end(), weaker);
+        if (!lines.empty()) threshold = lines.front().weight;
+        return lines;
     }
+    std::sort(lines.begin(), lines.end(), weaker);
     return lines;
 }
 

@@ -178,7 +178,13 @@ void draw_totals_view(PanelContext& context) {
         selection.set(Axis::T, cell.row);
         selection.set(Axis::S, cell.col);
     };
-    if (result.hovered) take(context.view.hovered, *result.hovered);
+    if (result.hovered) {
+        take(context.view.hovered, *result.hovered);
+        const std::vector<std::string> rows = axis_labels(context, shown.weights, Axis::T, equation.result.data.rows),
+                                       cols = axis_labels(context, shown.weights, Axis::S, equation.result.data.cols);
+        heatmap_tooltip(context.ui(), equation.result.data, *result.hovered, {.labels = rows, .axis = Axis::T},
+                        {.labels = cols, .axis = Axis::S});
+    }
     if (result.clicked) take(context.view.locked, *result.clicked);
     draw_color_scale(context, equation.result, layout.bar, false);
 }

@@ -72,6 +72,8 @@ TEST(TokenLines, DrawsWhatIsStrongEnoughAndNotMasked) {
     const auto few = lines_of(picture, threshold, 2);
     ASSERT_EQ(few.size(), 2U);
     EXPECT_EQ(threshold, 0.5F);
+    threshold = 0.01F;
+    EXPECT_TRUE(lines_of(picture, threshold, 0).empty());
     values[0] = std::numeric_limits<float>::quiet_NaN();
     threshold = 0.01F;
     EXPECT_EQ(lines_of(picture, threshold).size(), 3U) << "a weight that is no number has no strength";
@@ -154,6 +156,34 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
     }
     EXPECT_FALSE(view.lines.hidden.contains(1));
     EXPECT_EQ(view.lines.hidden.size(), static_cast<std::size_t>(trace().config.num_heads) - 1) << "a double-click isolates";
+}
+
+/// While X is held the lines are those of the other state: without a mask there are many more.
+TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
+    open("gpt-tiny");
+    view.view = View::Lines;
+    view.compare.choose(Compare::Unmasked);
+    frames(2, ui_frame);
+    const int shown = vertices();
+    hold('X', true);
+    frames(2, ui_frame);
+    const int other = vertices();
+    EXPECT_GT(other, shown + 4 * 100) << "15 tokens have 105 pairs above the diagonal, in 4 heads";
+    hold('X', false);
+    frames(2, ui_frame);
+    EXPECT_EQ(vertices(), shown);
+    // A text of another length.
+    view.pinned = session->snapshot();
+    view.compare.choose(Compare::Pinned);
+    session->apply({command::SetTexts{{"the same words"}, {}}, ""});
+    session->wait(false);
+    hold('X', true);
+    for (int y = 100; y < 900; y += 40) {
+        move_mouse(1000, static_cast<float>(y));
+        frames(1, ui_frame);
+    }
+    hold('X', false);
+    frames(1, ui_frame);
 }
 
 TEST_F(TokenViews, EveryOptionHasANameInThePalette) {
