@@ -19,6 +19,22 @@ std::int64_t head_cost(const AttentionSizes& sizes, std::int64_t products) {
     return 1 + products * sizes.queries * sizes.keys * sizes.head_size / 32;
 }
 
+/// An operand in the order that products read it in, packed once for all blocks of rows.
+template <class Scalar>
+struct PackedOperand {
+    const Scalar* data;
+    std::int64_t k, n;
+
+    /// `rows` are those of a head as they lie in memory: op(B) itself, or with `transposed` its transpose.
+    template <ScratchUse Use>
+    static PackedOperand of(const Scalar* rows, std::int64_t row, Transpose transpose, std::int64_t k, std::int64_t n) {
+        const Kernels<Scalar>& kernel = kernels<Scalar>();
+        Scalar* data = scratch<Scalar, Use>(kernel.packed_size(k, n));
+        kernel.pack_b(rows, row, transpose, k, n, data);
+        return {data, k, n};
+    }
+};
+
 /// One head's maps, a block of rows at a time.
 template <class Scalar>
 class Head {
@@ -100,6 +116,10 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
         const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
         const bool finite = head.finite(v, 0, keys, sizes.value_size);
+        const auto keys_across =
+            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, h), k.row, Transpose::Yes, sizes.head_size, keys);
+        const auto values =
+            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, h), v.row, Transpose::No, keys, sizes.value_size);
         for (std::int64_t first = 0; first < queries; first += kBlockRows) {
             const std::int64_t rows = std::min(kBlockRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
@@ -110,11 +130,11 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .alpha = static_cast<Scalar>(rule.factor),
                           .a = q.at(b, h, first),
                           .lda = q.row,
-                          .b = k.at(b, h),
-                          .ldb = k.row,
                           .c = map,
                           .ldc = keys,
-                          .transpose_b = Transpose::Yes});
+                          .packed_b = keys_across.data,
+                          .packed_k = keys_across.k,
+                          .packed_n = keys_across.n});
             for (std::int64_t r = 0; r < rows; ++r) head.softmax_row(first + r, seen, map + r * keys);
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
             head.product({.m = rows,
@@ -125,7 +145,10 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .b = v.at(b, h),
                           .ldb = v.row,
                           .c = context.at(b, h, first),
-                          .ldc = context.row},
+                          .ldc = context.row,
+                          .packed_b = values.data,
+                          .packed_k = values.k,
+                          .packed_n = values.n},
                          first, finite);
         }
     });
@@ -146,6 +169,8 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
             std::fill_n(gradients.dv.at(b, h, s), dv, Scalar{0});
         }
         const bool keys_finite = head.finite(k, 0, keys, d);
+        const auto packed_keys = PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, h), k.row, Transpose::No, keys, d);
+        const auto values_across = PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, h), v.row, Transpose::Yes, dv, keys);
         // From the last block, which sees the most keys and so sets all that the others add to.
         const std::int64_t last = (queries - 1) / kBlockRows * kBlockRows;
         for (std::int64_t first = queries > 0 ? last : -1; first >= 0; first -= kBlockRows) {
@@ -158,11 +183,11 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .k = dv,
                           .a = dcontext.at(b, h, first),
                           .lda = dcontext.row,
-                          .b = v.at(b, h),
-                          .ldb = v.row,
                           .c = dmap,
                           .ldc = keys,
-                          .transpose_b = Transpose::Yes});
+                          .packed_b = values_across.data,
+                          .packed_k = values_across.k,
+                          .packed_n = values_across.n});
             head.product({.m = seen,
                           .n = dv,
                           .k = rows,
@@ -186,7 +211,10 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                           .b = k.at(b, h),
                           .ldb = k.row,
                           .c = gradients.dq.at(b, h, first),
-                          .ldc = gradients.dq.row},
+                          .ldc = gradients.dq.row,
+                          .packed_b = packed_keys.data,
+                          .packed_k = packed_keys.k,
+                          .packed_n = packed_keys.n},
                          first, keys_finite);
             head.product({.m = seen,
                           .n = d,

@@ -24,6 +24,7 @@ void shielded_product(GemmArguments<Scalar> g, const Allows& allows) {
         if (kernel.all_finite(rows + p * stride, g.n)) std::copy_n(rows + p * stride, g.n, clean.begin() + p * g.n);
         else bad.push_back(p);
     }
+    g.packed_b = nullptr;
     g.b = clean.data();
     g.ldb = g.n;
     gemm(g);

@@ -25,6 +25,8 @@ template <class Scalar>
 constexpr Kernels<Scalar> kTable = {
     .gemm_scratch = kGemmScratch<Scalar>,
     .gemm = &gemm<Scalar>,
+    .packed_size = &packed_size<Scalar>,
+    .pack_b = &pack_b<Scalar>,
     .add = &add<Scalar>,
     .multiply = &multiply<Scalar>,
     .scale = &scale<Scalar>,

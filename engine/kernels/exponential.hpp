@@ -42,6 +42,40 @@ ATTN_INLINE void horner(Vec<Scalar>& sum, Vec<Scalar> r) {
     if constexpr (n > 0) horner<n - 1, Scalar>(sum, r);
 }
 
+/// Taylor's series of e^r by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> exp_series(Vec<Scalar> r) {
+    using C = ExpConstants<Scalar>;
+    Vec<Scalar> sum = splat(kInverseFactorial<Scalar, C::kTerms>);
+    horner<C::kTerms - 1, Scalar>(sum, r);
+    return sum;
+}
+
+#if defined(__AVX512F__)
+// Of the lanes that are set in `mask`; the others are 0.
+ATTN_INLINE Vec<float> smaller_of(__mmask16 mask, Vec<float> a, Vec<float> b) { return _mm512_maskz_min_ps(mask, a, b); }
+ATTN_INLINE Vec<double> smaller_of(__mmask8 mask, Vec<double> a, Vec<double> b) { return _mm512_maskz_min_pd(mask, a, b); }
+ATTN_INLINE Vec<float> times_power_of_two(__mmask16 mask, Vec<float> x, Vec<float> n) { return _mm512_maskz_scalef_ps(mask, x, n); }
+ATTN_INLINE Vec<double> times_power_of_two(__mmask8 mask, Vec<double> x, Vec<double> n) { return _mm512_maskz_scalef_pd(mask, x, n); }
+
+/// Lanes that are not below the bound, NaN among them.
+ATTN_INLINE __mmask16 not_below(Vec<float> x, float bound) { return _mm512_cmp_ps_mask(x, splat(bound), _CMP_NLT_UQ); }
+ATTN_INLINE __mmask8 not_below(Vec<double> x, double bound) { return _mm512_cmp_pd_mask(x, splat(bound), _CMP_NLT_UQ); }
+ATTN_INLINE Vec<float> rounded(Vec<float> x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+ATTN_INLINE Vec<double> rounded(Vec<double> x) { return _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+
+/// e^x to about one unit in the last place, with gradual underflow; NaN stays NaN, +inf gives +inf, -inf gives 0.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
+    using C = ExpConstants<Scalar>;
+    // What is too small for any number is not computed: -inf is common, and a result below the normal range costs a processor much.
+    const auto kept = not_below(x, C::kSmallest);
+    // Of two numbers the instruction gives the second if one is NaN.
+    const Vec<Scalar> bounded = smaller_of(kept, splat(C::kLargest + 1), x);
+    const Vec<Scalar> n = rounded(bounded * C::kLog2e);
+    return times_power_of_two(kept, exp_series<Scalar>((bounded - n * C::kLn2High) - n * C::kLn2Low), n);
+}
+#else
 /// e^x to about one unit in the last place, with gradual underflow; NaN stays NaN, +inf gives +inf, -inf gives 0.
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
@@ -55,11 +89,10 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     const Vec<Scalar> n = shifted - C::kRound;
     const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
     const Vec<Scalar> r = (bounded - n * C::kLn2High) - n * C::kLn2Low;
-    // Taylor's series by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
-    Vec<Scalar> sum = splat(kInverseFactorial<Scalar, C::kTerms>);
-    horner<C::kTerms - 1, Scalar>(sum, r);
+    const Vec<Scalar> sum = exp_series<Scalar>(r);
     // In two steps, because 2^n alone may be beyond the range where the result is not.
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
     return vanishes ? Vec<Scalar>{} : x == x ? y : x;
 }
+#endif

@@ -30,8 +30,9 @@ struct TileOperands {
     std::int64_t depth, columns;
     Scalar alpha;
     const Scalar* bias;
-    const Scalar* plus;  // added where c is written, with the same row distance; c itself to accumulate
-    bool c_is_far;       // worth asking for before the sums are ready
+    const Scalar* plus;   // added where c is written, with the same row distance; c itself to accumulate
+    const Scalar* times;  // multiplies what is written, with the same row distance
+    bool c_is_far;        // worth asking for before the sums are ready
 };
 
 /// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
@@ -42,8 +43,16 @@ template <class Scalar>
             const std::int64_t at = i * o.ldc + j, count = o.columns - j < kWidth<Scalar> ? o.columns - j : kWidth<Scalar>;
             Vec<Scalar> start = o.bias == nullptr ? Vec<Scalar>{} : load_part(o.bias + j, count, Scalar{0});
             if (o.plus != nullptr) start += load_part(o.plus + at, count, Scalar{0});
-            store_part(o.c + at, o.alpha * load(sums + i * width + j) + start, count);
+            Vec<Scalar> result = o.alpha * load(sums + i * width + j) + start;
+            if (o.times != nullptr) result *= load_part(o.times + at, count, Scalar{0});
+            store_part(o.c + at, result, count);
         }
+}
+
+template <int kRows, int kVectors, class Scalar>
+[[gnu::noinline]] void multiply_rows(const Scalar* times, Scalar* c, std::int64_t ldc) {
+    for (int i = 0; i < kRows; ++i, c += ldc, times += ldc)
+        for (int v = 0; v < kVectors * kWidth<Scalar>; v += kWidth<Scalar>) store(c + v, load(c + v) * load(times + v));
 }
 
 /// A's rows are addressed from one pointer for every three, with the row distance as an index: that many fit the registers.
@@ -53,15 +62,9 @@ template <int kRows, int kVectors, class Scalar>
     Vec<Scalar> sums[kRows][kVectors] = {};
     const Scalar* group[kGroups];
     for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
-    if (o.c_is_far) {
-#pragma GCC unroll 12
-        for (int i = 0; i < kRows; ++i)
-#pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(o.c + i * o.ldc + v * kW, 1);
-    }
     const Scalar* b = o.b;
     const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
-    for (std::int64_t p = o.depth; p > 0; --p) {
+    const auto step = [&]() __attribute__((always_inline)) {
         Vec<Scalar> row[kVectors];
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kW);
@@ -74,7 +77,20 @@ template <int kRows, int kVectors, class Scalar>
 #pragma GCC unroll 4
         for (int g = 0; g < kGroups; ++g) group[g] += a_step;
         b += b_step;
+    };
+    std::int64_t p = o.depth;
+    if (o.c_is_far && p >= 4 * kRows) {
+        // A row of C at a time between the steps: all at once they would hold up the loads of B.
+        const Scalar* c = o.c;
+        for (int i = 0; i < kRows; ++i, c += o.ldc) {
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(c + v * kW, 1);
+#pragma GCC unroll 4
+            for (int s = 0; s < 4; ++s) step();
+        }
+        p -= 4 * kRows;
     }
+    for (; p > 0; --p) step();
     if (o.columns < kVectors * kW) {
         Scalar narrow[kRows * kVectors * kW];
 #pragma GCC unroll 12
@@ -94,6 +110,15 @@ template <int kRows, int kVectors, class Scalar>
         for (int i = 0; i < kRows; ++i, c += o.ldc, plus += o.ldc)
 #pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + (start[v] + load(plus + v * kW)));
+        if (o.times != nullptr) multiply_rows<kRows, kVectors>(o.times, o.c, o.ldc);
+        return;
+    }
+    if (o.times != nullptr) {
+        const Scalar* times = o.times;
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i, c += o.ldc, times += o.ldc)
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, (alpha * sums[i][v] + start[v]) * load(times + v * kW));
         return;
     }
 #pragma GCC unroll 12
@@ -180,6 +205,56 @@ void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std
     }
 }
 
+/// Numbers in a row of a packed panel: whole vectors.
+template <class Scalar>
+ATTN_INLINE std::int64_t width_of(std::int64_t columns) {
+    return (columns + kWidth<Scalar> - 1) / kWidth<Scalar> * kWidth<Scalar>;
+}
+
+/// The panel that is narrower than the others, unless its columns are a multiple of `in_place`.
+template <class Scalar>
+void pack_last_panel(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out, std::int64_t in_place) {
+    const std::int64_t whole = columns / Tile<Scalar>::kColumns * Tile<Scalar>::kColumns, rest = columns - whole;
+    if (rest % in_place != 0) pack_rows(b + whole, ldb, rest, width_of<Scalar>(rest), depth, out + whole * depth);
+}
+
+/// The panels, each [depth, width], of a matrix [depth, columns].
+template <class Scalar>
+void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    using T = Tile<Scalar>;
+    const std::int64_t whole = columns / T::kColumns * T::kColumns;
+    // Along whole rows, which is the order that memory is read fastest in.
+    for (std::int64_t row = 0; row < depth; ++row)
+        for (std::int64_t j = 0; j < whole; j += T::kColumns)
+#pragma GCC unroll 4
+            for (int v = 0; v < T::kVectors; ++v) {
+                const std::int64_t lane = v * kWidth<Scalar>;
+                store(out + j * depth + row * T::kColumns + lane, load(b + row * ldb + j + lane));
+            }
+    pack_last_panel(b, ldb, columns, depth, out, T::kColumns);
+}
+
+/// The same of a matrix that is stored as [columns, depth].
+template <class Scalar>
+void pack_panels_transposed(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    using T = Tile<Scalar>;
+    for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+        const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns, width = width_of<Scalar>(here);
+        pack_transposed(b + j * ldb, ldb, here, width, depth, out + j * depth, width);
+    }
+}
+
+template <class Scalar>
+std::int64_t packed_size(std::int64_t k, std::int64_t n) {
+    return k * width_of<Scalar>(n);
+}
+
+template <class Scalar>
+void pack_b(const Scalar* b, std::int64_t ldb, Transpose transpose, std::int64_t k, std::int64_t n, Scalar* packed) {
+    if (transpose == Transpose::Yes) pack_panels_transposed(b, ldb, n, k, packed);
+    else pack_panels(b, ldb, n, k, packed);
+}
+
 /// Rows of a stored matrix whose distance maps them all to few cache sets evict each other while a tile reads them together.
 template <class Scalar>
 ATTN_INLINE bool aliases(std::int64_t step) {
@@ -193,29 +268,13 @@ struct GemmPass {
     Scalar *packed_a, *packed_b;
     bool pack_a, pack_b;
 
-    /// Numbers in a row of a packed panel: whole vectors.
-    static std::int64_t width_of(std::int64_t columns) { return (columns + kWidth<Scalar> - 1) / kWidth<Scalar> * kWidth<Scalar>; }
-
     /// B's panels of columns [first, first + columns) for steps [p, p + depth) of k; those that a tile reads in place are left out.
     void prepare_panels(std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
-        if (g.transpose_b == Transpose::Yes) {
-            for (std::int64_t j = 0; j < columns; j += T::kColumns) {
-                const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns, width = width_of(here);
-                pack_transposed(g.b + (first + j) * g.ldb + p, g.ldb, here, width, depth, packed_b + j * depth, width);
-            }
-            return;
-        }
-        const std::int64_t whole = columns / T::kColumns * T::kColumns, rest = columns - whole;
-        const Scalar* from = g.b + p * g.ldb + first;
-        // Along whole rows, which is the order that memory is read fastest in.
-        for (std::int64_t row = 0; pack_b && row < depth; ++row)
-            for (std::int64_t j = 0; j < whole; j += T::kColumns)
-#pragma GCC unroll 4
-                for (int v = 0; v < T::kVectors; ++v) {
-                    const std::int64_t lane = v * kWidth<Scalar>;
-                    store(packed_b + j * depth + row * T::kColumns + lane, load(from + row * g.ldb + j + lane));
-                }
-        if (pack_b || rest % kWidth<Scalar> != 0) pack_rows(from + whole, g.ldb, rest, width_of(rest), depth, packed_b + whole * depth);
+        const bool transposed = g.transpose_b == Transpose::Yes;
+        const Scalar* from = transposed ? g.b + first * g.ldb + p : g.b + p * g.ldb + first;
+        if (transposed) pack_panels_transposed(from, g.ldb, columns, depth, packed_b);
+        else if (pack_b) pack_panels(from, g.ldb, columns, depth, packed_b);
+        else pack_last_panel(from, g.ldb, columns, depth, packed_b, kWidth<Scalar>);
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
@@ -227,17 +286,33 @@ struct GemmPass {
         }
     }
 
+    /// A panel of B and the distance between its rows.
+    struct Panel {
+        const Scalar* b;
+        std::int64_t step;
+    };
+
+    /// That of columns [first + j, first + j + columns) for steps [p, p + depth) of k, where `first` begins what is prepared.
+    Panel panel(std::int64_t first, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+        if (g.packed_b != nullptr) {
+            const std::int64_t at = first + j, left = g.packed_n - at, width = width_of<Scalar>(left < T::kColumns ? left : T::kColumns);
+            return {g.packed_b + at * g.packed_k + p * width, width};
+        }
+        const std::int64_t width = width_of<Scalar>(columns);
+        if (!pack_b && columns == width) return {g.b + p * g.ldb + first + j, g.ldb};
+        return {packed_b + j * depth, width};
+    }
+
     /// All tiles of one panel over a block of rows.
     void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
-                   const Scalar* panel) const {
-        const std::int64_t width = width_of(columns), vectors = width / kWidth<Scalar>;
+                   const Panel& panel) const {
+        const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
         TileOperands<Scalar> o{};
         o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
         o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
+        o.b = panel.b, o.b_step = panel.step;
+        const bool adds = g.accumulate || p > 0;
         o.c_is_far = g.m * g.n * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
-        const bool in_place = !pack_b && columns == width, adds = g.accumulate || p > 0;
-        o.b = in_place ? g.b + p * g.ldb + j : panel;
-        o.b_step = in_place ? g.ldb : width;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
         for (std::int64_t r = 0; r < rows; r += tile_rows) {
             const std::int64_t here = rows - r < tile_rows ? rows - r : tile_rows;
@@ -247,18 +322,19 @@ struct GemmPass {
             const std::int64_t at = (i + r) * g.ldc + j;
             o.c = g.c + at;
             o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
+            o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + at;
             compute_tile_of<Scalar>(here, vectors, o);
         }
     }
 
     void run_block(std::int64_t first_column, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
-        prepare_panels(first_column, columns, p, depth);
+        if (g.packed_b == nullptr) prepare_panels(first_column, columns, p, depth);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) prepare_rows(i, rows, p, depth);
             for (std::int64_t j = 0; j < columns; j += T::kColumns) {
                 const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
-                run_panel(i, rows, first_column + j, here, p, depth, packed_b + j * depth);
+                run_panel(i, rows, first_column + j, here, p, depth, panel(first_column, j, here, p, depth));
             }
         }
     }
@@ -271,7 +347,8 @@ template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
     for (std::int64_t i = 0; i < g.m; ++i)
         for (std::int64_t j = 0; j < g.n; ++j)
-            g.c[i * g.ldc + j] = (g.bias == nullptr ? Scalar{0} : g.bias[j]) + (g.plus == nullptr ? Scalar{0} : g.plus[i * g.ldc + j]);
+            g.c[i * g.ldc + j] = ((g.bias == nullptr ? Scalar{0} : g.bias[j]) + (g.plus == nullptr ? Scalar{0} : g.plus[i * g.ldc + j])) *
+                                 (g.times == nullptr ? Scalar{1} : g.times[i * g.ldc + j]);
 }
 
 template <class Scalar>

@@ -18,7 +18,10 @@ enum class KernelBuild : std::uint8_t {
 
 enum class Transpose : std::uint8_t { No, Yes };
 
-/// Operands of C = alpha op(A) op(B) + bias + plus, or C += alpha op(A) op(B).
+/// Packed operands can be cut at multiples of so many columns.
+inline constexpr std::int64_t kPackedGrain = 64;
+
+/// Operands of C = (alpha op(A) op(B) + bias + plus) * times, number by number, or C += alpha op(A) op(B).
 template <class Scalar>
 struct GemmArguments {
     std::int64_t m = 0, n = 0, k = 0;
@@ -30,9 +33,14 @@ struct GemmArguments {
     Scalar* c = nullptr;  ///< [m,n]
     std::int64_t ldc = 0;
     Transpose transpose_a = Transpose::No, transpose_b = Transpose::No;
-    bool accumulate = false;       ///< C += instead of C =
-    const Scalar* bias = nullptr;  ///< [n], added to every row; only without accumulate
-    const Scalar* plus = nullptr;  ///< [m,n] with c's row distance, added too; only without accumulate
+    bool accumulate = false;        ///< C += instead of C =
+    const Scalar* bias = nullptr;   ///< [n], added to every row; only without accumulate
+    const Scalar* plus = nullptr;   ///< [m,n] with c's row distance, added too; only without accumulate
+    const Scalar* times = nullptr;  ///< [m,n] with c's row distance, multiplies the finished elements; only without accumulate
+    /// What pack_b() made of an operand [packed_k,packed_n] whose first rows and columns are op(B); b, ldb and transpose_b then do not
+    /// matter.
+    const Scalar* packed_b = nullptr;
+    std::int64_t packed_k = 0, packed_n = 0;
 };
 
 struct RowLoss {
@@ -56,6 +64,11 @@ struct Kernels {
     std::int64_t gemm_scratch;
     /// The product in `arguments`, BLAS-like; `scratch` holds gemm_scratch numbers, 64-byte aligned.
     void (*gemm)(const GemmArguments<Scalar>& arguments, Scalar* scratch);
+    /// Numbers that pack_b() writes.
+    std::int64_t (*packed_size)(std::int64_t k, std::int64_t n);
+    /// op(B) [k,n] in the order that gemm() reads it in, for products that share it. Columns from a multiple of kPackedGrain on begin at
+    /// k times its number and may be used alone.
+    void (*pack_b)(const Scalar* b, std::int64_t ldb, Transpose transpose, std::int64_t k, std::int64_t n, Scalar* packed);
 
     /// y = a + b
     void (*add)(const Scalar* a, const Scalar* b, std::int64_t n, Scalar* y);

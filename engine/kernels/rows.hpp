@@ -39,6 +39,18 @@ void relu(const Scalar* x, std::int64_t n, Scalar* y) {
     map_row(x, n, y, [](Vec<Scalar> v) { return v < Scalar{0} ? Vec<Scalar>{} : v; });  // keeps a NaN
 }
 
+// 1 / x to about one unit in the last place, for x that is at least 1 or NaN.
+ATTN_INLINE Vec<double> reciprocal(Vec<double> x) { return 1.0 / x; }
+#if defined(__AVX512F__)
+ATTN_INLINE Vec<float> reciprocal(Vec<float> x) {
+    // One step of Newton's method doubles the 14 bits; that of infinity is 0 already.
+    const Vec<float> about = _mm512_rcp14_ps(x);
+    return about == 0.0F ? about : about + about * (1.0F - x * about);
+}
+#else
+ATTN_INLINE Vec<float> reciprocal(Vec<float> x) { return 1.0F / x; }
+#endif
+
 /// GELU by tanh is x s(x) with the logistic function s = (1 + tanh u)/2 = 1/(1 + e^-2u), u = sqrt(2/pi) (x + 0.044715 x^3).
 template <class Scalar>
 struct GeluTanh {
@@ -50,7 +62,7 @@ struct GeluTanh {
         GeluTanh g;
         g.x = x > kFar ? splat(kFar) : x < -kFar ? splat(-kFar) : x;
         g.cubic = kCubic * g.x * g.x;
-        g.s = Scalar{1} / (Scalar{1} + exp_of<Scalar>(g.x * (-2 * kRootTwoOverPi) * (Scalar{1} + g.cubic)));
+        g.s = reciprocal(Scalar{1} + exp_of<Scalar>(g.x * (-2 * kRootTwoOverPi) * (Scalar{1} + g.cubic)));
         return g;
     }
     /// s + 2 x s (1 - s) u'
@@ -152,21 +164,26 @@ ATTN_INLINE void store_count(Scalar* p, Vec<Scalar> v, std::int64_t count) {
     else store_part(p, v, count);
 }
 
+template <class Scalar>
+bool keeps_nan(const Scalar* x, const std::uint8_t* keep, std::int64_t n) {
+    bool nan = false;
+    for (std::int64_t i = 0; i < n; ++i) nan |= (keep == nullptr || keep[i] != 0) && x[i] != x[i];
+    return nan;
+}
+
 template <bool kUnitTemperature, class Scalar>
 ATTN_INLINE void softmax_row_at(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p) {
     const auto scaled = [temperature](Vec<Scalar> v) __attribute__((always_inline)) { return kUnitTemperature ? v : v / temperature; };
     const Vec<Scalar> lowest = splat(-kInfinity<Scalar>);
     Vec<Scalar> largest = lowest;
-    Bits<Scalar> nan = {};
     for_kept<Scalar>(
         keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
             const Vec<Scalar> v = kept ? scaled(load_count(x + i, count)) : lowest;
-            nan |= v != v;
             largest = v > largest ? v : largest;
         });
     const Scalar top = max_lanes<Scalar>(largest);
     // No kept cell, or all of them -inf. Whether a row is masked is not inferred from its maximum alone: a NaN hides from it.
-    if (top == -kInfinity<Scalar> && !any_lane<Scalar>(nan)) {
+    if (top == -kInfinity<Scalar> && !keeps_nan(x, keep, n)) {
         for (std::int64_t i = 0; i < n; ++i) p[i] = 0;
         return;
     }

@@ -165,12 +165,3 @@ ATTN_INLINE Scalar max_lanes(Vec<Scalar> v) {
         return max_lanes<Scalar, kHalf / 2>(v > w ? v : w);
     }
 }
-
-/// True when some lane of a comparison's result is set.
-template <class Scalar>
-ATTN_INLINE bool any_lane(Bits<Scalar> bits) {
-    typename Lanes<Scalar>::Integer lanes[kWidth<Scalar>], any = 0;
-    __builtin_memcpy(lanes, &bits, sizeof bits);
-    for (int i = 0; i < kWidth<Scalar>; ++i) any |= lanes[i];
-    return any != 0;
-}

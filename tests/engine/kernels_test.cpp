@@ -70,10 +70,11 @@ void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, c
             if (g.accumulate) start = before[static_cast<std::size_t>(i * g.ldc + j)];
             if (g.bias != nullptr) start += g.bias[j];
             if (g.plus != nullptr) start += g.plus[i * g.ldc + j];
-            const double tolerance =
-                2 * std::numeric_limits<Scalar>::epsilon() * (size * std::abs(g.alpha) + std::abs(start)) * std::sqrt(g.k + 1.0);
+            const double factor = g.times == nullptr ? 1 : g.times[i * g.ldc + j];
+            const double tolerance = 2 * std::numeric_limits<Scalar>::epsilon() * (size * std::abs(g.alpha) + std::abs(start)) *
+                                     std::abs(factor) * std::sqrt(g.k + 1.0);
             const double got = g.c[i * g.ldc + j];
-            ASSERT_TRUE(std::abs(got - (static_cast<double>(g.alpha) * sum + start)) <= tolerance)
+            ASSERT_TRUE(std::abs(got - (static_cast<double>(g.alpha) * sum + start) * factor) <= tolerance)
                 << "[" << g.m << "," << g.n << "," << g.k << "] at " << i << "," << j << ": " << got;
         }
         for (std::int64_t j = g.n; j < g.n + guard; ++j)
@@ -106,6 +107,47 @@ TYPED_TEST(KernelsOf, GemmEqualsPlainLoops) {
                                    .transpose_b = tb ? Transpose::Yes : Transpose::No,
                                    .accumulate = accumulate,
                                    .bias = biased && !accumulate ? bias.data() : nullptr},
+                                  before, guard);
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, GemmOfAPackedOperandEqualsPlainLoops) {
+    constexpr std::size_t kGuard = 64;
+    for (int round = 0; round < 60; ++round) {
+        const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), whole_n = this->size_up_to(round % 4 == 0 ? 700 : 150),
+                           whole_k = this->size_up_to(round % 5 == 0 ? 900 : 40);
+        // Some products use the first rows and columns alone, and some of the columns from a multiple of the grain on.
+        const std::int64_t k = round % 2 == 0 ? whole_k : this->size_up_to(whole_k);
+        const std::int64_t first = round % 3 == 1 ? (this->size_up_to(whole_n) - 1) / kPackedGrain * kPackedGrain : 0;
+        const std::int64_t n = round % 2 == 0 ? whole_n - first : this->size_up_to(whole_n - first);
+        const bool tb = (round / 2) % 2 == 1, plussed = (round / 4) % 2 == 1, scaled = (round / 8) % 2 == 1;
+        const std::int64_t ldb = (tb ? whole_k : whole_n) + round % 2, guard = 3, ldc = n + guard;
+        const auto a = this->draw(m * k), b = this->draw((tb ? whole_n : whole_k) * ldb), bias = this->draw(n);
+        const auto before = this->draw(m * ldc), plus = this->draw(m * ldc), times = this->draw(m * ldc);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            const std::size_t size = static_cast<std::size_t>(kernel.packed_size(whole_k, whole_n));
+            AlignedVector<TypeParam> packed(size + kGuard, TypeParam{7});
+            kernel.pack_b(b.data(), ldb, tb ? Transpose::Yes : Transpose::No, whole_k, whole_n, packed.data());
+            for (std::size_t i = size; i < packed.size(); ++i) ASSERT_EQ(packed[i], 7) << "wrote beyond the packed operand";
+            std::vector<TypeParam> c = before;
+            check_gemm<TypeParam>(kernel,
+                                  {.m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .a = a.data(),
+                                   .lda = k,
+                                   .b = b.data() + (tb ? first * ldb : first),
+                                   .ldb = ldb,
+                                   .c = c.data(),
+                                   .ldc = ldc,
+                                   .transpose_b = tb ? Transpose::Yes : Transpose::No,
+                                   .bias = bias.data(),
+                                   .plus = plussed ? plus.data() : nullptr,
+                                   .times = scaled ? times.data() : nullptr,
+                                   .packed_b = packed.data() + first * whole_k,
+                                   .packed_k = whole_k,
+                                   .packed_n = whole_n - first},
                                   before, guard);
         });
     }
