@@ -47,7 +47,7 @@ public:
             context_.tap(stage(Stage::AttentionOut), *dout);
             g.concat.resize(a.concat.shape());
             linear_backward(dout->data(), a.concat.data(), rows(x_), width_, config_.d_model, weights_.out.weight, g.concat.data(),
-                            dweights.out.weight, dweights.out.bias);
+                            dweights.out.weight, dweights.out.bias, {.packed_across = weights_.out.packed_across});
             dconcat = &g.concat;
         }
         context_.tap(stage(Stage::Concat), *dconcat);
@@ -70,7 +70,7 @@ private:
     void affine(const Tensor<Scalar>& x, const LinearWeights<const Scalar>& w, Dim out, Tensor<Scalar>& y,
                 const Scalar* plus = nullptr) const {
         y.resize({x.shape()[0], x.shape()[1], out});
-        linear(x.data(), rows(x), x.shape()[2].size, out.size, w.weight, w.bias, y.data(), plus);
+        linear(x.data(), rows(x), x.shape()[2].size, out.size, w.weight, w.bias, y.data(), plus, w.packed);
     }
 
     /// q from x; k and v from x too, or from the memory.
@@ -88,11 +88,12 @@ private:
         const LinearWeights<Scalar>& dw = memory_ == nullptr ? dweights.qkv : dweights.q;
         din.resize(x_.shape());
         linear_backward(g.packed.data(), in.data(), rows(x_), x_.shape()[2].size, a.packed.shape()[2].size, w.weight, din.data(), dw.weight,
-                        dw.bias);
+                        dw.bias, {.packed_across = w.packed_across});
         if (memory_ != nullptr) {
             g.memory.resize(memory_->shape());
             linear_backward(g.packed_memory.data(), memory_->data(), rows(*memory_), memory_->shape()[2].size, 2 * width_,
-                            weights_.kv.weight, g.memory.data(), dweights.kv.weight, dweights.kv.bias);
+                            weights_.kv.weight, g.memory.data(), dweights.kv.weight, dweights.kv.bias,
+                            {.packed_across = weights_.kv.packed_across});
             add(dmemory->data(), g.memory.data(), dmemory->size(), dmemory->data());
         }
         if (pre_) {

@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "engine/model/block_end.hpp"
 #include "engine/ops/activation.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/linear.hpp"
+#include "engine/ops/parallel.hpp"
 
 namespace attn {
 namespace {
@@ -9,6 +12,39 @@ namespace {
 StageId at(const StageId& where, Stage stage) { return {stage, where.layer, where.stack}; }
 
 BlockEndStages end_stages(const StageId& where) { return {at(where, Stage::FfnOut), at(where, Stage::Residual2), at(where, Stage::Norm2)}; }
+
+/// The block's products and its activation over some of the rows.
+template <class Scalar>
+struct RowsOfBlock {
+    const Config& config;
+    const FeedForwardWeights<const Scalar>& weights;
+    const Scalar *in, *plus;
+    Scalar *hidden, *activation, *out;
+
+    void widen(std::int64_t first, std::int64_t rows) const {
+        linear<Scalar>(in + first * config.d_model, rows, config.d_model, config.d_ff, weights.in.weight, weights.in.bias,
+                       hidden + first * config.d_ff, nullptr, weights.in.packed);
+    }
+    void narrow(std::int64_t first, std::int64_t rows) const {
+        linear<Scalar>(activation + first * config.d_ff, rows, config.d_ff, config.d_model, weights.out.weight, weights.out.bias,
+                       out + first * config.d_model, plus == nullptr ? nullptr : plus + first * config.d_model, weights.out.packed);
+    }
+
+    /// A few rows at a time, so that what is between the products stays in the cache. With nobody to show it to, `hidden` matters to the
+    /// backward pass alone.
+    void run(std::int64_t rows) const {
+        constexpr std::int64_t kNumbers = 100'000, kGrain = 48;
+        const std::int64_t at_once =
+            weights.in.packed == nullptr ? rows : std::max<std::int64_t>(1, kNumbers / config.d_ff / kGrain) * kGrain;
+        const std::int64_t parts = (rows + at_once - 1) / std::max<std::int64_t>(1, at_once);
+        parallel_for(parts, at_once * config.d_ff * config.d_model / 16, [&](std::int64_t part) {
+            const std::int64_t first = part * at_once, here = std::min(at_once, rows - first);
+            widen(first, here);
+            activate_once(config.activation, hidden + first * config.d_ff, here * config.d_ff, activation + first * config.d_ff);
+            narrow(first, here);
+        });
+    }
+};
 
 }  // namespace
 
@@ -30,20 +66,21 @@ void feed_forward_block(const PassContext<Scalar>& context, const FeedForwardWei
     const std::int64_t rows = shape[0].size * shape[1].size;
 
     a.hidden.resize({shape[0], shape[1], {Axis::F, config.d_ff}});
-    linear(in.data(), rows, config.d_model, config.d_ff, weights.in.weight, weights.in.bias, a.hidden.data());
-    context.tap(at(where, Stage::FfnHidden), a.hidden);
-
     a.activation.resize(a.hidden.shape());
-    // With nobody to show it to, `hidden` matters to the backward pass alone.
-    if (context.tap.active()) activate(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
-    else activate_once(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
-    context.tap(at(where, Stage::FfnActivation), a.activation);
-
     const bool direct = adds_directly(context);
     Tensor<Scalar>& out = direct ? a.residual : a.out;
     out.resize({shape[0], shape[1], {Axis::C, config.d_model}});
-    linear(a.activation.data(), rows, config.d_ff, config.d_model, weights.out.weight, weights.out.bias, out.data(),
-           direct ? x.data() : nullptr);
+    const RowsOfBlock<Scalar> block{config,    weights, in.data(), direct ? x.data() : nullptr, a.hidden.data(), a.activation.data(),
+                                    out.data()};
+    if (context.tap.active()) {
+        block.widen(0, rows);
+        context.tap(at(where, Stage::FfnHidden), a.hidden);
+        activate(config.activation, a.hidden.data(), a.hidden.size(), a.activation.data());
+        context.tap(at(where, Stage::FfnActivation), a.activation);
+        block.narrow(0, rows);
+    } else {
+        block.run(rows);
+    }
     context.tap(at(where, Stage::FfnOut), out);
     end_block<Scalar>(context, weights.norm, x, end_stages(where), {a.out, a.residual, a.norm});
 }
@@ -64,21 +101,22 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
     context.tap(at(where, Stage::FfnOut), *dout);
 
     g.activation.resize(a.hidden.shape());
+    const bool shown = context.tap.active(), multiplies = !shown && leaves_slope(config.activation);
     linear_backward(dout->data(), a.activation.data(), rows, config.d_ff, config.d_model, w.out.weight, g.activation.data(), dw.out.weight,
-                    dw.out.bias);
+                    dw.out.bias, {.packed_across = w.out.packed_across, .times = multiplies ? a.hidden.data() : nullptr});
     context.tap(at(where, Stage::FfnActivation), g.activation);
 
-    const bool shown = context.tap.active();
     Tensor<Scalar>& dhidden = shown ? g.hidden : g.activation;
     dhidden.resize(a.hidden.shape());
-    const auto backward = shown ? &activate_backward<Scalar> : &activate_once_backward<Scalar>;
-    backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), dhidden.data());
+    if (shown) activate_backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), dhidden.data());
+    else if (!multiplies) activate_once_backward(config.activation, a.hidden.data(), g.activation.data(), a.hidden.size(), dhidden.data());
     context.tap(at(where, Stage::FfnHidden), dhidden);
 
     const Tensor<Scalar>& in = pre ? a.norm.out : x;
     Tensor<Scalar>& din = pre ? g.norm.out : dx;
     din.resize(x.shape());
-    linear_backward(dhidden.data(), in.data(), rows, config.d_model, config.d_ff, w.in.weight, din.data(), dw.in.weight, dw.in.bias);
+    linear_backward(dhidden.data(), in.data(), rows, config.d_model, config.d_ff, w.in.weight, din.data(), dw.in.weight, dw.in.bias,
+                    {.packed_across = w.in.packed_across});
     if (pre) {
         context.tap(at(where, Stage::Norm2), g.norm.out);
         norm_layer_backward<Scalar>({w.norm, dw.norm}, x, a.norm, g.norm, config.residual ? dsum : nullptr, dx);

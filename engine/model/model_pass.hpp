@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/model/batch.hpp"
+#include "engine/model/packed_weights.hpp"
 #include "engine/model/stack.hpp"
 #include "engine/ops/cross_entropy.hpp"
 
@@ -23,6 +24,10 @@ class ModelPass {
 public:
     /// Reads `parameters` at every pass; they have to outlive this.
     explicit ModelPass(const Parameters<Scalar>& parameters);
+
+    /// Takes the weights from `packed` from now on, which is of the same parameters, holds their values whenever a pass runs, and outlives
+    /// this.
+    void use(const PackedWeights<Scalar>& packed) { packed.attach(weights_); }
 
     /// All stages of the batch, as the functions above require it. While the tap is active, every stage is a tensor of its own.
     /// `first_sequence` says where the batch begins in a larger one of which it is a part.

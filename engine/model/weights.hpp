@@ -1,6 +1,7 @@
 #pragma once
 /// A model's parameters found once by name and held as pointers, in the shape of the model.
 
+#include <type_traits>
 #include <vector>
 
 #include "engine/model/parameters.hpp"
@@ -16,6 +17,8 @@ struct NormWeights {
 template <class Value>
 struct LinearWeights {
     Value *weight = nullptr, *bias = nullptr;
+    /// The weight and its transpose as Kernels::pack_b() leaves them; null where nobody packed them.
+    const std::remove_const_t<Value>*packed = nullptr, *packed_across = nullptr;
 };
 
 template <class Value>
@@ -51,6 +54,16 @@ struct ModelWeights {
     StackWeights<Value> main;     ///< the decoder of an encoder-decoder, else the only stack
     Value* lm_head = nullptr;     ///< untied
 };
+
+/// Calls f(linear weights) for all that the layers have.
+template <class Model, class F>
+void for_each_linear(Model& model, const F& f) {
+    for (auto* stack : {&model.encoder, &model.main})
+        for (auto& layer : stack->layers)
+            for (auto* linear : {&layer.self.qkv, &layer.self.out, &layer.cross.q, &layer.cross.kv, &layer.cross.out,
+                                 &layer.feed_forward.in, &layer.feed_forward.out})
+                if (linear->weight != nullptr) f(*linear);
+}
 
 template <class Scalar>
 ModelWeights<const Scalar> weights_of(const Parameters<Scalar>& parameters);

@@ -50,9 +50,11 @@ void activate_backward(Activation activation, const Scalar* x, const Scalar* dy,
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, dy + first, last - first, dx + first); });
 }
 
+bool leaves_slope(Activation activation) { return activation == Activation::GeluTanh; }
+
 template <class Scalar>
 void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y) {
-    if (activation != Activation::GeluTanh) return activate(activation, x, n, y);
+    if (!leaves_slope(activation)) return activate(activation, x, n, y);
     const Kernels<Scalar>& k = kernels<Scalar>();
     parallel_ranges(n, kGrain, kCost,
                     [&](std::int64_t first, std::int64_t last) { k.gelu_tanh_with_slope(x + first, last - first, y + first); });
@@ -60,7 +62,7 @@ void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y) 
 
 template <class Scalar>
 void activate_once_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    if (activation != Activation::GeluTanh) return activate_backward(activation, x, dy, n, dx);
+    if (!leaves_slope(activation)) return activate_backward(activation, x, dy, n, dx);
     const Kernels<Scalar>& k = kernels<Scalar>();
     parallel_ranges(n, kGrain, 1,
                     [&](std::int64_t first, std::int64_t last) { k.multiply(x + first, dy + first, last - first, dx + first); });

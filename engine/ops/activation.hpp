@@ -22,6 +22,9 @@ void activate_backward(Activation activation, const Scalar* x, const Scalar* dy,
 template <class Scalar>
 void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y);
 
+/// True when activate_once() leaves the slope f'(x), by which dy then only has to be multiplied.
+bool leaves_slope(Activation activation);
+
 /// activate_backward() after activate_once().
 ///   x [n] as activate_once() left it  dy [n]  ->  dx [n]
 template <class Scalar>

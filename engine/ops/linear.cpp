@@ -7,14 +7,26 @@ namespace attn {
 
 template <class Scalar>
 void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y,
-            const Scalar* plus) {
-    parallel_gemm<Scalar>(
-        {.m = rows, .n = out, .k = in, .a = x, .lda = in, .b = weight, .ldb = out, .c = y, .ldc = out, .bias = bias, .plus = plus});
+            const Scalar* plus, const Scalar* packed) {
+    parallel_gemm<Scalar>({.m = rows,
+                           .n = out,
+                           .k = in,
+                           .a = x,
+                           .lda = in,
+                           .b = weight,
+                           .ldb = out,
+                           .c = y,
+                           .ldc = out,
+                           .bias = bias,
+                           .plus = plus,
+                           .packed_b = packed,
+                           .packed_k = in,
+                           .packed_n = out});
 }
 
 template <class Scalar>
 void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
-                     Scalar* dx, Scalar* dweight, Scalar* dbias) {
+                     Scalar* dx, Scalar* dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options) {
     if (dx != nullptr)
         parallel_gemm<Scalar>({.m = rows,
                                .n = in,
@@ -25,7 +37,11 @@ void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::
                                .ldb = out,
                                .c = dx,
                                .ldc = in,
-                               .transpose_b = Transpose::Yes});
+                               .transpose_b = Transpose::Yes,
+                               .times = options.times,
+                               .packed_b = options.packed_across,
+                               .packed_k = out,
+                               .packed_n = in});
     parallel_gemm<Scalar>({.m = in,
                            .n = out,
                            .k = rows,
@@ -65,10 +81,10 @@ void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, 
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template void linear<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, const Scalar*, Scalar*,           \
-                                 const Scalar*);                                                                                           \
+                                 const Scalar*, const Scalar*);                                                                            \
     template void linear_tied<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*);                    \
     template void linear_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*,  \
-                                          Scalar*, Scalar*);                                                                               \
+                                          Scalar*, Scalar*, const LinearBackwardOptions<Scalar>&);                                         \
     template void linear_tied_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*,      \
                                                Scalar*, Scalar*);
 ATTN_INSTANTIATE(float)

@@ -73,6 +73,7 @@ private:
     void add_gradients();
 
     Parameters<Scalar> parameters_;
+    PackedWeights<Scalar> packed_;  ///< of a step's parameters
     std::vector<Share> shares_;
     Adamw<Scalar> optimizer_;
     ForwardSettings forward_;
