@@ -40,7 +40,7 @@ Checkpoint filled(const Config& config) {
     checkpoint.settings.train.schedule.rate = 0.1 + 0.2;
     checkpoint.settings.train.forward.masks.causal = true;
     checkpoint.steps = 1234;
-    checkpoint.plateau = {1200, 0.1 + 0.2, 3};
+    checkpoint.plateau = {1, 0.1 + 0.2, 1};
     checkpoint.tokenizer = TokenizerKind::Character;
     checkpoint.vocabulary = {"a", "b", "\xFF", "é", "\n"};
     checkpoint.vocabulary.resize(static_cast<std::size_t>(config.vocab_size));
