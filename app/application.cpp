@@ -75,6 +75,7 @@ void Application::draw(Frame& frame) {
                          .now = frame.time,
                          .can_undo = session_.can_undo(),
                          .can_redo = session_.can_redo(),
+                         .knock_out = session_.knock_out(),
                          .message = session_.message()};
     draw_frame(context);
     if (view_.view == View::Train)

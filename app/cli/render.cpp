@@ -79,6 +79,8 @@ std::string summary(const RenderOptions& options, const Image& image, const View
         return what + (view.totals.rollout ? "attention rollout\n" : "mean attention\n");
     case View::Lens:
         return what + "logit lens\n";
+    case View::KnockOut:
+        return what + "what each head is worth\n";
     case View::Train:
         return what + "training\n";
     }
@@ -113,6 +115,11 @@ void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
     const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
+
+    if (application.view().view == View::KnockOut) {
+        application.session().apply({command::MeasureHeads{}, ""});
+        application.session().wait_for_knock_out();
+    }
 
     OffscreenOptions picture;
     picture.width = size[0];

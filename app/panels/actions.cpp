@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "app/panels/cell_edit.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
@@ -56,6 +57,12 @@ void change_sequence(PanelContext& context, int direction) {
 void toggle_mask(PanelContext& context, bool MaskSettings::*mask) {
     ForwardSettings forward = context.document.forward;
     forward.masks.*mask = !(forward.masks.*mask);
+    emit_forward(context, std::move(forward), "");
+}
+
+void clear_edits(PanelContext& context) {
+    ForwardSettings forward = context.document.forward;
+    forward.edits.clear();
     emit_forward(context, std::move(forward), "");
 }
 
@@ -167,6 +174,14 @@ std::vector<Action> table() {
         {"Chosen cell: right", "Cell", {shifted(Key::Right)}, kPicture, "", [](C& c) { move_cell(c, 0, +1); }, ready},
         {"Chosen cell: up", "Cell", {shifted(Key::Up)}, kPicture, "", [](C& c) { move_cell(c, -1, 0); }, ready},
         {"Chosen cell: down", "Cell", {shifted(Key::Down)}, kPicture, "", [](C& c) { move_cell(c, +1, 0); }, ready},
+        {"Change the chosen number",
+         "Cell",
+         {on(Key::Enter)},
+         kPicture,
+         "change the chosen number",
+         edit_chosen_cell,
+         ready,
+         "Sets it to a number of your own; everything after it follows."},
         {"Let the chosen cell go", "Cell", {on(Key::Escape)}, kAll, "let the cell go; close", escape},
 
         {"Causal mask on or off",
@@ -186,6 +201,8 @@ std::vector<Action> table() {
         {"Paint the mask with the mouse", "Masks", {}, kAll, "", [](C& c) { c.view.painting = !c.view.painting; }, ready},
         {"Compare, or stop comparing", "Compare", {typed('b')}, kPicture, "compare; hold X: A and B about", toggle_compare, ready},
         {"Compare with the unmasked state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Unmasked); }, ready},
+        {"Compare with the unedited state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Plain); }, ready},
+        {"Delete every edit", "Cell", {}, kAll, "", clear_edits, [](const C& c) { return !c.document.forward.edits.empty(); }},
         {"Compare with another layer, head or text", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Itself); }, ready},
         {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
         {"Pin this state", "Compare", {}, kAll, "", pin_a, ready},

@@ -16,10 +16,15 @@ ComparedState of_pin(const std::shared_ptr<const Snapshot>& pinned, const char* 
     return {pinned->trace.get(), pinned.get(), ""};
 }
 
-constexpr std::array<CompareSource, 4> kSources = {{
+constexpr std::array<CompareSource, 5> kSources = {{
     {Compare::Itself, "itself", "Another layer, head or text of what is shown.",
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.trace.get(), &c.snapshot, ""};
+     }},
+    {Compare::Plain, "unedited", "The same without the edits.",
+     [](const PanelContext& c) {
+         return ComparedState{c.snapshot.plain.get(), &c.snapshot,
+                              c.snapshot.plain ? "" : "Nothing is edited, or the state without edits is being computed."};
      }},
     {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.",
      [](const PanelContext& c) {

@@ -10,6 +10,7 @@ namespace attn::app {
 enum class Compare : std::uint8_t {
     Off,
     Itself,    ///< another layer, head or text of the shown state
+    Plain,     ///< without what was changed on purpose: the edits
     Unmasked,  ///< without masks and dropout, at temperature 1
     Pinned,    ///< kept by hand, in any view: A of a training run
     PinnedB,   ///< B of a training run

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "app/panels/actions.hpp"
+#include "app/panels/cell_edit.hpp"
+#include "app/panels/knock_out_view.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/palette.hpp"
@@ -143,6 +145,9 @@ void draw_centre(PanelContext& context) {
     case View::Lens:
         draw_lens_view(context);
         break;
+    case View::KnockOut:
+        draw_knock_out_view(context);
+        break;
     case View::Train:  // fills the frame with panes of its own
         break;
     }
@@ -227,6 +232,7 @@ void draw_frame(PanelContext& context) {
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     if (view.view == View::Train) draw_training(context, layout, shown);
     else draw_picture(context, layout, shown);
+    draw_cell_edit(context);
     ImGui::End();
     if (view.help) draw_help_sheet(context);
     draw_palette(context);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "app/panels/cell_edit.hpp"
 #include "app/panels/gradients.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
@@ -88,6 +89,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     const HeatmapStyle style = shown_style(context, matrix, tile.id, reach);
     context.canvas.heatmap(list, at, end, {matrix.data, style});
 
+    draw_edited_corner(context, matrix, at, end);
     const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
                         tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
     const bool hovered = ImGui::IsItemHovered();

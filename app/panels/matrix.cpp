@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/trace/apply_edit.hpp"
 #include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
@@ -121,6 +122,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.data.cols = cols.size;
     matrix.data.row_stride = cols.size;
     if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
+    if (stage.edited != nullptr) matrix.edited = {stage.edited->by.data() + slice * rows.size * cols.size, cols.size, 1};
     const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
     matrix.data.key = mix(mix(mix_text(mix(serial_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
     CellRef origin;
@@ -179,6 +181,7 @@ Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
     std::swap(out.row_axis, out.col_axis);
     std::swap(out.row_index, out.col_index);
     std::swap(out.data.rows, out.data.cols);
+    std::swap(out.edited.row_stride, out.edited.col_stride);
     out.data.row_stride = out.data.cols;
     out.data.key = mix(matrix.data.key, kTransposed);
     bool fresh = false;
@@ -224,6 +227,7 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
         out.data.key = mix(matrix.data.key, kGradient);
         if (matrix.is_transposed) out = transposed(out, "");
     }
+    out.edited = matrix.edited;
     out.symbol = "∂" + matrix.symbol;
     out.name = matrix.name + " gradient";
     out.row_axis = matrix.row_axis;

@@ -9,6 +9,7 @@
 
 #include "app/session/snapshot.hpp"
 #include "app/widgets/canvas.hpp"
+#include "app/widgets/cell_marks.hpp"
 #include "app/widgets/statistics.hpp"
 #include "engine/model/gradient_trace.hpp"
 #include "engine/trace/provenance.hpp"
@@ -31,6 +32,7 @@ struct Matrix {
     Axis row_axis = Axis::T, col_axis = Axis::S;
     Content content = Content::Signed;
     HeatmapData data;
+    CellMarks edited;  ///< the cells that were set by an edit
     /// Cell behind (row, col): `origin` with row and col put at these index positions; -1 where the axis is not indexed.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;

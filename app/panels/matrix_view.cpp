@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/panels/cell_edit.hpp"
 #include "app/panels/colors.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/shown_maps.hpp"
@@ -133,6 +134,9 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
     if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
     view.marks = marks_of(context, matrix);
+    view.edited = matrix.edited;
+    view.edited.lit = context.view.edits.lit;
+    view.opens = !context.view.painting;
     // In an operand's narrow cells a number would lose the digits that make it worth reading.
     const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
@@ -140,6 +144,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.note = note;
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
+    offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
     out.hovered = result.hovered;
     out.clicked = result.clicked;
     out.held = result.held;

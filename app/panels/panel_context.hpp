@@ -6,6 +6,7 @@
 #include "app/panels/matrix.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
+#include "app/session/knock_out_report.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
 #include "app/widgets/ui.hpp"
@@ -24,6 +25,7 @@ struct PanelContext {
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
+    KnockOutReport knock_out{};
     std::string_view message{};  ///< what the last command could not do, "" when it could
 
     float px(float logical) const { return theme.px(logical); }

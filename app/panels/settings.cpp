@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/comparison.hpp"
+#include "app/panels/edit_list.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
@@ -307,12 +308,14 @@ void draw_settings(PanelContext& context) {
         draw(context);
     };
     const View view = context.view.view;
-    if (view == View::Lines || view == View::Totals || view == View::Lens) {
-        if (view != View::Lens || (context.ready() && batch_size(context.trace()) > 1)) section(LessonControl::Shown, draw_shown);
+    if (view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut) {
+        if ((view != View::Lens && view != View::KnockOut) || (context.ready() && batch_size(context.trace()) > 1))
+            section(LessonControl::Shown, draw_shown);
         if (view == View::Lines) {
             section(LessonControl::Shown, draw_lines_settings);
             section(LessonControl::Compare, draw_compare_settings);
         }
+        section(LessonControl::Edits, draw_edit_list);
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
         section(LessonControl::Model, draw_model);
@@ -322,12 +325,14 @@ void draw_settings(PanelContext& context) {
         section(LessonControl::Shown, draw_shown_maps);
         section(LessonControl::Heads, draw_find_heads);
         section(LessonControl::Compare, draw_compare_settings);
+        section(LessonControl::Edits, draw_edit_list);
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
         section(LessonControl::Model, draw_model);
         return;
     }
     section(LessonControl::Shown, draw_shown);
+    section(LessonControl::Edits, draw_edit_list);
     section(LessonControl::Masks, draw_masks);
     section(LessonControl::Softmax, draw_softmax);
     section(LessonControl::Compare, draw_compare_settings);

@@ -111,8 +111,9 @@ void draw_help_sheet(PanelContext& context) {
     gap(context.ui(), 10);
     draw_rows(context, rows, columns, width - context.px(56));
     paragraph(context.ui(), fonts.label, colors.muted,
-              "Hover a cell to read it, click to lock it. The wheel zooms a map, dragging moves it, a double click fits it again. Click an "
-              "operand at the right to walk back to where it came from. Ctrl + K finds everything else by its name.");
+              "Hover a cell to read it, click to lock it. The wheel zooms a map, dragging moves it. A double click changes a number, the "
+              "right button also its row and its head. Click an operand at the right to walk back to where it came from. Ctrl + K finds "
+              "everything else by its name.");
     const bool outside =
         ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
     if (outside) context.view.help = false;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "app/panels/cell_edit.hpp"
 #include "app/panels/colors.hpp"
 #include "app/panels/equation.hpp"
 #include "app/panels/panels.hpp"
@@ -40,6 +41,7 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
     const float aspect = static_cast<float>(matrix.data.cols) / static_cast<float>(std::max<std::int64_t>(matrix.data.rows, 1));
     const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 1.8F, max.x - min.x));
     context.canvas.heatmap(list, min, {min.x + width, max.y}, {matrix.data, style_of(context, matrix, stage.id)});
+    draw_edited_corner(context, matrix, min, {min.x + width, max.y});
     list.AddRect(min, {min.x + width, max.y}, context.theme.colors.line);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/attention_lines.hpp"
+#include "app/panels/cell_edit.hpp"
 #include "app/panels/colors.hpp"
 #include "app/panels/head_captions.hpp"
 #include "app/panels/navigation.hpp"
@@ -121,6 +122,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
     context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
+    draw_edited_corner(context, tile.matrix, at, end);
     const bool chosen = head == context.view.head && id.layer == context.view.stage.layer;
     const float out = chosen ? context.px(1.5F) : 0;
     list.AddRect({at.x - out, at.y - out}, {end.x + out, end.y + out},

@@ -9,6 +9,8 @@
 #include <string>
 
 #include "app/panels/comparison_state.hpp"
+#include "app/panels/edit_state.hpp"
+#include "app/panels/knock_out_state.hpp"
 #include "app/panels/lesson_view.hpp"
 #include "app/panels/lines_state.hpp"
 #include "app/panels/palette_state.hpp"
@@ -73,6 +75,8 @@ struct ViewState {
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
     TextEdit text;              ///< the sequence being edited
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
+    EditState edits;
+    KnockOutState knock_out;
     TrainView train;
     LessonView lesson;
     PaletteState palette;

@@ -28,6 +28,7 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     io.IniFilename = nullptr;  // Settings remember what there is to remember
     io.LogFilename = nullptr;
     io.ConfigWindowsMoveFromTitleBarOnly = true;
+    io.MouseDoubleClickTime = 0.45F;  // unhurried hands, and frames drawn in software
     if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true)) throw PlatformError("the window cannot be connected to the UI");
     if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the UI cannot be connected to OpenGL");
 }

@@ -7,8 +7,8 @@
 
 #include "app/session/document_error.hpp"
 #include "app/session/prepare.hpp"
+#include "engine/model/knock_out.hpp"
 #include "engine/model/transformer.hpp"
-#include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/reference/verify.hpp"
 
@@ -22,17 +22,6 @@ constexpr double kOneThreadMiB = 16;
 constexpr int kMostThreads = 4;
 
 int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
-
-/// What each position is to predict: the token after it; nothing at the end of a text and in its padding.
-std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
-    std::vector<std::int32_t> targets(tokens.ids.size(), kIgnoredTarget);
-    for (std::int64_t b = 0; b < tokens.size(); ++b)
-        for (std::int64_t t = 0; t + 1 < tokens.lengths[static_cast<std::size_t>(b)]; ++t) {
-            const auto at = static_cast<std::size_t>(b * tokens.length + t);
-            targets[at] = tokens.ids[at + 1];
-        }
-    return targets;
-}
 
 /// What follows the first sequence.
 std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSettings& sampling, std::stop_token stop) {
@@ -50,6 +39,20 @@ ForwardSettings without_masks() {
     ForwardSettings settings;
     settings.masks.padding = false;
     return settings;
+}
+
+/// The same without what was changed on purpose.
+ForwardSettings without_changes(ForwardSettings settings) {
+    settings.edits.clear();
+    return settings;
+}
+
+bool changes_anything(const ForwardSettings& settings) {
+    return std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return edit.on; });
+}
+
+bool same_model_and_text(const Trace<float>& a, const Trace<float>& b) {
+    return a.parameters == b.parameters && a.tokens == b.tokens && a.source_tokens == b.source_tokens;
 }
 
 }  // namespace
@@ -140,6 +143,8 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
         switch (step) {
         case Step::Trace:
             return compute_trace(request, job);
+        case Step::Plain:
+            return compute_plain(job);
         case Step::Baseline:
             return compute_baseline(job);
         case Step::Readings:
@@ -195,6 +200,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     const auto computed = std::chrono::steady_clock::now();
     std::vector<StageRange> ranges = stage_ranges(*trace);
     std::vector<HeadScore> scores = head_scores(*trace);
+    std::shared_ptr<const Trace<float>> plain = reusable_plain(*trace);
 
     // From here on nothing throws: the shown state is the old one or the new one.
     shown_.compute_ms = std::chrono::duration<double, std::milli>(computed - start).count();
@@ -215,6 +221,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
     shown_.readings.reset();
+    shown_.plain = std::move(plain);
     shown_.gradients.reset();
     shown_.verification.reset();
     shown_.problem.clear();
@@ -228,9 +235,23 @@ std::shared_ptr<const Trace<float>> Analyst::reusable_baseline() const {
     const Trace<float>& trace = *shown_.trace;
     if (trace.settings == without_masks()) return shown_.trace;
     const auto& last = shown_.unmasked;
-    const bool same = last != nullptr && last->parameters == trace.parameters && last->tokens == trace.tokens &&
-                      last->source_tokens == trace.source_tokens;
-    return same ? last : nullptr;
+    return last != nullptr && same_model_and_text(*last, trace) ? last : nullptr;
+}
+
+// The first edit finds what was shown before it, every further one what the first had found.
+std::shared_ptr<const Trace<float>> Analyst::reusable_plain(const Trace<float>& trace) const {
+    if (!changes_anything(trace.settings)) return nullptr;
+    const ForwardSettings settings = without_changes(trace.settings);
+    for (const std::shared_ptr<const Trace<float>>& last : {shown_.trace, shown_.plain})
+        if (last != nullptr && last->settings == settings && same_model_and_text(*last, trace)) return last;
+    return nullptr;
+}
+
+void Analyst::compute_plain(const std::stop_token& job) {
+    const Trace<float>& trace = *shown_.trace;
+    shown_.plain = std::make_shared<const Trace<float>>(
+        computation_.forward(trace.parameters, trace.tokens, trace.source_tokens, without_changes(trace.settings), job));
+    publish(unfinished());
 }
 
 void Analyst::compute_baseline(const std::stop_token& job) {
@@ -279,6 +300,7 @@ bool Analyst::wants_gradients() const {
 Analyst::Step Analyst::unfinished() const {
     if (shown_.trace == nullptr || depth_ == Depth::Trace) return Step::Rest;
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
+    if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
     if (shown_.readings == nullptr && computation_.readings) return Step::Readings;
     if (wants_gradients()) return Step::Gradients;

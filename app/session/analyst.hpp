@@ -42,9 +42,9 @@ struct LearnedParameters {
 /// How much is wanted of a document whose model is about to be replaced by a newer one.
 enum class Depth : std::uint8_t { Trace, Sample, Everything };
 
-/// One thread. For every document: trace, published at once; then, in idle time, the baseline without masks, the readings, the gradients,
-/// the sample and the verification, each published when it is there. A newer request abandons whatever is under way. All methods are for
-/// one thread (the UI's).
+/// One thread. For every document: trace, published at once; then, in idle time, the trace without edits, the one without masks, the
+/// readings, the gradients, the sample and the verification, each published when it is there. A newer request abandons whatever is under
+/// way. All methods are for one thread (the UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -61,11 +61,20 @@ public:
     bool rests() const;
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
-    /// Waits until the newest request has its trace, baseline and gradients (and, if asked, verification) or its problem.
+    /// Waits until the newest request has its trace, baselines and gradients (and, if asked, verification) or its problem.
     std::shared_ptr<const Snapshot> wait(bool verified);
 
 private:
-    enum class Step : std::uint8_t { Trace, Baseline, Readings, Gradients, Sample, Verify, Rest };  // in this order after every request
+    enum class Step : std::uint8_t {
+        Trace,
+        Plain,
+        Baseline,
+        Readings,
+        Gradients,
+        Sample,
+        Verify,
+        Rest
+    };  // in this order after every request
     struct Request {
         std::shared_ptr<const Document> document;  // null: none
         std::optional<LearnedParameters> learned;
@@ -78,6 +87,8 @@ private:
     /// The request's parameters: learned, or freshly drawn.
     std::shared_ptr<const Parameters<float>> parameters_of(const Request& request, const Config& config);
     std::shared_ptr<const Trace<float>> reusable_baseline() const;
+    std::shared_ptr<const Trace<float>> reusable_plain(const Trace<float>& next) const;
+    void compute_plain(const std::stop_token& job);
     void compute_baseline(const std::stop_token& job);
     void compute_gradients(const std::stop_token& job);
     void compute_sample(const std::stop_token& job);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/document.hpp"
+#include "engine/trace/head_worth.hpp"
 
 namespace attn::app {
 
@@ -71,6 +72,12 @@ struct OpenCheckpoint {
     std::filesystem::path path;
 };
 
+/// Measures what each head of the shown state is worth, in the background.
+struct MeasureHeads {
+    KnockOutQuestion question;
+};
+struct StopMeasuring {};
+
 struct Undo {};
 struct Redo {};
 }  // namespace command
@@ -81,8 +88,8 @@ struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
-                 command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::Undo,
-                 command::Redo>
+                 command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::MeasureHeads,
+                 command::StopMeasuring, command::Undo, command::Redo>
         what;
     std::string merge;
 };

@@ -6,6 +6,7 @@
 #include "app/session/analyst.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
+#include "app/session/knock_out_worker.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
@@ -26,7 +27,8 @@ Document ready_to_open(Document document) {
 
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
-        : history(ready_to_open(std::move(document))), analyst(std::move(computation), wake), trainer(std::move(engine), wake) {}
+        : history(ready_to_open(std::move(document))), analyst(std::move(computation), wake), knock_out(wake),
+          trainer(std::move(engine), wake) {}
 
     const Document& document() const { return *history.current(); }
     const TrainingSnapshot& run() const { return *training.snapshot; }
@@ -36,6 +38,7 @@ struct Session::Impl {
     void changed(const Document& before);
     void request(Depth depth);
     std::optional<LearnedParameters> learned_parameters();
+    void measure_heads(const KnockOutQuestion& question);
     void adopt_new_run();
     void follow();
 
@@ -47,6 +50,7 @@ struct Session::Impl {
     std::optional<LearnedParameters> learned;  ///< asked for last
     Follower follower;
     Analyst analyst;
+    KnockOutWorker knock_out;
     Trainer trainer;
 };
 
@@ -97,6 +101,11 @@ std::optional<LearnedParameters> Session::Impl::learned_parameters() {
     // The run is being replaced by another one, which the document will follow in a moment.
     if (learned.has_value() && learned->run == trained.run) return learned;
     return {};
+}
+
+void Session::Impl::measure_heads(const KnockOutQuestion& question) {
+    std::shared_ptr<const Snapshot> snapshot = analyst.snapshot();
+    if (snapshot->trace != nullptr) knock_out.request(std::move(snapshot), question);
 }
 
 void Session::Impl::adopt_new_run() {
@@ -207,6 +216,8 @@ void Session::apply(const Command& command) {
     impl_->message.clear();
     if (std::holds_alternative<command::Undo>(command.what)) return impl_->travel(true);
     if (std::holds_alternative<command::Redo>(command.what)) return impl_->travel(false);
+    if (std::holds_alternative<command::StopMeasuring>(command.what)) return impl_->knock_out.cancel();
+    if (const auto* measure = std::get_if<command::MeasureHeads>(&command.what)) return impl_->measure_heads(measure->question);
     try {
         if (std::visit(Order{impl_->trainer, impl_->training, document().run}, command.what)) return;
         Change change{document(), impl_->run(), impl_->probe};
@@ -224,6 +235,10 @@ void Session::update() {
 }
 
 const TrainingReport& Session::training() const { return impl_->training; }
+
+KnockOutReport Session::knock_out() const { return impl_->knock_out.report(); }
+
+void Session::wait_for_knock_out() { impl_->knock_out.wait(); }
 
 std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/session/commands.hpp"
+#include "app/session/knock_out_report.hpp"
 #include "app/session/live_run.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
@@ -32,6 +33,10 @@ public:
     void update();
     /// As of the last update().
     const TrainingReport& training() const;
+    /// How far the measuring of heads is that MeasureHeads asked for.
+    KnockOutReport knock_out() const;
+    /// Waits until nothing is being measured any more.
+    void wait_for_knock_out();
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
     /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering

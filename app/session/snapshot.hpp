@@ -64,6 +64,9 @@ struct Snapshot {
     /// The same parameters and text without masks or dropout and at temperature 1, for before/after. It follows shortly after `trace`
     /// (null until then) and stays null for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const Trace<float>> unmasked;
+    /// The same parameters, text, masks and dropout without what was changed on purpose: the edits. It follows shortly after `trace`; null
+    /// until then, while nothing is changed and for traces beyond kBaselineLimitMiB.
+    std::shared_ptr<const Trace<float>> plain;
     /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
     /// for models without a head and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const GradientTrace<float>> gradients;

@@ -12,6 +12,7 @@ constexpr std::array kViews = {
     ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour for each head."},
     ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
     ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
+    ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k', "What each head is worth: the loss without it."},
     ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
 };
 

@@ -41,6 +41,8 @@ inline HeatmapGeometry heatmap_geometry(ImVec2 min, ImVec2 max, const HeatmapDat
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
 /// Labels and titles outside of the cells.
 void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapOptions& options);
+/// A mark in every cell that an edit set.
+void draw_edited_cells(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const CellMarks& marks);
 /// Frames of what is chosen and pointed at.
 void draw_heatmap_marks(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapMarks& marks);
 

@@ -26,7 +26,7 @@ bool move_view(const Ui& ui, const HeatmapGeometry& g, HeatmapViewState& state, 
             zoom_axis(state.rows, g.row_count, factor, (io.MousePos.y - g.min.y) / (g.max.y - g.min.y));
             zoom_axis(state.cols, g.col_count, factor, (io.MousePos.x - g.min.x) / (g.max.x - g.min.x));
         }
-        if (ImGui::IsMouseDoubleClicked(0) || (key_pressed('F') && !io.WantTextInput && !io.KeyCtrl)) state = {};
+        if ((!options.opens && ImGui::IsMouseDoubleClicked(0)) || (key_pressed('F') && !io.WantTextInput && !io.KeyCtrl)) state = {};
     }
     const bool dragged = (options.pan && ImGui::IsMouseDragging(0, ui.px(kClickSlop))) || ImGui::IsMouseDragging(2, 0);
     if (held && dragged && !state.whole()) {
@@ -64,7 +64,8 @@ HeatmapResult handle_input(const Ui& ui, const char* id, const HeatmapGeometry& 
     if (options.zoom) result.view_changed = move_view(ui, g, state, options, hovered, active);
     if (hovered) result.hovered = g.cell_at(io.MousePos);
     result.held = active && ImGui::IsMouseDown(0);
-    if (pressed && ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] <= slop * slop) result.clicked = result.hovered;
+    if (pressed && ImGui::IsMouseReleased(0) && io.MouseDragMaxDistanceSqr[0] <= slop * slop)
+        (options.opens && io.MouseClickedLastCount[0] % 2 == 0 ? result.double_clicked : result.clicked) = result.hovered;
     if (pressed && ImGui::IsMouseReleased(1)) result.right_clicked = result.hovered;
     ImGui::SetCursorScreenPos(cursor);
     if (options.arrows && !io.WantTextInput) {
@@ -104,6 +105,9 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
     }
     const float line = std::max(1.0f, ui.px(1));
     if (options.border) list.AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), c.line, 0, 0, line);
+    list.PushClipRect(min, max, true);
+    draw_edited_cells(ui, list, g, options.edited);
+    list.PopClipRect();
     HeatmapMarks marks = options.marks;
     if (result.hovered) {
         marks.hover_row = result.hovered->row;

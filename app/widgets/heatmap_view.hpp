@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/widgets/cell_marks.hpp"
 #include "app/widgets/heatmap_state.hpp"
 #include "app/widgets/ui.hpp"
 
@@ -36,9 +37,11 @@ struct HeatmapMarks {
 struct HeatmapOptions {
     HeatmapAxis rows{}, cols{};
     HeatmapMarks marks{};
+    CellMarks edited{};
     bool numbers = true;      ///< in the cells, where they are large enough
     bool interactive = true;  ///< false for thumbnails: no item, no hover
     bool zoom = true;         ///< wheel, drag, double-click and F
+    bool opens = false;       ///< a double click is reported as such instead of fitting the picture
     bool pan = true;          ///< dragging pans; false leaves the drag to the caller (painting)
     bool arrows = false;      ///< arrow keys move the chosen cell; off where the panel uses them itself
     bool border = true;
@@ -46,7 +49,7 @@ struct HeatmapOptions {
 };
 
 struct HeatmapResult {
-    std::optional<HeatmapCell> hovered, clicked, right_clicked;
+    std::optional<HeatmapCell> hovered, clicked, right_clicked, double_clicked;
     std::optional<HeatmapCell> moved;  ///< where the arrow keys took the chosen cell
     bool held = false;                 ///< the left button went down on this map and is still down
     bool view_changed = false;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/io/edit_json.hpp"
 #include "engine/io/json_fields.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -84,13 +85,16 @@ json to_json(const Config& config) {
 
 json to_json(const ForwardSettings& settings) {
     const DropoutSettings& dropout = settings.dropout;
-    return {{"masks", to_json(settings.masks)},
-            {"temperature", finite("temperature", settings.temperature)},
-            {"dropout",
-             {{"attention", finite("attention", dropout.attention)},
-              {"residual", finite("residual", dropout.residual)},
-              {"embedding", finite("embedding", dropout.embedding)},
-              {"seed", dropout.seed}}}};
+    json out{{"masks", to_json(settings.masks)},
+             {"temperature", finite("temperature", settings.temperature)},
+             {"dropout",
+              {{"attention", finite("attention", dropout.attention)},
+               {"residual", finite("residual", dropout.residual)},
+               {"embedding", finite("embedding", dropout.embedding)},
+               {"seed", dropout.seed}}}};
+    // What is trained has none: the field would only be in the way there.
+    if (!settings.edits.empty()) out["edits"] = to_json(settings.edits);
+    return out;
 }
 
 Config config_from_json(JsonObject object, Config config) {
@@ -125,6 +129,7 @@ ForwardSettings forward_settings_from_json(JsonObject object, ForwardSettings se
     if (auto part = object.optional_object("masks")) settings.masks = masks_from_json(std::move(*part), std::move(settings.masks));
     object.read("temperature", settings.temperature, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
     if (auto part = object.optional_object("dropout")) settings.dropout = dropout_from_json(std::move(*part), settings.dropout);
+    if (object.has("edits")) settings.edits = edits_from_json(object);
     object.expect_no_more();
     return settings;
 }

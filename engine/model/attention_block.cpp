@@ -129,6 +129,13 @@ private:
         context_.tap(stage(Stage::Concat), a.concat);
     }
 
+    /// The softmax as it came out: edits may have put other numbers in its place.
+    const Tensor<Scalar>& computed_weights(const AttentionActivations<Scalar>& a, Tensor<Scalar>& scratch) const {
+        if (!context_.tap.edits(stage(Stage::Weights))) return a.weights;
+        attention_weights(a.masked, *mask_, context_.settings.temperature, sizes_, scratch);
+        return scratch;
+    }
+
     void attend_by_stages_backward(const Tensor<Scalar>& dconcat, const AttentionActivations<Scalar>& a,
                                    AttentionActivations<Scalar>& g) const {
         split_heads(dconcat, 0, config_.num_heads, size_, Axis::T, g.context);
@@ -138,7 +145,8 @@ private:
         g.weights.resize(a.weights.shape());
         dropout(attention_dropout(), g.dropped.data(), g.dropped.size(), g.weights.data());
         context_.tap(stage(Stage::Weights), g.weights, mask_);
-        attention_weights_backward(g.weights, a.weights, *mask_, context_.settings.temperature, sizes_, g.masked);
+        Tensor<Scalar> scratch;
+        attention_weights_backward(g.weights, computed_weights(a, scratch), *mask_, context_.settings.temperature, sizes_, g.masked);
         context_.tap(stage(Stage::Masked), g.masked, mask_);
         // A masked cell's gradient is 0 already, so what is left of masking is the identity.
         g.scaled = g.masked;

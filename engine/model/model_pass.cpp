@@ -42,6 +42,7 @@ void require_settings(const ForwardSettings& settings) {
         throw ConfigError("the temperature is " + std::to_string(settings.temperature) + ": it has to be above 0");
     for (const double rate : {settings.dropout.attention, settings.dropout.residual, settings.dropout.embedding})
         if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + ": 0 to 1 is possible");
+    for (const Edit& edit : settings.edits) require_edit(edit);
 }
 
 void require_batch(const Config& config, const TokenBatch& tokens, const TokenBatch& source) {
@@ -96,6 +97,7 @@ void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& sour
     settings_ = settings;
     first_sequence_ = first_sequence;
     build_masks();
+    tap.begin_forward(settings_.edits);
     if (two_stacks_) {
         embed_tokens(source_, Stack::Encoder, tap, activations_.encoder);
         run_stack(context(tap), weights_.encoder, encoder_inputs(), activations_.encoder);
@@ -163,15 +165,16 @@ void ModelPass<Scalar>::embed_tokens_backward(const TokenBatch& tokens, Stack st
         dropout(pattern, g.embedding.data(), g.embedding.size(), g.token_embedding.data());
     }
     const Scalar* drows = copies ? g.token_embedding.data() : g.embedding.data();
-    embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_.token_embedding);
-    if (config_.position == PositionKind::Learned)
-        add_column_sums(drows, tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
-    if (!tap.active()) return;
-    if (config_.position != PositionKind::None) {
+    const Scalar* dpositions = drows;
+    if (tap.active() && config_.position != PositionKind::None) {
         g.position_embedding = g.token_embedding;
         tap({Stage::PositionEmbedding, -1, stack}, g.position_embedding);
+        dpositions = g.position_embedding.data();
     }
-    tap({Stage::TokenEmbedding, -1, stack}, g.token_embedding);
+    if (config_.position == PositionKind::Learned)
+        add_column_sums(dpositions, tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
+    if (tap.active()) tap({Stage::TokenEmbedding, -1, stack}, g.token_embedding);
+    embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_.token_embedding);
 }
 
 template <class Scalar>
@@ -236,6 +239,7 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap, bool fresh) {
         dweights_ = weights_of(*gradients_);
     }
     if (fresh) std::fill(gradients_->data(), gradients_->data() + gradients_->count(), Scalar{0});
+    tap.begin_backward(settings_.edits);
     const StackInputs<Scalar> inputs = main_inputs();
     predict_backward(inputs.stack, tap);
     Tensor<Scalar>* dmemory = nullptr;

@@ -12,7 +12,7 @@
 
 namespace attn {
 
-/// Throws ConfigError for a temperature that is not above 0 or a dropout rate outside [0, 1].
+/// Throws ConfigError for a temperature that is not above 0, a dropout rate outside [0, 1] or an edit that require_edit() refuses.
 void require_settings(const ForwardSettings& settings);
 /// Throws ShapeError for sizes that disagree, ConfigError for a batch longer than the context, Error for an id outside the vocabulary.
 /// `source` matters for an encoder-decoder only.

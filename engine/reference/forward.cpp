@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "engine/reference/edits.hpp"
 #include "engine/reference/maths.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
@@ -77,6 +78,7 @@ private:
     /// Notes the stage and hands its value on.
     const Matrix& record(Stage stage, int layer, Matrix value, const SharedPermissions& permissions = nullptr) {
         if (stop_.stop_requested()) throw Cancelled();
+        if (!settings_.edits.empty()) value = edited(settings_.edits, {stage, layer, stack_}, std::move(value), permissions.get());
         if (rounding_ == Rounding::EveryStageToFloat)
             for (double& number : value.values()) number = static_cast<double>(static_cast<float>(number));
         stages_.push_back({{stage, layer, stack_}, std::move(value), permissions});
@@ -210,9 +212,9 @@ private:
 
     void head(const Matrix& x) {
         const Dim vocabulary{Axis::V, config_.vocab_size};
-        const Matrix logits = config_.tied_lm_head ? linear_transposed(x, parameter("token_embedding.weight"), vocabulary)
-                                                   : linear(x, linear_map("lm_head", config_.vocab_size, false), vocabulary);
-        record(Stage::Logits, -1, logits);
+        const Matrix& logits = record(Stage::Logits, -1,
+                                      config_.tied_lm_head ? linear_transposed(x, parameter("token_embedding.weight"), vocabulary)
+                                                           : linear(x, linear_map("lm_head", config_.vocab_size, false), vocabulary));
         record(Stage::Probabilities, -1, softmax(logits));
     }
 

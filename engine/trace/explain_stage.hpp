@@ -32,6 +32,10 @@ Provenance residual(const TraceCells& cells, const StageId& id, const Index& ind
 Provenance ffn_linear(const TraceCells& cells, const StageId& id, const Index& index);  ///< ffn_hidden, ffn_out
 Provenance ffn_activation(const TraceCells& cells, const StageId& id, const Index& index);
 
+// explain_edit.cpp
+/// Tells what the edits made of a cell whose computation `out` explains.
+void explain_edits(Provenance& out, const TraceCells& cells, const StageId& id, const Index& index);
+
 // --- shared -------------------------------------------------------------------------------------------------------
 
 /// "layers.0.", "encoder.layers.1."; "", "encoder." outside the layers.

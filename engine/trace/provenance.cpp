@@ -189,6 +189,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
     const double recorded = cells.value(cell);
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
+    if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
     out.recorded = recorded;
     return out;
 }

@@ -51,6 +51,7 @@ struct Provenance {
     double result = 0;    ///< recomputed here in double from the recorded operands
     double recorded = 0;  ///< what the trace holds; agrees with `result` to float rounding
     bool masked = false;  ///< the cell is masked; result and recorded then mean nothing
+    bool edited = false;  ///< an edit set the cell: a step says what it would be without
 };
 
 /// The arithmetic of the cell. Every stage of every model is explained, and a parameter's cell by its name;

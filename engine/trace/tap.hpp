@@ -1,17 +1,20 @@
 #pragma once
-/// The single place where a forward pass shows its stages: records them and lets a stale computation be abandoned.
+/// The single place where a forward pass shows its stages: edits them, records them and lets a stale computation be abandoned.
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
 #include "engine/tensor/error.hpp"
+#include "engine/trace/apply_edit.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn {
 
-/// Passed down a forward pass. When it records nothing it costs one branch a stage.
+/// Passed down a forward or a backward pass. When it neither records nor edits it costs one branch a stage.
 template <class Scalar>
 class Tap {
 public:
@@ -19,20 +22,35 @@ public:
     explicit Tap(bool records = false, std::stop_token stop = {}) : records_(records), stop_(std::move(stop)) {}
 
     /// True when stages have to be materialised one by one; false allows fused kernels.
-    bool active() const { return records_; }
+    bool active() const { return records_ || !edits_.empty(); }
+
+    /// From now on the stages are those of a forward pass with these edits, which have to outlive it.
+    void begin_forward(std::span<const Edit> edits) {
+        edits_ = edits;
+        backward_ = false;
+    }
+    /// From now on the stages are gradients with respect to the stages of such a forward pass.
+    void begin_backward(std::span<const Edit> edits) {
+        edits_ = edits;
+        backward_ = true;
+    }
+    /// True when the stage differs from what was computed for it.
+    bool edits(const StageId& id) const { return any_edit_at(edits_, id); }
 
     /// Called once per stage with the computed tensor, before anything downstream reads it. The tensor stays where it is, so that
     /// recording copies nothing, and must live until take().
     void operator()(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask = nullptr) {
         if (stop_.stop_requested()) throw Cancelled();
-        if (records_) shown_.push_back({id, &value, mask});
+        if (active()) show(id, value, mask);
     }
 
     /// The stages in the order of computation, their tensors moved out of where they were computed.
     std::vector<RecordedStage<Scalar>> take() {
         std::vector<RecordedStage<Scalar>> stages;
         stages.reserve(shown_.size());
-        for (Shown& shown : shown_) stages.push_back({shown.id, std::move(*shown.value), std::move(shown.mask)});
+        for (Shown& shown : shown_)
+            stages.push_back(
+                {shown.id, shown.own ? std::move(*shown.own) : std::move(*shown.value), std::move(shown.mask), std::move(shown.edited)});
         shown_.clear();
         return stages;
     }
@@ -42,8 +60,25 @@ private:
         StageId id;
         Tensor<Scalar>* value;
         std::shared_ptr<const Mask> mask;
+        std::shared_ptr<const EditMarks> edited;
+        std::optional<Tensor<Scalar>> own;  ///< recorded in place of `value`, which goes on as something else
     };
+
+    void show(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask) {
+        Shown shown{id, &value, mask, nullptr, {}};
+        if (!backward_) {
+            shown.edited = apply_edits(edits_, id, value, mask.get());
+        } else if (edits(id)) {
+            // What is shown is the gradient of the edited number, what goes on is that of the computed one.
+            if (records_) shown.own = value;
+            apply_edits_backward(edits_, id, value, mask.get());
+        }
+        if (records_) shown_.push_back(std::move(shown));
+    }
+
     std::vector<Shown> shown_;
+    std::span<const Edit> edits_;
+    bool backward_ = false;
     bool records_;
     std::stop_token stop_;
 };

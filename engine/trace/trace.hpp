@@ -9,6 +9,7 @@
 #include "engine/model/config.hpp"
 #include "engine/model/parameters.hpp"
 #include "engine/tensor/tensor.hpp"
+#include "engine/trace/edit.hpp"
 #include "engine/trace/stage.hpp"
 
 namespace attn {
@@ -27,15 +28,20 @@ struct ForwardSettings {
     MaskSettings masks;
     double temperature = 1;  ///< weights = softmax(masked / temperature); > 0
     DropoutSettings dropout;
+    std::vector<Edit> edits;  ///< applied in their order
     bool operator==(const ForwardSettings&) const = default;
 };
+
+struct EditMarks;
 
 template <class Scalar>
 struct RecordedStage {
     StageId id;
     Tensor<Scalar> value;
     /// For masked, weights and dropped: which cells are masked. Null for every other stage.
-    std::shared_ptr<const Mask> mask;
+    std::shared_ptr<const Mask> mask{};
+    /// Which cells were set by an edit; null when none was, and for gradients.
+    std::shared_ptr<const EditMarks> edited{};
 };
 
 template <class Scalar>

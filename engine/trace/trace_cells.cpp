@@ -2,6 +2,7 @@
 
 #include "engine/ops/dropout.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/apply_edit.hpp"
 
 namespace attn {
 namespace {
@@ -93,6 +94,19 @@ double TraceCells::bias(const StageId& id, const Index& index) const {
 double TraceCells::dropout_factor(const StageId& site, const Shape& shape, const Index& index, double rate) const {
     const DropoutPattern pattern(rate, settings_.dropout.seed, site);
     return pattern.keeps(flat_index(shape, index, tensor_name(site))) ? 1 / (1 - rate) : 0;
+}
+
+std::vector<CellEdit> TraceCells::edits_of(const StageId& id, const Index& index) const {
+    std::vector<CellEdit> out;
+    if (!any_edit_at(settings_.edits, id)) return out;
+    const std::int64_t cell = flat_index(shape(id), index, tensor_name(id));
+    for (const Edit& edit : settings_.edits) {
+        if (!edit.on || edit.at != id) continue;
+        EditReach(edit, shape(id), mask(id)).for_cells([&](const ReachedCell& at) {
+            if (at.cell == cell) out.push_back({&edit, at.frozen});
+        });
+    }
+    return out;
 }
 
 Operand TraceCells::operand(const StageId& id, const Index& index) const {

@@ -8,6 +8,12 @@
 
 namespace attn {
 
+/// An edit that set a cell.
+struct CellEdit {
+    const Edit* edit;
+    double frozen = 0;  ///< Freeze: the pattern's number there
+};
+
 /// Names, shapes and values behind explain(); throws Error for a cell that the trace does not have.
 class TraceCells {
 public:
@@ -36,6 +42,9 @@ public:
     double bias(const StageId& id, const Index& index) const;
     /// What dropout multiplies a cell of a tensor of this shape with at `site`: 0 or 1/(1 - rate).
     double dropout_factor(const StageId& site, const Shape& shape, const Index& index, double rate) const;
+
+    /// The edits that set the cell, in their order.
+    std::vector<CellEdit> edits_of(const StageId& id, const Index& index) const;
 
     Operand operand(const StageId& id, const Index& index) const;
     Operand operand(const CellRef& cell) const;

@@ -80,6 +80,7 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
                                         bool learns, std::stop_token stop) {
     const Config& config = parameters_.config();
     require_settings(forward_);
+    if (!forward_.edits.empty()) throw ConfigError("edits belong to one text: a model is trained without them");
     require_batch(config, tokens, source);
     if (!config.lm_head) throw ConfigError("a model without a head predicts nothing to compare with targets");
     if (targets.size() != tokens.ids.size())

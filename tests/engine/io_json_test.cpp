@@ -50,6 +50,11 @@ TEST(ConfigJson, SettingsSurvive) {
     settings.masks = {.causal = true, .padding = false, .window = 3, .prefix = 2, .block = 5, .painted = {{1, 2}, {0, 0}}};
     settings.temperature = 0.7;
     settings.dropout = {0.1, 0.25, 1.0, ~std::uint64_t{0} - 1};
+    settings.edits = {
+        {.kind = EditKind::Set, .at = {Stage::CrossQ, 1, Stack::Decoder}, .row = 3, .column = 2, .value = 0.1 + 0.2},
+        {.kind = EditKind::Scale, .at = {Stage::Context, 2}, .head = 3, .value = -1.5},
+        {.kind = EditKind::Freeze, .at = {Stage::Weights, 0}, .sequence = 1, .head = 2, .pattern = Pattern::First, .on = false},
+        {.kind = EditKind::TakeRow, .at = {Stage::Embedding, -1}, .row = 1, .from = 4}};
     EXPECT_EQ(forward_settings_from_json(to_json(settings).dump(), "c"), settings);
     EXPECT_EQ(forward_settings_from_json("{}", "c"), ForwardSettings{});
 }
@@ -61,6 +66,29 @@ TEST(ConfigJson, RefusesWhatItDoesNotKnow) {
     settings_refused(R"({"dropout": {"x": 1}})", FileFault::Schema, ", /dropout/x");
     refused(R"({"d_model": 4, "d_model": 5})", FileFault::Duplicate);
     settings_refused(R"({"masks": {"window": 4, "window": 4}})", FileFault::Duplicate, "");
+}
+
+TEST(ConfigJson, RefusesEditsThatCannotBe) {
+    const auto edits = [](const std::string& edit) { return R"({"edits": [)" + edit + "]}"; };
+    settings_refused(edits("3"), FileFault::Format, ", /edits/0");
+    settings_refused(edits(R"({"stage": "embedding"})"), FileFault::Schema, ", /edits/0/kind");
+    settings_refused(edits(R"({"kind": "set"})"), FileFault::Schema, ", /edits/0/stage");
+    settings_refused(edits(R"({"kind": "set", "stage": "embedding"})"), FileFault::Schema, ", /edits/0/value");
+    settings_refused(edits(R"({"kind": "set", "stage": "layers.0.attention.qq", "value": 1})"), FileFault::Range, ", /edits/0/stage");
+    settings_refused(edits(R"({"kind": "set", "stage": "tokens", "value": 1})"), FileFault::Range, ", /edits/0/stage");
+    settings_refused(edits(R"({"kind": "freeze", "stage": "embedding", "pattern": "self"})"), FileFault::Range, ", /edits/0/stage");
+    settings_refused(edits(R"({"kind": "freeze", "stage": "layers.0.attention.weights"})"), FileFault::Schema, ", /edits/0/pattern");
+    settings_refused(edits(R"({"kind": "take_row", "stage": "embedding", "from": 1})"), FileFault::Schema, ", /edits/0/row");
+    settings_refused(edits(R"({"kind": "take_row", "stage": "embedding", "row": 1})"), FileFault::Schema, ", /edits/0/from");
+    const auto set = [&](const std::string& more) { return edits(R"({"kind": "set", "stage": "embedding", )" + more + "}"); };
+    settings_refused(set(R"("value": 1, "row": -1)"), FileFault::Range, ", /edits/0/row");
+    settings_refused(set(R"("value": 1, "head": -1)"), FileFault::Range, ", /edits/0/head");
+    settings_refused(set(R"("value": 2e9)"), FileFault::Range, ", /edits/0/value");
+    settings_refused(set(R"("value": 1, "from": 2)"), FileFault::Schema, ", /edits/0/from");
+    std::string many = R"({"edits": [)";
+    for (std::size_t i = 0; i <= kMostEdits; ++i)
+        many += std::string(i == 0 ? "" : ",") + R"({"kind":"set","stage":"embedding","value":1})";
+    settings_refused(many + "]}", FileFault::Range, ", /edits");
 }
 
 TEST(ConfigJson, RefusesWrongTypesAndRanges) {

@@ -343,6 +343,47 @@ TEST(Analyst, ATraceWithoutMasksIsItsOwnBaseline) {
     EXPECT_EQ(snapshot->unmasked, snapshot->trace);
 }
 
+TEST(Analyst, ComputesWhatIsShownWithoutItsEditsOnce) {
+    int passes = 0;
+    Computation computation = empty_computation();
+    const auto forward = computation.forward;
+    computation.forward = [&](auto parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
+                              const std::stop_token& stop) {
+        ++passes;
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    Analyst analyst(std::move(computation), no_wake);
+    Document document = *with_causal("a b");
+    analyst.request(std::make_shared<const Document>(document));
+    const auto before = analyst.wait(true);
+    EXPECT_EQ(before->plain, nullptr) << "nothing is edited";
+    EXPECT_EQ(passes, 2);
+
+    Edit edit;
+    edit.at = {Stage::Q, 0};
+    document.forward.edits = {edit};
+    analyst.request(std::make_shared<const Document>(document));
+    EXPECT_EQ(analyst.wait(true)->plain, before->trace) << "what was shown before the first edit";
+    EXPECT_EQ(passes, 3);
+    document.forward.edits[0].value = 2;
+    analyst.request(std::make_shared<const Document>(document));
+    EXPECT_EQ(analyst.wait(true)->plain, before->trace);
+    EXPECT_EQ(passes, 4);
+
+    document.texts = {"b a"};
+    analyst.request(std::make_shared<const Document>(document));
+    const auto other = analyst.wait(true);
+    ASSERT_NE(other->plain, nullptr);
+    EXPECT_NE(other->plain, before->trace);
+    EXPECT_TRUE(other->plain->settings.edits.empty());
+    EXPECT_TRUE(other->plain->settings.masks.causal);
+    EXPECT_EQ(passes, 7) << "trace, without edits, without masks";
+
+    document.forward.edits[0].on = false;
+    analyst.request(std::make_shared<const Document>(document));
+    EXPECT_EQ(analyst.wait(true)->plain, nullptr) << "an edit that is switched off changes nothing";
+}
+
 TEST(Analyst, WakesTheWindowForEveryPublication) {
     std::atomic<int> woken = 0;
     Analyst analyst(empty_computation(), [&] { ++woken; });

@@ -1,0 +1,10 @@
+#pragma once
+/// The settings' section that lists what was changed.
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+void draw_edit_list(PanelContext& context);
+
+}  // namespace attn::app

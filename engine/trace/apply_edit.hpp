@@ -1,0 +1,186 @@
+#pragma once
+/// Edits applied to a stage's tensor, and to its gradient.
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/attention/mask.hpp"
+#include "engine/tensor/tensor.hpp"
+#include "engine/trace/edit.hpp"
+
+namespace attn {
+
+/// Which edit set each cell of a stage.
+struct EditMarks {
+    std::vector<std::uint32_t> by;  ///< as many as the stage has cells: 0, or 1 + the place in the list of the last edit that set it
+
+    bool marked(std::int64_t cell) const { return by[static_cast<std::size_t>(cell)] != 0; }
+};
+
+/// A cell that an edit sets.
+struct ReachedCell {
+    std::int64_t cell = 0;  ///< flat index
+    std::int64_t from = 0;  ///< TakeRow: the flat index that its number comes from
+    double frozen = 0;      ///< Freeze: the pattern's number
+};
+
+/// The cells of a tensor [B,T,C] or [B,H,T,C] that an edit sets; none where the edit lies outside.
+class EditReach {
+public:
+    EditReach(const Edit& edit, const Shape& shape, const Mask* mask)
+        : edit_(edit), mask_(mask), fits_(is_editable(edit.at.stage, edit.kind) && shape.rank() >= 3) {
+        if (!fits_) return;
+        const bool split = shape.rank() == 4;
+        sequences_ = shape[0].size;
+        heads_ = split ? shape[1].size : 1;
+        rows_ = shape[split ? 2 : 1].size;
+        columns_ = shape[split ? 3 : 2].size;
+        all_heads_ = !split || edit.head == Edit::kAll;
+    }
+
+    std::int64_t sequences() const { return sequences_; }
+    std::int64_t heads() const { return heads_; }
+    std::int64_t rows() const { return rows_; }
+    std::int64_t columns() const { return columns_; }
+
+    /// Calls visit(ReachedCell) in the order of the tensor.
+    template <class Visit>
+    void for_cells(const Visit& visit) const {
+        for_rows([&](std::int64_t b, std::int64_t h, std::int64_t t) {
+            for_row(b, h, t, visit);
+            return true;
+        });
+    }
+
+    /// The first of them, if there is any.
+    std::optional<ReachedCell> first() const {
+        std::optional<ReachedCell> found;
+        for_rows([&](std::int64_t b, std::int64_t h, std::int64_t t) {
+            for_row(b, h, t, [&](const ReachedCell& cell) {
+                if (!found) found = cell;
+            });
+            return !found;
+        });
+        return found;
+    }
+
+private:
+    std::int64_t flat(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const {
+        return ((b * heads_ + h) * rows_ + t) * columns_ + s;
+    }
+    bool allowed(std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t s) const {
+        return mask_ == nullptr || mask_->may_attend(b, h, t, s);
+    }
+
+    struct Range {
+        std::int64_t first, end;
+    };
+    /// All of them, the one chosen, or none where it lies outside.
+    static Range chosen(std::int64_t index, std::int64_t size) {
+        if (index == Edit::kAll) return {0, size};
+        return index >= 0 && index < size ? Range{index, index + 1} : Range{0, 0};
+    }
+
+    /// Calls row(b, h, t) for every row that the edit is about, until it returns false.
+    template <class Row>
+    void for_rows(const Row& row) const {
+        if (edit_.kind == EditKind::TakeRow && (edit_.row < 0 || edit_.from < 0 || edit_.from >= rows_ || edit_.from == edit_.row)) return;
+        const Range sequences = chosen(edit_.sequence, sequences_), heads = chosen(all_heads_ ? Edit::kAll : edit_.head, heads_),
+                    rows = chosen(edit_.row, rows_);
+        for (std::int64_t b = sequences.first; b < sequences.end; ++b)
+            for (std::int64_t h = heads.first; h < heads.end; ++h)
+                for (std::int64_t t = rows.first; t < rows.end; ++t)
+                    if (!row(b, h, t)) return;
+    }
+
+    template <class Visit>
+    void for_row(std::int64_t b, std::int64_t h, std::int64_t t, const Visit& visit) const {
+        if (edit_.kind == EditKind::Freeze) return freeze_row(b, h, t, visit);
+        const bool takes = edit_.kind == EditKind::TakeRow;
+        const Range columns = takes ? Range{0, columns_} : chosen(edit_.column, columns_);
+        for (std::int64_t s = columns.first; s < columns.end; ++s)
+            if (allowed(b, h, t, s)) visit(ReachedCell{flat(b, h, t, s), takes ? flat(b, h, edit_.from, s) : 0, 0});
+    }
+
+    template <class Visit>
+    void freeze_row(std::int64_t b, std::int64_t h, std::int64_t t, const Visit& visit) const {
+        const std::int64_t key = edit_.pattern == Pattern::First      ? 0
+                                 : edit_.pattern == Pattern::Previous ? std::max<std::int64_t>(0, t - 1)
+                                                                      : t;
+        std::int64_t keys = 0;
+        for (std::int64_t s = 0; s < columns_; ++s) keys += allowed(b, h, t, s) ? 1 : 0;
+        const bool uniform = edit_.pattern == Pattern::Uniform;
+        if (keys == 0 || (!uniform && (key >= columns_ || !allowed(b, h, t, key)))) return;
+        for (std::int64_t s = 0; s < columns_; ++s) {
+            const double share = uniform ? 1 / static_cast<double>(keys) : s == key ? 1 : 0;
+            if (allowed(b, h, t, s)) visit(ReachedCell{flat(b, h, t, s), 0, share});
+        }
+    }
+
+    const Edit& edit_;
+    const Mask* mask_;
+    bool fits_;
+    bool all_heads_ = true;
+    std::int64_t sequences_ = 0, heads_ = 0, rows_ = 0, columns_ = 0;  // all 0 where the edit does not fit
+};
+
+/// Applies to `value` whatever edits are switched on for the stage, in their order. Returns the marks, null when nothing was set.
+template <class Scalar>
+std::shared_ptr<const EditMarks> apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& value, const Mask* mask) {
+    std::shared_ptr<EditMarks> marks;
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+        const Edit& edit = edits[i];
+        if (!edit.on || edit.at != id) continue;
+        Scalar* x = value.data();
+        const auto number = static_cast<Scalar>(edit.value);
+        EditReach(edit, value.shape(), mask).for_cells([&](const ReachedCell& at) {
+            if (marks == nullptr) {
+                marks = std::make_shared<EditMarks>();
+                marks->by.resize(static_cast<std::size_t>(value.size()));
+            }
+            marks->by[static_cast<std::size_t>(at.cell)] = static_cast<std::uint32_t>(i + 1);
+            switch (edit.kind) {
+            case EditKind::Set:
+                x[at.cell] = number;
+                break;
+            case EditKind::Scale:
+                x[at.cell] = number == 0 ? 0 : x[at.cell] * number;  // what is removed is gone even if it was NaN
+                break;
+            case EditKind::Freeze:
+                x[at.cell] = static_cast<Scalar>(at.frozen);
+                break;
+            case EditKind::TakeRow:
+                x[at.cell] = x[at.from];
+                break;
+            }
+        });
+    }
+    return marks;
+}
+
+/// Turns the gradient with respect to the edited stage into that with respect to what was computed before the edits: nothing passes
+/// an overwritten number, a scaled one passes it scaled, and the row a number was taken from receives its gradient too.
+template <class Scalar>
+void apply_edits_backward(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& gradient, const Mask* mask) {
+    for (std::size_t i = edits.size(); i-- > 0;) {
+        const Edit& edit = edits[i];
+        if (!edit.on || edit.at != id) continue;
+        Scalar* g = gradient.data();
+        const auto number = static_cast<Scalar>(edit.value);
+        EditReach(edit, gradient.shape(), mask).for_cells([&](const ReachedCell& at) {
+            if (edit.kind == EditKind::TakeRow) g[at.from] += g[at.cell];
+            g[at.cell] = edit.kind == EditKind::Scale && number != 0 ? g[at.cell] * number : 0;
+        });
+    }
+}
+
+/// True when an edit of the list is switched on for the stage.
+inline bool any_edit_at(std::span<const Edit> edits, const StageId& id) {
+    return std::any_of(edits.begin(), edits.end(), [&](const Edit& edit) { return edit.on && edit.at == id; });
+}
+
+}  // namespace attn

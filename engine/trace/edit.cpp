@@ -1,0 +1,60 @@
+#include "engine/trace/edit.hpp"
+
+#include <cmath>
+
+#include "engine/tensor/error.hpp"
+#include "engine/trace/apply_edit.hpp"
+
+namespace attn {
+namespace {
+
+bool has_mask(Stage stage) {
+    const Stage self = to_self(stage);
+    return self == Stage::Masked || self == Stage::Weights || self == Stage::Dropped;
+}
+
+std::string beyond(const char* what, std::int64_t index, std::int64_t size) {
+    return std::string(what) + " " + std::to_string(index) + " is not there: there are " + std::to_string(size);
+}
+
+}  // namespace
+
+bool is_editable(Stage stage) { return stage != Stage::Tokens && stage != Stage::Probabilities; }
+
+bool is_editable(Stage stage, EditKind kind) {
+    const Stage self = to_self(stage);
+    switch (kind) {
+    case EditKind::Freeze:
+        return self == Stage::Weights || self == Stage::Dropped;
+    case EditKind::TakeRow:
+        return is_editable(stage) && !has_mask(stage);
+    default:
+        return is_editable(stage);
+    }
+}
+
+void require_edit(const Edit& edit) {
+    if (!(std::abs(edit.value) <= Edit::kMostValue))
+        throw ConfigError("an edit of " + tensor_name(edit.at) + " to " + std::to_string(edit.value) +
+                          ": the number has to lie between -1e9 and 1e9");
+}
+
+std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask* mask) {
+    if (!is_editable(edit.at.stage, edit.kind)) return "this stage has no such edit";
+    const EditReach reach(edit, shape, mask);
+    const auto outside = [](std::int64_t i, std::int64_t size) { return i != Edit::kAll && (i < 0 || i >= size); };
+    if (outside(edit.sequence, reach.sequences())) return beyond("text", edit.sequence, reach.sequences());
+    if (shape.has(Axis::H) && outside(edit.head, reach.heads())) return beyond("head", edit.head, reach.heads());
+    if (outside(edit.row, reach.rows())) return beyond("position", edit.row, reach.rows());
+    if (edit.kind == EditKind::TakeRow) {
+        if (edit.row == Edit::kAll) return "no position is chosen that gets the other's row";
+        if (edit.from < 0 || edit.from >= reach.rows()) return beyond("position", edit.from, reach.rows());
+        if (edit.from == edit.row) return "the row would be taken from itself";
+    } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {
+        return beyond("column", edit.column, reach.columns());
+    }
+    if (reach.first()) return "";
+    return mask != nullptr ? "every cell that it would change is masked" : "there is nothing to change";
+}
+
+}  // namespace attn

@@ -1,0 +1,78 @@
+/// How long a changed number takes from the command to the snapshot that shows what follows from it, at the largest teaching size.
+/// edit_latency_bench [REPEATS]
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/session/session.hpp"
+
+namespace attn::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Document teaching_size() {
+    Document document;
+    document.texts = {""};
+    for (int i = 0; i < 64; ++i) document.texts[0] += "w" + std::to_string(i % 24) + " ";
+    document.config.architecture = Architecture::DecoderOnly;
+    document.config.d_model = 128;
+    document.config.num_heads = 4;
+    document.config.num_layers = 4;
+    document.config.d_ff = 512;
+    document.config.lm_head = true;
+    document.forward.masks.causal = true;
+    return document;
+}
+
+double percentile(std::vector<double> values, double part) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+int measure(int repeats) {
+    Session session(teaching_size(), [] {});
+    if (const auto snapshot = session.wait(true); !snapshot->problem.empty()) {
+        fmt::print(stderr, "{}\n", snapshot->problem);
+        return 1;
+    }
+    std::vector<double> took, forward;
+    Edit edit;
+    edit.at = {Stage::Scores, 0};
+    edit.sequence = 0, edit.head = 1, edit.row = 40, edit.column = 7;
+    for (int i = 0; i < repeats; ++i) {
+        edit.value = i + 1;
+        ForwardSettings settings = session.document().forward;
+        settings.edits = {edit};
+        const std::uint64_t before = session.snapshot()->serial;
+        const auto begin = Clock::now();
+        session.apply({command::SetForward{settings}, ""});
+        while (session.snapshot()->serial == before) std::this_thread::yield();
+        took.push_back(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+        forward.push_back(session.snapshot()->compute_ms);
+        // As often as somebody drags a slider: what follows the trace is under way when the next edit comes.
+        std::this_thread::sleep_for(std::chrono::milliseconds(16));
+    }
+    fmt::print("command to snapshot: median {:.2f} ms, 90 % within {:.2f} ms; the forward pass alone: median {:.2f} ms ({} edits)\n",
+               percentile(took, 0.5), percentile(took, 0.9), percentile(forward, 0.5), repeats);
+    return 0;
+}
+
+}  // namespace
+}  // namespace attn::app
+
+int main(int argc, char** argv) {
+    try {
+        return attn::app::measure(argc > 1 ? std::max(1, std::atoi(argv[1])) : 200);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 1;
+    }
+}

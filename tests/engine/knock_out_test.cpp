@@ -1,0 +1,111 @@
+// The worth of each head, against the model whose W_O has no rows for it.
+#include "engine/model/knock_out.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "engine/model/transformer.hpp"
+#include "engine/tensor/error.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn {
+namespace {
+
+using testing_support::RandomModel;
+
+const auto kQuietly = [](std::size_t, std::size_t) {};
+
+/// What the product allows a float to be away from its expected value.
+bool near(double value, double expected) { return std::abs(value - expected) <= 2e-5 + 1e-4 * std::abs(expected); }
+
+/// Mean of -log softmax of the next token, with plain loops over the logits of a whole trace.
+double loss_of(const Trace<float>& trace) {
+    const Tensor<float>* logits = nullptr;
+    for (const auto& stage : trace.stages)
+        if (stage.id.stage == Stage::Logits) logits = &stage.value;
+    double sum = 0;
+    int counted = 0;
+    for (std::int64_t b = 0; b < trace.tokens.size(); ++b)
+        for (std::int64_t t = 0; t + 1 < trace.tokens.lengths[static_cast<std::size_t>(b)]; ++t, ++counted) {
+            double total = 0;
+            for (std::int64_t v = 0; v < trace.config.vocab_size; ++v) total += std::exp(static_cast<double>((*logits)(b, t, v)));
+            const std::int32_t next = trace.tokens.ids[static_cast<std::size_t>(b * trace.tokens.length + t + 1)];
+            sum += std::log(total) - static_cast<double>((*logits)(b, t, next));
+        }
+    return counted > 0 ? sum / counted : 0;
+}
+
+double probability_of(const Trace<float>& trace, const KnockOutQuestion::Place& place) {
+    for (const auto& stage : trace.stages)
+        if (stage.id.stage == Stage::Probabilities) return static_cast<double>(stage.value(place.sequence, place.position, place.token));
+    return std::nan("");
+}
+
+/// The same model with the rows of W_O that a head's context is multiplied with set to 0.
+Trace<float> without_head(const Trace<float>& trace, const HeadWorth& head) {
+    auto parameters = std::make_shared<Parameters<float>>(*trace.parameters);
+    const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";
+    const ParameterInfo* out = parameters->layout().find(stack + "layers." + std::to_string(head.context.layer) + "." +
+                                                         (is_cross(head.context.stage) ? "cross_attention" : "attention") + ".out.weight");
+    const std::int64_t size = trace.config.head_size();
+    for (std::int64_t row = head.head * size; row < (head.head + 1) * size; ++row)
+        for (std::int64_t column = 0; column < trace.config.d_model; ++column)
+            parameters->data()[out->offset + row * trace.config.d_model + column] = 0;
+    return trace_forward<float>(std::move(parameters), trace.tokens, trace.source_tokens, trace.settings);
+}
+
+TEST(KnockOut, AgreesWithModelsWhoseOutputProjectionLacksTheHead) {
+    int compared = 0, larger = 0;
+    for (unsigned seed = 0; seed < 80; ++seed) {
+        RandomModel model(seed);
+        if (!model.config.lm_head || !model.config.output_projection || model.tokens.ids.empty()) continue;
+        const Trace<float> trace = model.trace<float>();
+        const KnockOutQuestion::Place place{model.between(0, trace.tokens.size() - 1), model.between(0, trace.tokens.length - 1),
+                                            static_cast<std::int32_t>(model.between(0, trace.config.vocab_size - 1))};
+        const KnockOut loss = knock_out_heads(trace, {}, kQuietly), chance = knock_out_heads(trace, {place}, kQuietly);
+        ASSERT_TRUE(near(loss.with_all, loss_of(trace))) << seed;
+        ASSERT_TRUE(near(chance.with_all, probability_of(trace, place))) << seed;
+        ASSERT_EQ(loss.heads.size(), chance.heads.size());
+        ASSERT_FALSE(loss.heads.empty());
+        for (std::size_t i = 0; i < loss.heads.size(); ++i) {
+            const Trace<float> without = without_head(trace, loss.heads[i]);
+            ASSERT_TRUE(near(loss.heads[i].without, loss_of(without))) << seed << " " << tensor_name(loss.heads[i].context);
+            ASSERT_TRUE(near(chance.heads[i].without, probability_of(without, place))) << seed;
+            ++compared;
+            larger += std::abs(loss.heads[i].without - loss.with_all) > 1e-3 ? 1 : 0;
+        }
+    }
+    EXPECT_GT(compared, 100);
+    EXPECT_GT(larger, 20) << "heads that matter, or nothing was shown";
+}
+
+TEST(KnockOut, CountsAnEditThatRemovedTheHeadAlready) {
+    RandomModel model(4);
+    while (!model.config.lm_head || model.tokens.ids.empty()) model = RandomModel(static_cast<unsigned>(model.between(5, 5000)));
+    const Trace<float> plain = model.trace<float>();
+    const KnockOut before = knock_out_heads(plain, {}, kQuietly);
+    model.settings.edits.push_back({.kind = EditKind::Scale, .at = before.heads[0].context, .head = before.heads[0].head});
+    const KnockOut after = knock_out_heads(model.trace<float>(), {}, kQuietly);
+    EXPECT_EQ(after.with_all, before.heads[0].without);
+    EXPECT_EQ(after.heads[0].without, after.with_all);
+}
+
+TEST(KnockOut, RefusesWhatCannotBeMeasured) {
+    RandomModel model(4);
+    while (!model.config.lm_head || model.tokens.ids.empty()) model = RandomModel(static_cast<unsigned>(model.between(5, 5000)));
+    const Trace<float> trace = model.trace<float>();
+    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{trace.tokens.size(), 0, 0}}, kQuietly), Error);
+    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{0, -1, 0}}, kQuietly), Error);
+    EXPECT_THROW(knock_out_heads(trace, {KnockOutQuestion::Place{0, 0, static_cast<std::int32_t>(trace.config.vocab_size)}}, kQuietly),
+                 Error);
+    Trace<float> headless = trace;
+    headless.config.lm_head = false;
+    EXPECT_THROW(knock_out_heads(headless, {}, kQuietly), ConfigError);
+    std::stop_source stop;
+    stop.request_stop();
+    EXPECT_THROW(knock_out_heads(trace, {}, kQuietly, stop.get_token()), Cancelled);
+}
+
+}  // namespace
+}  // namespace attn

@@ -1,0 +1,203 @@
+/// Changing numbers with mouse and keyboard: the field, the menu, the list.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/edit_words.hpp"
+#include "app/panels/frame.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class CellEditTest : public ImGuiFixture {
+protected:
+    CellEditTest() {
+        contents_have_windows = true;
+        session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+        session->wait(true);
+        view.stage = {Stage::Scores, 0};
+        frames(3, ui_frame);
+    }
+
+    const Trace<float>& trace() const { return *session->snapshot()->trace; }
+    const std::vector<Edit>& edits() const { return session->document().forward.edits; }
+    float value(Stage stage, std::int64_t head, std::int64_t row, std::int64_t column) const {
+        return trace().find({stage, 0})->value(0, head, row, column);
+    }
+
+    void with_context(const std::function<void(PanelContext&)>& use) {
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now};
+        use(context);
+        for (const Command& command : sink) {
+            session->apply(command);
+            session->wait(false);
+        }
+        now += 1.0 / 60;
+    }
+    void draw() { with_context(draw_frame); }
+
+    /// The middle of a cell of the current stage's map, which is the largest on screen.
+    ImVec2 middle_of(std::int64_t row, std::int64_t column) {
+        canvas.calls.clear();
+        frame(ui_frame);
+        NullCanvas::Call best;
+        float area = -1;
+        for (const auto& call : canvas.calls) {
+            const float size = (call.max.x - call.min.x) * (call.max.y - call.min.y);
+            if (size <= area) continue;
+            area = size;
+            best = call;
+        }
+        const auto& data = best.request.data;
+        return {best.min.x + (best.max.x - best.min.x) * (static_cast<float>(column) + 0.5F) / static_cast<float>(data.cols),
+                best.min.y + (best.max.y - best.min.y) * (static_cast<float>(row) + 0.5F) / static_cast<float>(data.rows)};
+    }
+    void double_click(ImVec2 at) {
+        click(at.x, at.y, ui_frame);
+        click(at.x, at.y, ui_frame);
+        frames(2, ui_frame);
+    }
+    std::string words(std::size_t i) {
+        std::string out;
+        with_context([&](PanelContext& context) {
+            const EditWords words = words_of(context, edits().at(i));
+            out = words.place + ": " + words.what;
+        });
+        return out;
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+    double now = 0;
+};
+
+TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
+    const float before = value(Stage::Weights, 0, 3, 1);
+    double_click(middle_of(3, 1));
+    ASSERT_TRUE(any_popup_open());
+    EXPECT_EQ(view.locked.on(Axis::T), 3);
+    EXPECT_EQ(view.locked.on(Axis::S), 1);
+    type("2.5", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(value(Stage::Scores, 0, 3, 1), 2.5F);
+    EXPECT_NE(value(Stage::Weights, 0, 3, 1), before);
+    EXPECT_EQ(words(0), "scores, layer 0, head 0, text 0: row 3 ‘" + session->snapshot()->tokens[0][3].text + "’, key 1 ‘" +
+                            session->snapshot()->tokens[0][1].text + "’ set to 2.5");
+    session->apply({command::Undo{}, ""});
+    session->wait(false);
+    EXPECT_TRUE(edits().empty());
+    EXPECT_EQ(value(Stage::Weights, 0, 3, 1), before);
+}
+
+TEST_F(CellEditTest, TypingTheSameNumberTwiceIsOneLine) {
+    for (const char* text : {"1", "-4"}) {
+        double_click(middle_of(2, 2));
+        type(text, ui_frame);
+        press(Key::Enter, ui_frame);
+        frames(2, ui_frame);
+    }
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(edits()[0].value, -4);
+}
+
+TEST_F(CellEditTest, EscapeCancelsAndNonsenseIsKeptInTheField) {
+    double_click(middle_of(2, 1));
+    type("7", ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+    EXPECT_TRUE(edits().empty());
+
+    double_click(middle_of(2, 1));
+    type("seven", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(any_popup_open());
+    EXPECT_NE(view.edits.problem, "");
+    EXPECT_TRUE(edits().empty());
+}
+
+TEST_F(CellEditTest, EnterOpensTheFieldOfTheLockedCell) {
+    const ImVec2 at = middle_of(4, 2);
+    click(at.x, at.y, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    type("0,5", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(edits().size(), 1U);
+    EXPECT_EQ(edits()[0].value, 0.5);
+    EXPECT_EQ(value(Stage::Scores, 0, 4, 2), 0.5F);
+}
+
+TEST_F(CellEditTest, MaskedCellsAndProbabilitiesSayWhyTheyCannotBeSet) {
+    view.stage = {Stage::Masked, 0};
+    double_click(middle_of(1, 3));
+    EXPECT_NE(view.edits.refusal.find("Masked"), std::string::npos);
+    type("1", ui_frame);
+    press(Key::Enter, ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_TRUE(edits().empty());
+    EXPECT_FALSE(any_popup_open());
+}
+
+TEST_F(CellEditTest, TheRightButtonOpensTheMenuAndTheNumberStaysChosen) {
+    const ImVec2 at = middle_of(3, 1);
+    click(at.x, at.y, ui_frame, 1);
+    frames(2, ui_frame);
+    EXPECT_TRUE(any_popup_open());
+    EXPECT_EQ(view.locked.on(Axis::T), 3);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+}
+
+TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {
+    ForwardSettings forward = session->document().forward;
+    Edit edit;
+    edit.at = {Stage::Weights, 0};
+    edit.head = 0;
+    edit.kind = EditKind::Freeze;
+    forward.edits.push_back(edit);
+    edit.pattern = Pattern::Previous, edit.row = 2;
+    forward.edits.push_back(edit);
+    edit.at = {Stage::Q, 0}, edit.kind = EditKind::TakeRow, edit.from = 1;
+    forward.edits.push_back(edit);
+    edit.at = {Stage::Context, 0}, edit.kind = EditKind::Scale, edit.row = Edit::kAll;
+    forward.edits.push_back(edit);
+    edit.at = {Stage::Q, 7}, edit.kind = EditKind::Set, edit.row = 99;
+    forward.edits.push_back(edit);
+    session->apply({command::SetForward{forward}, ""});
+    session->wait(true);
+    EXPECT_EQ(words(0), "weights, layer 0, head 0: every row set to uniform");
+    EXPECT_EQ(words(3), "context, layer 0, head 0: every row removed");
+    for (const View shown : {View::Step, View::Heads, View::Grid, View::KnockOut, View::Train}) {
+        view.view = shown;
+        frames(3, ui_frame);
+        EXPECT_GT(vertices(), 0);
+    }
+}
+
+}  // namespace
+}  // namespace attn::app::test
