@@ -173,9 +173,14 @@ void draw_field(PanelContext& context, bool opens) {
     }
     draw_heading(context, field_words(context));
     gap(context.ui(), 4);
-    if (opens) ImGui::SetKeyboardFocusHere();
+    if (opens) {
+        ++state.opened;
+        ImGui::SetKeyboardFocusHere();
+    }
+    ImGui::PushID(state.opened);
     const bool entered =
         text_field(context.ui(), "##number", state.typed, state.kind == EditKind::Scale ? "times" : "number", -1, {.error = state.problem});
+    ImGui::PopID();
     if (entered) take_over_typed(context);
     gap(context.ui(), 2);
     paragraph(context.ui(), fonts.caption, colors.faint,
