@@ -10,8 +10,9 @@
 namespace attn {
 namespace {
 
-/// Rows of a map computed together: their weights and gradients stay in the cache between the products and the softmax.
-constexpr std::int64_t kBlockRows = 48;
+/// Rows of a map computed together: their weights and gradients stay in the cache between the products and the softmax. Few on the way
+/// forth, beside the packed keys and values; more on the way back, where each block adds to all keys' gradients.
+constexpr std::int64_t kForwardRows = 12, kBlockRows = 48;
 /// The widest vector of any kernel build: rows end on a multiple of it where they may.
 constexpr std::int64_t kVector = 16;
 
@@ -120,8 +121,8 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
             PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, h), k.row, Transpose::Yes, sizes.head_size, keys);
         const auto values =
             PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, h), v.row, Transpose::No, keys, sizes.value_size);
-        for (std::int64_t first = 0; first < queries; first += kBlockRows) {
-            const std::int64_t rows = std::min(kBlockRows, queries - first), seen = head.keys_seen(first + rows);
+        for (std::int64_t first = 0; first < queries; first += kForwardRows) {
+            const std::int64_t rows = std::min(kForwardRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
             Scalar* map = weights.data() + at;
             gemm<Scalar>({.m = rows,

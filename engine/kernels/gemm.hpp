@@ -12,7 +12,7 @@ struct Tile {
     static constexpr std::int64_t kDepth = 384;           ///< of one pass over k: a packed panel of B stays in the L2 cache
     static constexpr std::int64_t kRowBlock = 8 * kRows;  ///< rows of A packed at once
     static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
-    static constexpr std::int64_t kFar = 1 << 19;  ///< bytes of a C that is not in the L2 cache
+    static constexpr std::int64_t kFar = 1 << 15;  ///< bytes over which a C spreads that may not be in the L2 cache
 
     /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
     static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
@@ -312,7 +312,7 @@ struct GemmPass {
         o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
         o.b = panel.b, o.b_step = panel.step;
         const bool adds = g.accumulate || p > 0;
-        o.c_is_far = g.m * g.n * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
+        o.c_is_far = g.m * g.ldc * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
         for (std::int64_t r = 0; r < rows; r += tile_rows) {
             const std::int64_t here = rows - r < tile_rows ? rows - r : tile_rows;

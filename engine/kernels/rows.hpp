@@ -176,10 +176,18 @@ ATTN_INLINE void softmax_row_at(const Scalar* x, const std::uint8_t* keep, std::
     const auto scaled = [temperature](Vec<Scalar> v) __attribute__((always_inline)) { return kUnitTemperature ? v : v / temperature; };
     const Vec<Scalar> lowest = splat(-kInfinity<Scalar>);
     Vec<Scalar> largest = lowest;
+    std::int64_t start = 0;
+    if (keep == nullptr) {
+        // Four at a time, each for itself: one comparison need not wait for the one before.
+        constexpr int kChains = 4;
+        Vec<Scalar> chain[kChains] = {lowest, lowest, lowest, lowest};
+        for (; start + kChains * kWidth<Scalar> <= n; start += kChains * kWidth<Scalar>)
+            for (int c = 0; c < kChains; ++c) chain[c] = larger_of(scaled(load(x + start + c * kWidth<Scalar>)), chain[c]);
+        largest = larger_of(larger_of(chain[0], chain[1]), larger_of(chain[2], chain[3]));
+    }
     for_kept<Scalar>(
-        keep, n, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
-            const Vec<Scalar> v = kept ? scaled(load_count(x + i, count)) : lowest;
-            largest = v > largest ? v : largest;
+        keep, n - start, [&](std::int64_t i, std::int64_t count, Bits<Scalar> kept) __attribute__((always_inline)) {
+            largest = larger_of(kept ? scaled(load_count(x + start + i, count)) : lowest, largest);
         });
     const Scalar top = max_lanes<Scalar>(largest);
     // No kept cell, or all of them -inf. Whether a row is masked is not inferred from its maximum alone: a NaN hides from it.

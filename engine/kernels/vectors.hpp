@@ -62,6 +62,18 @@ ATTN_INLINE Bits<Scalar> first_lanes(std::int64_t count) {
     return number < static_cast<typename Lanes<Scalar>::Integer>(count);
 }
 
+// larger_of: a where a > b, else b, also where one is NaN.
+#if defined(__AVX512F__)
+ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
+ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
+#elif defined(__AVX2__)
+ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return _mm256_max_ps(a, b); }
+ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return _mm256_max_pd(a, b); }
+#else
+ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return a > b ? a : b; }
+ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return a > b ? a : b; }
+#endif
+
 // load_part: the first `count` numbers, `rest` in the other lanes. store_part: the first `count` lanes.
 #if defined(__AVX512F__)
 ATTN_INLINE __mmask16 count_mask(std::int64_t count) { return static_cast<__mmask16>((1U << count) - 1U); }
