@@ -44,11 +44,12 @@ void take_sequences(const TokenBatch& from, std::int64_t first, std::int64_t las
 
 template <class Scalar>
 TrainingState<Scalar>::TrainingState(Parameters<Scalar> parameters)
-    : parameters_(std::move(parameters)), packed_(parameters_), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
+    : parameters_(std::move(parameters)), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
       optimizer_(parameters_.layout()) {
+    if (shares_.size() > 1) packed_ = std::make_unique<PackedWeights<Scalar>>(parameters_);
     for (Share& share : shares_) {
         share.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
-        share.pass->use(packed_);
+        if (packed_ != nullptr) share.pass->use(*packed_);
     }
 }
 
@@ -88,7 +89,7 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     CrossEntropy sum;
     sum.counted = count_targets(targets, config.vocab_size);
     if (sum.counted == 0) return sum;
-    packed_.pack();
+    if (packed_ != nullptr) packed_->pack();
     const std::int64_t shares = static_cast<std::int64_t>(shares_.size());
     constexpr std::int64_t kPerOperation = 32;  // multiply-adds that parallel_for counts as one
     const std::int64_t cost = 3 * parameters_.count() * (tokens.length * tokens.size() / shares + 1) / kPerOperation;

@@ -73,7 +73,7 @@ private:
     void add_gradients();
 
     Parameters<Scalar> parameters_;
-    PackedWeights<Scalar> packed_;  ///< of a step's parameters
+    std::unique_ptr<PackedWeights<Scalar>> packed_;  ///< of a step's parameters, where several shares read them
     std::vector<Share> shares_;
     Adamw<Scalar> optimizer_;
     ForwardSettings forward_;
