@@ -27,7 +27,8 @@ std::string refusal(const PanelContext& context, const Matrix& matrix) {
     if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
     if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
     if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is the state that is compared with.";
-    if (!matrix.origin) return "Follows from the tokens: change the text.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "Follows from the tokens: change the text.";
+    if (!matrix.origin) return "Computed from other numbers for this picture: change those.";
     if (!matrix.origin->parameter.empty()) return "A parameter of the model: training changes it. Change a stage instead.";
     if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
     if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
@@ -109,12 +110,14 @@ bool begin_popup(const PanelContext& context, const char* id, bool opens, float 
     const EditState& state = context.view.edits;
     if (opens) ImGui::OpenPopup(id);
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const float margin = context.px(12), room_below = display.y - state.below - margin, room_above = state.above - margin;
-    const bool upwards = room_below < context.px(height) && room_above > room_below;
+    const float margin = context.px(12), needed = context.px(height);
+    // A field keeps clear of its cell; a menu opens at the mouse and moves up as far as it has to.
+    const bool upwards = state.above < state.below && display.y - state.below - margin < needed && state.above > display.y - state.below;
+    const float top = state.above < state.below ? state.below : std::max(std::min(display.y - margin - needed, state.below), margin);
     const bool leftwards = state.x + context.px(width) > display.x - margin;
-    ImGui::SetNextWindowPos({state.x, upwards ? state.above : state.below}, ImGuiCond_Always, {leftwards ? 1.F : 0.F, upwards ? 1.F : 0.F});
-    ImGui::SetNextWindowSizeConstraints({context.px(width), 0},
-                                        {context.px(width), std::max(upwards ? room_above : room_below, context.px(120))});
+    ImGui::SetNextWindowPos({state.x, upwards ? state.above : top}, ImGuiCond_Always, {leftwards ? 1.F : 0.F, upwards ? 1.F : 0.F});
+    const float room = upwards ? state.above - margin : display.y - top - margin;
+    ImGui::SetNextWindowSizeConstraints({context.px(width), 0}, {context.px(width), std::max(room, context.px(120))});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(10), context.px(10)});
     ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, context.px(8));
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(2)});
@@ -292,7 +295,7 @@ void draw_row_picker(PanelContext& context) {
 void draw_menu(PanelContext& context, bool opens) {
     EditState& state = context.view.edits;
     if (opens) state.picking_row = false;
-    if (!begin_popup(context, kMenu, opens, 270, 560)) return;
+    if (!begin_popup(context, kMenu, opens, 270, is_editable(state.cell.stage.stage, EditKind::Freeze) ? 610 : 390)) return;
     if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
     if (!state.refusal.empty()) {
         paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.text, state.refusal);

@@ -72,6 +72,7 @@ Matrix MatrixStore::mean_over_heads(const RecordedStage<float>& stage, std::int6
     out.name += " mean";
     out.symbol = "mean of the heads";
     out.origin.reset();
+    out.edited = {};  // marks are those of the heads
     out.data.key = mix(out.data.key, kHeadMean);
     bool fresh = false;
     Computed& store = computed(out.data.key, fresh);
