@@ -8,6 +8,7 @@
 #include "app/panels/labels.hpp"
 #include "app/panels/token_lines.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -39,7 +40,7 @@ void draw_attention_lines(PanelContext& context) {
     draw_text_in(list, fonts.caption, at, {columns.line_left - context.px(6), at.y + heading}, {1, 0}, colors.axis_s, "key");
     draw_text_in(list, fonts.caption, {columns.line_right + context.px(6), at.y}, {columns.right, at.y + heading}, {0, 0}, colors.axis_t,
                  "query");
-    const bool clicked = ImGui::InvisibleButton("##lines", {room.x, std::max(room.y, 1.F)});
+    const bool clicked = pointing_area("##lines", {room.x, std::max(room.y, 1.F)});
     const std::optional<PointedToken> pointed =
         ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, weights.data.cols, weights.data.rows) : std::nullopt;
     draw_token_lines(context, picture, columns, pointed);

@@ -65,6 +65,7 @@ void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
     draw_switch(context, {at.x, at.y + context.px(1)}, forward, i);
     draw_delete(context, {at.x + width - context.px(16), at.y + context.px(1)}, forward, i);
     const Item item = item_at(ui, "##line", {left, at.y}, {room, height - context.px(4)}, {.tooltip = "Click to go there."});
+    draw_focus_ring(ui, item, context.px(4));
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool works = edit.on && problem.empty();

@@ -13,6 +13,7 @@
 #include "app/panels/train_transport.hpp"
 #include "app/panels/train_view.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -77,15 +78,16 @@ FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelConte
 float splitter(const PanelContext& context, const char* id, const Box& rect, bool vertical) {
     if (rect.width() < 1 || rect.height() < 1) return 0;
     ImGui::SetCursorScreenPos(rect.min);
-    ImGui::InvisibleButton(id, {rect.width(), rect.height()});
-    if (!ImGui::IsItemHovered() && !ImGui::IsItemActive()) return 0;
+    const Item item = begin_item(context.ui(), id, {rect.width(), rect.height()},
+                                 {.tooltip = "Drag to make the pane larger or smaller.", .keyboard = false});
+    if (!item.hovered && !item.held) return 0;
     ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
     const ImVec2 middle{(rect.min.x + rect.max.x) / 2, (rect.min.y + rect.max.y) / 2};
     const float half = context.px(20);
     ImDrawList* list = ImGui::GetWindowDrawList();
     if (vertical) list->AddLine({middle.x, middle.y - half}, {middle.x, middle.y + half}, context.theme.colors.accent, context.px(3));
     else list->AddLine({middle.x - half, middle.y}, {middle.x + half, middle.y}, context.theme.colors.accent, context.px(3));
-    if (!ImGui::IsItemActive()) return 0;
+    if (!item.held) return 0;
     const ImVec2 moved = ImGui::GetIO().MouseDelta;
     return (vertical ? moved.x : moved.y) / context.theme.scale;
 }
@@ -199,6 +201,7 @@ void draw_training(PanelContext& context, FrameLayout layout, PaneState shown) {
 
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
+    view.focus.begin_frame();
     keep_up_with_lesson(context);
     if (context.ready()) {
         context.matrices.use(context.snapshot);

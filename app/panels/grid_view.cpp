@@ -12,6 +12,7 @@
 #include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -187,10 +188,12 @@ void draw_grid_view(PanelContext& context) {
                          fmt::format("{}{}", is_cross(tiles[i].id.stage) ? "X" : "L", tiles[i].id.layer));
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
-        const bool clicked = ImGui::InvisibleButton("##tile", {grid.tile, grid.tile});
+        // Its own tooltip shows the map larger, with the head's figures.
+        const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
         draw_tile(context, tiles[i], at, grid.tile, grid.pitch_x, reach);
+        draw_focus_ring(context.ui(), item, 0);
         ImGui::PopID();
-        if (clicked) open_tile(context, tiles[i]);
+        if (item.pressed) open_tile(context, tiles[i]);
     }
     const auto rows = static_cast<float>((static_cast<std::int64_t>(tiles.size()) + grid.columns - 1) / grid.columns);
     ImGui::SetCursorScreenPos({origin.x, origin.y + header + rows * grid.pitch_y});

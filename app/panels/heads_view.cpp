@@ -10,6 +10,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -64,16 +65,16 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::SetCursorScreenPos({box.min.x, title_y - context.px(3)});
     ImGui::PushID(static_cast<int>(head));
-    const bool open = ImGui::InvisibleButton("##open", {text_width(fonts.strong, title) + context.px(6), context.px(22)});
-    const bool hovered = ImGui::IsItemHovered();
+    const Item item =
+        begin_item(context.ui(), "##open", {text_width(fonts.strong, title) + context.px(6), context.px(22)},
+                   {.tooltip = mean ? "The mean of all heads, cell by cell."
+                                    : "Open this head step by step. The figure at the right is a mean over the rows of all texts that "
+                                      "are not padding; entropy is in nats."});
     ImGui::PopID();
-    draw_text(list, fonts.strong, {box.min.x, title_y}, hovered ? colors.accent : colors.text, title);
+    draw_focus_ring(context.ui(), item, context.px(4));
+    draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : colors.text, title);
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, mean ? "of all heads" : caption.text);
-    tooltip_for_last(context.ui(),
-                     mean ? "The mean of all heads, cell by cell."
-                          : "Open this head step by step. The figure at the right is a mean over the rows of all texts that are not "
-                            "padding; entropy is in nats.");
 
     const MatrixViewResult result = draw_matrix(
         context, named, box,
@@ -88,7 +89,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
         context.view.locked.set(matrix.col_axis, result.clicked->col);
         if (!mean) context.view.head = head;
     }
-    if (open && !mean) {
+    if (item.pressed && !mean) {
         context.view.stage = id;
         context.view.head = head;
         context.view.view = View::Step;

@@ -7,6 +7,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
@@ -36,7 +37,7 @@ void draw_bars(const PanelContext& context, const TensorStatistics& s, const Hea
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, height = context.px(72);
-    ImGui::InvisibleButton("##histogram", {std::max(width, 1.F), height});
+    pointing_area("##histogram", {std::max(width, 1.F), height});
     draw_histogram(context.ui(), list, at, {at.x + width, at.y + height}, s, style, context.view.histogram.log);
     if (ImGui::IsItemHovered()) bin_tooltip(context, s, at.x, width);
     const float y = at.y + height + context.px(4);

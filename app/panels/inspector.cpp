@@ -9,6 +9,7 @@
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -31,12 +32,14 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
     ImGui::SetCursorScreenPos({at.x - context.px(2), at.y - context.px(3)});
     ImGui::PushID(id);
     const bool stage = operand.cell.parameter.empty() && !operand.constant;
-    const bool clicked = ImGui::InvisibleButton("##operand", {width + context.px(4), context.px(kLine - 3)});
-    const bool hovered = ImGui::IsItemHovered();
+    const Item item =
+        begin_item(context.ui(), "##operand", {width + context.px(4), context.px(kLine - 3)}, {.explains_itself = true, .keyboard = stage});
     ImGui::PopID();
+    draw_focus_ring(context.ui(), item, context.px(3));
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, font, at, color, text);
-    if (!hovered) return;
+    if (item.pressed && stage) go_to_cell(context.view, context.trace(), operand.cell);
+    if (!item.hovered) return;
     list.AddLine({at.x, at.y + context.px(15)}, {at.x + width, at.y + context.px(15)}, color);
     begin_tooltip(context.ui());
     text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text,
@@ -46,7 +49,6 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
               : operand.constant ? "from the settings"
                                  : "a parameter of the model");
     end_tooltip();
-    if (clicked && stage) go_to_cell(context.view, context.trace(), operand.cell);
 }
 
 /// The sizes that the bars of one list are drawn to.

@@ -201,6 +201,7 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     for (std::size_t i = 0; i < order.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
         const Item item = begin_item(context.ui(), "##head", {width, line}, {.tooltip = "Click to open this head."});
+        draw_focus_ring(context.ui(), item, context.px(3));
         ImGui::PopID();
         const double value = change(result, *order[i]);
         const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;

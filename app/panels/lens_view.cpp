@@ -8,6 +8,7 @@
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -178,7 +179,7 @@ void draw_table(PanelContext& context, const LogitLens& lens, const Box& box) {
     const ImVec2 window = ImGui::GetWindowPos(), at = ImGui::GetCursorScreenPos();
     const ImVec2 low = ImGui::GetWindowDrawList()->GetClipRectMin(), high = ImGui::GetWindowDrawList()->GetClipRectMax();
     table.origin = {at.x + labels, at.y + heads};
-    ImGui::InvisibleButton("##cells", {labels + columns * table.cell, heads + rows * table.row});
+    pointing_area("##cells", {labels + columns * table.cell, heads + rows * table.row});
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const bool inside = ImGui::IsItemHovered() && mouse.x > window.x + labels && mouse.y > window.y + heads;
     const auto first = static_cast<std::int64_t>(std::max((low.x - table.origin.x) / table.cell, 0.F));

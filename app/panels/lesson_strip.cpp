@@ -104,7 +104,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                  {at.x + context.px(110), at.y + context.px(34)}, {0.5F, 0.5F}, context.theme.colors.text, place);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y});
     const bool pressed =
-        button(ui, last ? "Finish##lesson_next" : "##lesson_next",
+        button(ui, last ? "Finish##lesson_next" : "Next##lesson_next",
                {.look = ButtonLook::Accent,
                 .width = kButtonsWidth - 114,
                 .height = 34,

@@ -74,14 +74,15 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     ImGui::PushID(static_cast<int>(head));
     ImGui::SetCursorScreenPos(at);
     // On the press, as a double-click is one of presses too.
-    ImGui::InvisibleButton("##chip", {width, height});
-    const bool hovered = ImGui::IsItemHovered();
-    if (hovered && ImGui::IsMouseClicked(0)) {
+    const Item item = begin_item(context.ui(), "##chip", {width, height},
+                                 {.tooltip = mean ? "The mean of all heads' weights, as lines of its own."
+                                                  : "Click: this head on or off. Double-click: this head alone, and all of them again."});
+    const bool hovered = item.hovered;
+    draw_focus_ring(context.ui(), item, height / 2);
+    if ((hovered && ImGui::IsMouseClicked(0)) || item.by_key) {
         press_chip(lines, head, context.trace().config.num_heads);
         if (!mean && lines.shows(head)) context.view.head = head;
     }
-    tooltip_for_last(context.ui(), mean ? "The mean of all heads' weights, as lines of its own."
-                                        : "Click: this head on or off. Double-click: this head alone, and all of them again.");
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 max{at.x + width, at.y + height};
@@ -149,7 +150,7 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     ImGui::PopStyleColor();
     const TokenColumns columns =
         token_columns(ImGui::GetCursorScreenPos(), width - context.px(14), std::min(context.px(kSide), width / 5), pitch);
-    const bool clicked = ImGui::InvisibleButton("##tokens", {columns.right - columns.left, std::max(rows * pitch, 1.F)});
+    const bool clicked = pointing_area("##tokens", {columns.right - columns.left, std::max(rows * pitch, 1.F)});
     const auto pointed = ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
                                                            static_cast<std::int64_t>(picture.queries.size()))
                                                 : std::nullopt;
@@ -193,8 +194,9 @@ float draw_all_layers(PanelContext& context, const Box& box) {
             token_columns({at.x, at.y + heading}, tile_w, picture.labels ? std::min(context.px(64), tile_w / 4) : context.px(8), pitch);
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(layer));
-        const bool clicked = ImGui::InvisibleButton("##layer", {tile_w, heading + rows * pitch});
-        const bool hovered = ImGui::IsItemHovered();
+        const Item item = begin_item(context.ui(), "##layer", {tile_w, heading + rows * pitch}, {.explains_itself = true});
+        const bool clicked = item.pressed, hovered = item.hovered;
+        draw_focus_ring(context.ui(), item, context.px(4));
         const auto pointed = hovered ? token_at(place, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
                                                 static_cast<std::int64_t>(picture.queries.size()))
                                      : std::nullopt;

@@ -10,6 +10,7 @@
 #include "app/panels/shown_maps.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
@@ -78,10 +79,11 @@ bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (stage) {
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(matrix.name.c_str());
-        clicked = ImGui::InvisibleButton("##title", {width + context.px(4), context.px(20)});
-        hovered = ImGui::IsItemHovered();
+        const Item item = begin_item(context.ui(), "##title", {width + context.px(4), context.px(20)}, {.tooltip = "Go to this stage."});
+        draw_focus_ring(context.ui(), item, context.px(3));
+        clicked = item.pressed;
+        hovered = item.hovered;
         ImGui::PopID();
-        tooltip_for_last(context.ui(), "Go to this stage.");
     }
     draw_text(list, font, at, hovered ? colors.accent : colors.text, symbol);
     if (small) return clicked;

@@ -71,6 +71,7 @@ bool draw_line(const PanelContext& context, const Action& action, int index, flo
                  elide(fonts.body, action.name, item.max.x - key - name_x - context.px(8)));
     if (key > 0)
         draw_key_cap(context.ui(), list, {item.max.x - key + context.px(4), item.min.y + context.px(5)}, action.chords.front().text());
+    draw_focus_ring(context.ui(), item, context.px(6));
     return item.pressed;
 }
 

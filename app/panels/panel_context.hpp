@@ -29,7 +29,7 @@ struct PanelContext {
     std::string_view message{};  ///< what the last command could not do, "" when it could
 
     float px(float logical) const { return theme.px(logical); }
-    Ui ui() const { return {theme, canvas}; }
+    Ui ui() const { return {theme, canvas, &view.focus}; }
     bool ready() const { return snapshot.trace != nullptr; }
     const Trace<float>& trace() const { return *snapshot.trace; }
 };

@@ -7,6 +7,7 @@
 
 #include "app/panels/labels.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/trace/query_key.hpp"
@@ -144,7 +145,7 @@ void draw_query_key_strip(PanelContext& context, const StageId& scores, std::int
     }
     draw_text(list, fonts.label, {left, y + context.px(3)}, colors.faint, elide(fonts.label, score_note(product), box.max.x - left));
     ImGui::SetCursorScreenPos({left, top});
-    ImGui::InvisibleButton("##query_key", {std::max(right - left, 1.F), y - top});
+    pointing_area("##query_key", {std::max(right - left, 1.F), y - top});
     if (!ImGui::IsItemHovered()) return;
     const auto d = static_cast<std::size_t>(std::max((ImGui::GetIO().MousePos.x - left) / std::max(cell, 1.F), 0.F));
     if (d < query.size()) cell_tooltip(context, product, d);

@@ -42,6 +42,21 @@ bool in_scope(KeyScope scope, const ViewState& view) {
     return false;
 }
 
+/// Tab goes from control to control, also inside a menu; Enter and Space press the one it has come to.
+void focus_keys(PanelContext& context) {
+    KeyboardFocus& focus = context.view.focus;
+    const ImGuiIO& io = ImGui::GetIO();
+    const bool menu = any_popup_open();
+    if (key_pressed(Key::Tab) && !io.KeyCtrl && !io.KeyAlt) {
+        if (io.WantTextInput) stop_typing();
+        focus.move(io.KeyShift ? -1 : +1, menu);
+    }
+    if (io.WantTextInput) return;
+    if (menu && key_pressed(Key::Down)) focus.move(+1, true);
+    if (menu && key_pressed(Key::Up)) focus.move(-1, true);
+    if (focus.visible() && (key_pressed(Key::Enter, false) || key_pressed(Key::Space, false))) focus.press();
+}
+
 /// The actions whose keys are pressed. Of several with the same key the first one counts: the lesson's stand first.
 std::vector<const Action*> pressed_actions(const PanelContext& context) {
     std::vector<const Action*> pressed;
@@ -51,6 +66,7 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
             if (ImGui::GetIO().WantCaptureKeyboard && belongs_to_controls(chord)) continue;
+            if (context.view.focus.visible() && (chord.key == Key::Space || chord.key == Key::Enter)) continue;
             taken.push_back(chord);
             if (action.can_run(context)) pressed.push_back(&action);
             break;
@@ -80,6 +96,7 @@ void draw_rows(const PanelContext& context, const std::vector<SheetRow>& rows, i
 void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
     context.view.compare.swapped = context.view.compare.on() && !io.WantTextInput && !io.KeyCtrl && key_down('X');
+    if (!context.view.palette.open) focus_keys(context);
     if (io.WantTextInput || ImGui::IsAnyItemActive() || context.view.palette.open || io.KeyAlt) return;
     if (any_popup_open()) {
         if (key_pressed(Key::Escape, false)) close_popups();
@@ -112,8 +129,8 @@ void draw_help_sheet(PanelContext& context) {
     draw_rows(context, rows, columns, width - context.px(56));
     paragraph(context.ui(), fonts.label, colors.muted,
               "Hover a cell to read it, click to lock it. The wheel zooms a map, dragging moves it. A double click changes a number, the "
-              "right button also its row and its head. Click an operand at the right to walk back to where it came from. Ctrl + K finds "
-              "everything else by its name.");
+              "right button also its row and its head. Click an operand at the right to walk back to where it came from. Tab goes from "
+              "control to control, Enter presses. Ctrl + K finds everything else by its name.");
     const bool outside =
         ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
     if (outside) context.view.help = false;

@@ -5,6 +5,7 @@
 #include "app/panels/equation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
 
@@ -53,12 +54,13 @@ bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index
     const ImVec2 end{at.x + context.px(kItemWidth - 6), at.y + height};
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(index));
-    const bool clicked = ImGui::InvisibleButton("##stage", {end.x - at.x, height});
-    const bool hovered = ImGui::IsItemHovered();
+    const std::string tooltip = "Go to " + tensor_name(stage.id) + ".";
+    const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, height}, {.tooltip = tooltip});
     ImGui::PopID();
 
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    if (current || hovered) list.AddRectFilled(at, end, colors.raised, context.px(8));
+    draw_focus_ring(context.ui(), item, context.px(6));
+    if (current || item.hovered) list.AddRectFilled(at, end, colors.raised, context.px(8));
     if (current) list.AddRect(at, end, colors.accent, context.px(8), 0, context.px(2));
 
     const float x = at.x + context.px(9);
@@ -72,7 +74,7 @@ bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
               elide(fonts.mono_small, stage_name(stage.id.stage), text_width_left));
     draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, stage.value.shape());
-    return clicked;
+    return item.pressed;
 }
 
 /// "layer 0", written upwards beside the layer's first stage.

@@ -15,6 +15,7 @@
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
@@ -221,9 +222,11 @@ void draw_tokens(PanelContext& context, const Box& area) {
                     y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
         ImGui::SetCursorScreenPos({x, y});
         ImGui::PushID(static_cast<int>(i));
-        if (ImGui::InvisibleButton("##token", {context.px(228), line - context.px(4)}))
-            context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
-        if (ImGui::IsItemHovered()) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
+        const Item item = begin_item(context.ui(), "##token", {context.px(228), line - context.px(4)},
+                                     {.tooltip = "Choose this token: its row lights up in every stage."});
+        draw_focus_ring(context.ui(), item, context.px(4));
+        if (item.pressed) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
+        if (item.hovered) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
         ImGui::PopID();
         const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
         const ImVec2 low{x + context.px(64), y}, high{x + context.px(184), y + line - context.px(6)};

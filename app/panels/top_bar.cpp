@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <vector>
 
 #include "app/panels/lesson_player.hpp"
@@ -69,13 +70,18 @@ void draw_top_bar(PanelContext& context) {
     draw_lesson_menu(context, {menu_x + context.px(184), origin.y + context.px(9)});
 
     std::vector<std::string_view> titles;
-    for (const ViewInfo& info : views()) titles.push_back(info.title);
+    std::vector<std::string> words;
+    for (const ViewInfo& info : views()) {
+        titles.push_back(info.title);
+        words.push_back(fmt::format("{} Key: {}", info.shows, static_cast<char>(std::toupper(static_cast<unsigned char>(info.key)))));
+    }
+    const std::vector<std::string_view> tooltips(words.begin(), words.end());
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
     const float tabs_left = std::max(wanted, menu_x + context.px(284));
     const float tabs_right = tabs_left + tabs_width(ui, titles);
     place(tabs_left, origin.y);
-    if (tabs(ui, "##views", titles, view, kBarHeight)) context.view.view = static_cast<View>(view);
+    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips)) context.view.view = static_cast<View>(view);
 
     // From the right: help, theme, redo, undo, badge.
     float x = origin.x + width;

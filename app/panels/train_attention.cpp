@@ -14,6 +14,7 @@
 #include "app/panels/train_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -116,9 +117,10 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     tile.place = fmt::format("L{} H{}", id.layer, head);
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(id.layer * 1000 + head));
-    const bool clicked = ImGui::InvisibleButton("##tile", {size, size});
-    const bool hovered = ImGui::IsItemHovered(), twice = hovered && ImGui::IsMouseDoubleClicked(0);
+    const Item item = begin_item(context.ui(), "##tile", {size, size}, {.explains_itself = true});
+    const bool hovered = item.hovered, twice = hovered && ImGui::IsMouseDoubleClicked(0);
     ImGui::PopID();
+    draw_focus_ring(context.ui(), item, 0);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
     context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
@@ -132,7 +134,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
                  0, 0, context.px(chosen || hovered ? 2 : 1));
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, tile.place);
     draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink, elide(fonts.caption, tile.caption, room));
-    if (clicked || twice) {
+    if (item.pressed || twice) {
         context.view.stage = id;
         context.view.head = head;
         if (twice) context.view.view = View::Step;

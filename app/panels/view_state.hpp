@@ -20,6 +20,7 @@
 #include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/token_chips.hpp"
 #include "engine/tensor/shape.hpp"
 #include "engine/trace/stage.hpp"
@@ -80,6 +81,7 @@ struct ViewState {
     TrainView train;
     LessonView lesson;
     PaletteState palette;
+    KeyboardFocus focus;
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale

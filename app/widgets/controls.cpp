@@ -142,7 +142,8 @@ bool segmented_row(const Ui& ui, const char* label, std::span<const std::string_
     return segmented(ui, label, names, chosen, 0, notes);
 }
 
-bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height) {
+bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height,
+          std::span<const std::string_view> tooltips) {
     const Palette& c = ui.colors();
     bool changed = false;
     ImGui::PushID(id);
@@ -153,7 +154,8 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
         const float width = text_width(ui.fonts().strong, names[i]) + 2 * ui.px(18);
         if (i > 0) ImGui::SameLine(0, 0);
         ImGui::PushID(static_cast<int>(i));
-        const Item item = begin_item(ui, "tab", ImVec2(width, ui.px(height)));
+        const Item item =
+            begin_item(ui, "tab", ImVec2(width, ui.px(height)), {.tooltip = i < tooltips.size() ? tooltips[i] : std::string_view()});
         ImGui::PopID();
         ImDrawList& list = *ImGui::GetWindowDrawList();
         draw_text_in(list, font, item.min, item.max, ImVec2(0.5f, 0.5f), active || item.hovered ? c.text : c.muted, names[i]);

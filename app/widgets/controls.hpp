@@ -15,8 +15,10 @@ namespace attn::app {
 /// What goes with any control besides its value.
 struct ControlNotes {
     std::string_view tooltip{};
-    std::string_view error{};     ///< why the value cannot work; written below in red
-    std::string_view disabled{};  ///< why it cannot be used now; greyed, and shown as the tooltip
+    std::string_view error{};      ///< why the value cannot work; written below in red
+    std::string_view disabled{};   ///< why it cannot be used now; greyed, and shown as the tooltip
+    bool explains_itself = false;  ///< it shows a tooltip of its own, or is a line of a menu
+    bool keyboard = true;          ///< Tab stops at it
 };
 
 enum class Icon {
@@ -81,7 +83,8 @@ bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::s
                bool keep_open = false);
 
 /// The top bar's tabs: underlined where chosen. True when another one was chosen.
-bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48);
+bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48,
+          std::span<const std::string_view> tooltips = {});
 /// Width in pixels that the tabs take.
 float tabs_width(const Ui& ui, std::span<const std::string_view> names);
 

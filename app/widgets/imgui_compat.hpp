@@ -138,7 +138,15 @@ inline bool invisible_button_below(const char* id, ImVec2 size) {
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
+/// Whether what is drawn now is drawn into a popup.
+inline bool in_popup() { return (ImGui::GetCurrentWindow()->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0; }
 inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
+
+/// The item that holds the keyboard since it was clicked, 0 for none.
+inline ImGuiID focused_item() { return ImGui::GetFocusID(); }
+
+/// Ends the typing into whichever field is active.
+inline void stop_typing() { ImGui::ClearActiveID(); }
 
 /// Takes the keyboard away from whichever item holds it.
 inline void release_keyboard_focus() { ImGui::SetWindowFocus(nullptr); }

@@ -3,9 +3,48 @@
 #include <algorithm>
 
 #include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
+namespace {
+
+constexpr float kFocusTooltipWidth = 280;
+
+/// The tooltip of a control that the keyboard has come to, below it.
+void tooltip_below(const Ui& ui, const Item& item, std::string_view text) {
+    if (text.empty()) return;
+    ImGui::SetNextWindowPos(ImVec2(item.min.x, item.max.y + ui.px(6)));
+    begin_tooltip(ui);
+    const float width = std::min(text_width(ui.fonts().label, text), ui.px(kFocusTooltipWidth));
+    paragraph(ui, ui.fonts().label, ui.colors().text, text, (width + 1) / ui.theme.scale);
+    end_tooltip();
+}
+
+/// Corner of the child window of the frame that the current window is in.
+ImVec2 pane_corner() {
+    const ImGuiWindow* window = ImGui::GetCurrentWindow();
+    while (window->ParentWindow != nullptr && window->ParentWindow != window->RootWindow && window != window->RootWindow)
+        window = window->ParentWindow;
+    return window->Pos;
+}
+
+}  // namespace
+
+bool join_keyboard(const Ui& ui, const char* label, const ControlNotes& notes, Item& item) {
+    if (ui.focus == nullptr) return false;
+    const ImGuiID id = ImGui::GetItemID();
+    const bool explained = !notes.tooltip.empty() || item.disabled || notes.explains_itself;
+    ui.focus->note({id, label, ImGui::GetCurrentWindow()->Name, explained, notes.keyboard && !item.disabled, in_popup(), pane_corner()});
+    if (!ui.focus->on(id)) return false;
+    item.ringed = true;
+    item.focused |= !ImGui::GetIO().WantTextInput;  // while a number is typed the keys are those of the text
+    if (ui.focus->arrived() && !ImGui::IsItemVisible()) {
+        ImGui::SetScrollHereY(0.5F);
+        if (ImGui::GetScrollMaxX() > 0) ImGui::SetScrollHereX(0.5F);
+    }
+    return ui.focus->pressed() && !item.disabled;
+}
 
 Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& notes) {
     Item item;
@@ -18,8 +57,11 @@ Item begin_item(const Ui& ui, const char* id, ImVec2 size, const ControlNotes& n
     item.hovered = ImGui::IsItemHovered();
     item.held = ImGui::IsItemActive();
     item.focused = ImGui::IsItemFocused();
+    item.by_key = join_keyboard(ui, id, notes, item);
+    item.pressed |= item.by_key;
     // While a control is dragged its tooltip would cover what changes.
     if (!item.held) tooltip_for_last(ui, item.disabled ? notes.disabled : notes.tooltip);
+    if (item.ringed && !item.hovered) tooltip_below(ui, item, notes.tooltip);
     return item;
 }
 
@@ -31,8 +73,12 @@ Item item_at(const Ui& ui, const char* id, ImVec2 min, ImVec2 size, const Contro
     return item;
 }
 
+bool pointing_area(const char* id, ImVec2 size) {
+    return ImGui::InvisibleButton(id, ImVec2(std::max(size.x, 1.0f), std::max(size.y, 1.0f)));
+}
+
 void draw_focus_ring(const Ui& ui, const Item& item, float rounding) {
-    if (!item.focused || !ImGui::GetIO().NavVisible) return;
+    if (!item.ringed) return;
     const float out = ui.px(2);
     ImGui::GetWindowDrawList()->AddRect(ImVec2(item.min.x - out, item.min.y - out), ImVec2(item.max.x + out, item.max.y + out),
                                         ui.colors().accent, rounding + out, 0, ui.px(1.5f));

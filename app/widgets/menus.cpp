@@ -90,7 +90,7 @@ bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_vi
     const float line = ui.px(28);
     const float below = detail.empty() ? 0 : wrapped_height(ui.fonts().caption, inner, detail) + ui.px(6);
     ImGui::PushID(name.data(), name.data() + name.size());
-    const Item item = begin_item(ui, "item", ImVec2(width, line + below));
+    const Item item = begin_item(ui, "item", ImVec2(width, line + below), {.explains_itself = true});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     if (item.hovered) list.AddRectFilled(item.min, item.max, mix(c.raised, c.text, 0.10f), ui.px(5));
@@ -100,6 +100,7 @@ bool menu_item(const Ui& ui, std::string_view name, bool checked, std::string_vi
                  name);
     draw_text_in(list, ui.fonts().mono_small, item.min, ImVec2(item.max.x - pad, item.min.y + line), ImVec2(1, 0.5f), c.faint, shortcut);
     draw_text_wrapped(list, ui.fonts().caption, ImVec2(left, item.min.y + line - ui.px(4)), inner, c.muted, detail);
+    draw_focus_ring(ui, item, ui.px(4));
     if (item.pressed && !keep_open) ImGui::CloseCurrentPopup();
     return item.pressed;
 }

@@ -44,6 +44,7 @@ bool value_row(const Ui& ui, std::string_view label, std::string_view value, std
     draw_text_in(list, ui.fonts().label, item.min, item.max, ImVec2(0, 0.5f), ui.colors().muted,
                  elide(ui.fonts().label, label, item.width() - value_width - ui.px(8)));
     draw_text_in(list, ui.fonts().mono, item.min, item.max, ImVec2(1, 0.5f), ui.colors().text, value);
+    draw_focus_ring(ui, item, ui.px(4));
     return item.pressed;
 }
 
@@ -67,6 +68,7 @@ bool link(const Ui& ui, const char* label, std::string_view tooltip) {
     draw_text_in(list, font, item.min, item.max, ImVec2(0, 0.5f), ui.colors().accent, text);
     if (item.hovered)
         list.AddLine(ImVec2(item.min.x, item.max.y - ui.px(1)), ImVec2(item.max.x, item.max.y - ui.px(1)), ui.colors().accent, ui.px(1));
+    draw_focus_ring(ui, item, ui.px(3));
     return item.pressed;
 }
 
@@ -98,6 +100,7 @@ bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view tex
     const float baseline = std::round(middle - font_size(ui.fonts().label) / 2 + font_ascent(ui.fonts().label));
     draw_text_on(list, ui.fonts().label, item.min.x + dot + between, baseline, item.hovered ? ui.colors().text : ui.colors().muted, text);
     draw_text_on(list, ui.fonts().mono_small, item.max.x - detail_w, baseline, ui.colors().muted, detail);
+    draw_focus_ring(ui, item, ui.px(4));
     return item.pressed;
 }
 

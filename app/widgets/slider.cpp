@@ -128,7 +128,9 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
     int& typing = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("typing"));
 
     const ControlNotes quiet{.tooltip = options.notes.tooltip, .disabled = options.notes.disabled};
-    const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), quiet) : Item{};
+    // One stop for Tab: the track.
+    const ControlNotes unreached{.tooltip = quiet.tooltip, .disabled = quiet.disabled, .keyboard = false};
+    const Item row = typing == kNot ? begin_item(ui, "row", ImVec2(width, ui.px(kLabelHeight)), unreached) : Item{};
     if (typing == kNot && row.hovered && ImGui::IsMouseDoubleClicked(0)) typing = kAsked;
     Item line = row;
     if (typing != kNot && row.max.y == 0) {
@@ -154,6 +156,7 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
         if (key_pressed(Key::Escape, false)) release_keyboard_focus();
     }
     if (typing == kNot || row.max.y != 0) value_part(ui, line, value, options);
+    draw_focus_ring(ui, track, ui.px(4));
     draw_track(ui, track, slider_fraction(value, options), !options.notes.error.empty());
     ImGui::PopStyleVar();
     ImGui::PopID();

@@ -4,6 +4,7 @@
 
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/keyboard_focus.hpp"
 
 namespace attn::app {
 namespace {
@@ -28,6 +29,7 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     ImGui::PushStyleColor(ImGuiCol_FrameBg, c.window);
     ImGui::PushStyleColor(ImGuiCol_Text, c.text);
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, c.faint);
+    if (ui.focus != nullptr && ui.focus->arrived() && ui.focus->on(ImGui::GetID(id))) ImGui::SetKeyboardFocusHere();
     ImGui::SetNextItemWidth(resolve_width(ui, width, ui.px(160)));
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool entered = ImGui::InputTextWithHint(id, hint, text.data(), text.capacity() + 1, flags, grow, &text);
@@ -36,6 +38,8 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     ImGui::PopStyleColor(3);
     ImGui::PopStyleVar(2);
     ImGui::PopFont();
+    Item item{.min = ImGui::GetItemRectMin(), .max = ImGui::GetItemRectMax()};
+    join_keyboard(ui, id, notes, item);
     if (!ImGui::IsItemActive()) tooltip_for_last(ui, notes.tooltip);
     error_line(ui, notes);
     return entered;

@@ -156,7 +156,7 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
         if (!ImGui::IsRectVisible(min, ImVec2(min.x + layout.widths[i], min.y + height))) continue;
         const int index = static_cast<int>(i);
         ImGui::PushID(index);
-        const Item item = item_at(ui, "chip", min, ImVec2(layout.widths[i], height), {.tooltip = {}});
+        const Item item = item_at(ui, "chip", min, ImVec2(layout.widths[i], height), {.explains_itself = true});
         if (item.hovered) {
             result.hovered = index;
             if (ImGui::IsMouseClicked(1)) result.right_clicked = index;

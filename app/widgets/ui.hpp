@@ -6,9 +6,12 @@
 
 namespace attn::app {
 
+class KeyboardFocus;
+
 struct Ui {
     const Theme& theme;
     Canvas& canvas;
+    KeyboardFocus* focus = nullptr;  ///< where controls note themselves; null: they cannot be reached by Tab
     float px(float logical) const { return theme.px(logical); }
     const Palette& colors() const { return theme.colors; }
     const Fonts& fonts() const { return theme.fonts; }

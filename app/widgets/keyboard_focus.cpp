@@ -1,0 +1,48 @@
+#include "app/widgets/keyboard_focus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "app/widgets/imgui_compat.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Panes from top to bottom, and beside each other from left to right.
+bool comes_before(const FocusStop& a, const FocusStop& b) {
+    const float row_a = std::round(a.pane.y / 8), row_b = std::round(b.pane.y / 8);
+    return row_a != row_b ? row_a < row_b : a.pane.x < b.pane.x;
+}
+
+}  // namespace
+
+void KeyboardFocus::begin_frame() {
+    stops_ = std::exchange(gathered_, {});
+    std::stable_sort(stops_.begin(), stops_.end(), comes_before);
+    pressed_ = false;
+    arrived_ = std::exchange(moved_, false);
+    if (ImGui::IsMouseClicked(0) || ImGui::IsMouseClicked(1)) visible_ = false;
+}
+
+void KeyboardFocus::move(int direction, bool in_popup) {
+    const auto usable = [&](const FocusStop& stop) { return stop.reachable && stop.in_popup == in_popup; };
+    const auto count = static_cast<std::ptrdiff_t>(stops_.size());
+    if (std::none_of(stops_.begin(), stops_.end(), usable)) return;
+    // After a click it goes on from the control that was clicked.
+    const ImGuiID from = visible_ || focused_item() == 0 ? id_ : focused_item();
+    const auto found = std::find_if(stops_.begin(), stops_.end(), [&](const FocusStop& stop) { return stop.id == from; });
+    std::ptrdiff_t at = found != stops_.end() ? found - stops_.begin()
+                        : visible_            ? std::min(static_cast<std::ptrdiff_t>(place_), count - 1) - (direction > 0 ? 1 : 0)
+                        : direction > 0       ? -1
+                                              : count;
+    do at = (at + direction + count) % count;
+    while (!usable(stops_[static_cast<std::size_t>(at)]));
+    id_ = stops_[static_cast<std::size_t>(at)].id;
+    place_ = static_cast<std::size_t>(at);
+    visible_ = arrived_ = true;
+    moved_ = true;
+    release_keyboard_focus();
+}
+
+}  // namespace attn::app

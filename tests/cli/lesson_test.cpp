@@ -1,0 +1,71 @@
+/// attnscope lesson, and pictures of lessons. Those need OpenGL: skipped without a screen unless ATTN_REQUIRE_GL is set.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using testing::HasSubstr;
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& named) {
+    const Outcome outcome = attnscope(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << testing::PrintToString(arguments);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, testing::StartsWith("attnscope: "));
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(named));
+}
+
+TEST(LessonCommand, ListsTheEight) {
+    const Outcome outcome = attnscope({"lesson", "--list"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 8) << outcome.out;
+    for (const char* name :
+         {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout", "watch-a-head-form"})
+        EXPECT_THAT(outcome.out, HasSubstr(name));
+}
+
+TEST(LessonCommand, RefusesWhatThereIsNot) {
+    const ScratchFolder folder;
+    expect_refused({"lesson"}, "--list");
+    expect_refused({"lesson", "no-such-lesson"}, "watch-a-head-form");
+    expect_refused({"lesson", "masks", "--step", "0"}, "steps 1 to 8");
+    expect_refused({"lesson", "masks", "--step", "9"}, "steps 1 to 8");
+    expect_refused({"lesson", folder.path(".")}, "");
+    expect_refused({"lesson", folder.file("empty.json", "")}, "empty.json");
+    expect_refused(
+        {"lesson", folder.file("bad.json", R"({"name": "a", "title": "b", "steps": [{"caption": "c"}, {"caption": "d", "head": "x"}]})")},
+        "bad.json, /steps/1/head: ");
+    const std::string out = folder.path("never.png");
+    expect_refused({"render", "--out", out, "--lesson", "no-such-lesson"}, "no-such-lesson");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "99"}, "steps 1 to 8");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--text", "mine"}, "--lesson");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--task", "copy"}, "--lesson");
+}
+
+TEST(LessonPictures, DifferFromStepToStep) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    const ScratchFolder folder;
+    const auto draw = [&](const std::string& name, const std::string& lesson, const std::string& step) {
+        const std::string path = folder.path(name);
+        const Outcome outcome = attnscope({"render", "--lesson", lesson, "--step", step, "--out", path});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return read_bytes(path);
+    };
+    const std::string second = draw("2.png", "masks", "2");
+    EXPECT_EQ(second, draw("again.png", "masks", "2"));
+    EXPECT_NE(second, draw("3.png", "masks", "3"));
+    const std::string own = folder.file("own.json", R"({"name": "own", "title": "Own", "steps": [{"title": "One", "caption": "Two words.",
+        "preset": "gpt-tiny", "texts": ["two words"], "view": "grid", "stage": "weights"}]})");
+    EXPECT_NE(second, draw("own.png", own, "1"));
+}
+
+}  // namespace
+}  // namespace attn::test

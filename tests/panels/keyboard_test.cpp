@@ -1,0 +1,265 @@
+/// Everything within reach of the keyboard, and explained: walks through every view and looks at each control that is drawn.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "app/panels/frame.hpp"
+#include "app/panels/lesson_player.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/keyboard_focus.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+std::vector<std::string> unexplained(const KeyboardFocus& focus) {
+    std::set<std::string> found;
+    for (const FocusStop& stop : focus.stops())
+        if (!stop.explained) found.insert(stop.window + " " + stop.label);
+    return {found.begin(), found.end()};
+}
+
+class FocusTest : public ImGuiFixture {
+protected:
+    KeyboardFocus focus;
+    Ui with_focus{theme, canvas, &focus};
+    int presses = 0;
+    std::function<void()> contents = [this] {
+        focus.begin_frame();
+        if (button(with_focus, "explained", {.notes = {.tooltip = "why"}})) ++presses;
+        button(with_focus, "disabled", {.notes = {.disabled = "not now"}});
+        button(with_focus, "bare");
+    };
+};
+
+TEST_F(FocusTest, AControlWithoutTooltipIsFound) {
+    frames(2, contents);
+    ASSERT_EQ(focus.stops().size(), 3U);
+    EXPECT_THAT(unexplained(focus), testing::ElementsAre(testing::EndsWith(" bare")));
+}
+
+TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
+    frames(2, contents);
+    focus.move(+1, false);
+    EXPECT_TRUE(focus.on(focus.stops()[0].id));
+    focus.press();
+    // Ours is asked for at the start of a frame; here between two.
+    frame([&] {
+        if (button(with_focus, "explained", {.notes = {.tooltip = "why"}})) ++presses;
+        button(with_focus, "disabled", {.notes = {.disabled = "not now"}});
+        button(with_focus, "bare");
+    });
+    EXPECT_EQ(presses, 1);
+    frames(2, contents);
+    EXPECT_EQ(presses, 1) << "one press for one key";
+    focus.move(+1, false);
+    EXPECT_TRUE(focus.on(focus.stops()[2].id));
+    focus.move(+1, false);
+    EXPECT_TRUE(focus.on(focus.stops()[0].id)) << "round and round";
+    focus.move(-1, false);
+    EXPECT_TRUE(focus.on(focus.stops()[2].id));
+    focus.move(+1, true);
+    EXPECT_TRUE(focus.on(focus.stops()[2].id)) << "no popup is open";
+    click(5, 5, contents);
+    EXPECT_FALSE(focus.visible()) << "the mouse takes over";
+}
+
+class KeyboardTest : public ImGuiFixture {
+protected:
+    KeyboardTest() { contents_have_windows = true; }
+    void open(const std::string& preset) {
+        session = std::make_unique<Session>(open_preset(preset), [] {});
+        session->wait(true);
+        select_first_cell(view, *session->snapshot()->trace);
+        frames(3, ui_frame);
+    }
+    void draw() {
+        session->update();
+        session->wait(false);
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now,
+                             .can_undo = session->can_undo(),
+                             .can_redo = session->can_redo()};
+        draw_frame(context);
+        for (const Command& command : sink) session->apply(command);
+        now += 1.0 / 60;
+    }
+    void expect_explained(const std::string& where) {
+        frames(2, ui_frame);
+        EXPECT_THAT(unexplained(view.focus), testing::IsEmpty()) << where;
+        EXPECT_GT(view.focus.stops().size(), 8U) << where;
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    ViewState view;
+    MatrixStore matrices;
+    double now = 0;
+};
+
+TEST_F(KeyboardTest, EveryControlOfEveryViewHasATooltip) {
+    for (const char* preset : {"causal-attention", "encoder-decoder", "gpt-tiny", "numpy-three-heads"}) {
+        open(preset);
+        for (const auto& stage : session->snapshot()->trace->stages) {
+            view.stage = stage.id;
+            view.view = View::Step;
+            expect_explained(std::string(preset) + ", " + tensor_name(stage.id));
+        }
+        view.stage = {Stage::Weights, 0};
+        for (const ViewInfo& info : views()) {
+            view.view = info.view;
+            expect_explained(std::string(preset) + ", " + std::string(info.name));
+            view.gradients = true;
+            expect_explained(std::string(preset) + ", gradients of " + std::string(info.name));
+            view.gradients = false;
+        }
+        view.view = View::Step;
+        for (const Compare source : {Compare::Unmasked, Compare::Itself}) {
+            view.compare.choose(source);
+            expect_explained("comparing");
+        }
+        view.compare.choose(Compare::Off);
+    }
+}
+
+TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
+    open("causal-attention");
+    RunSettings run = default_run(TaskKind::Copy);
+    run.stop.steps = 12;
+    session->apply({command::SetRun{run}, ""});
+    session->apply({command::StartTraining{}, ""});
+    session->wait_for_training();
+    view.train.folded.fill(false);
+    view.view = View::Train;
+    expect_explained("after a run");
+    view.pinned = session->snapshot();
+    view.train.pinned_b = session->snapshot();
+    expect_explained("with pinned moments");
+    view.train.lines = true;
+    expect_explained("as lines");
+    view.train.lines = false;
+    ImGui::GetIO().DisplaySize = ImVec2(1280, 720);
+    expect_explained("on a small window");
+    open_lesson(view, session->document(), find_lesson("masks"));
+    expect_explained("in a lesson");
+}
+
+/// Tab alone reaches every control that can be used, in one round.
+TEST_F(KeyboardTest, TabReachesEverythingAndReturns) {
+    open("multi-head");
+    for (const ViewInfo& info : views()) {
+        view.view = info.view;
+        view.focus.hide();
+        frames(3, ui_frame);
+        std::set<ImGuiID> wanted, reached;
+        for (const FocusStop& stop : view.focus.stops())
+            if (stop.reachable) wanted.insert(stop.id);
+        ASSERT_GT(wanted.size(), 10U);
+        for (std::size_t i = 0; i < wanted.size() + 40; ++i) {
+            press(Key::Tab, ui_frame);
+            ASSERT_TRUE(view.focus.visible());
+            for (const FocusStop& stop : view.focus.stops())
+                if (view.focus.on(stop.id)) reached.insert(stop.id);
+        }
+        std::vector<std::string> missed;
+        for (const FocusStop& stop : view.focus.stops())
+            if (stop.reachable && wanted.contains(stop.id) && !reached.contains(stop.id)) missed.push_back(stop.window + " " + stop.label);
+        EXPECT_THAT(missed, testing::IsEmpty()) << info.name;
+        press(Key::Escape, ui_frame);
+        press(Key::Escape, ui_frame);
+        EXPECT_FALSE(view.focus.visible());
+    }
+}
+
+TEST_F(KeyboardTest, SpacePressesAndTheRingIsDrawn) {
+    open("multi-head");
+    const auto go_to = [&](const std::string& label) {
+        for (int i = 0; i < 200; ++i) {
+            press(Key::Tab, ui_frame);
+            for (const FocusStop& stop : view.focus.stops())
+                if (view.focus.on(stop.id) && stop.label == label) return true;
+        }
+        return false;
+    };
+    view.panes.right = view.panes.strip = false;
+    frames(2, ui_frame);
+    const int before = vertices();
+    const bool causal = session->document().forward.masks.causal;
+    ASSERT_TRUE(go_to("Causal"));
+    EXPECT_GT(vertices(), before) << "a ring and a tooltip";
+    press(Key::Space, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_NE(session->document().forward.masks.causal, causal);
+    EXPECT_FALSE(view.playing) << "Space belongs to the control";
+    hold_modifiers(false, true);
+    press(Key::Tab, ui_frame);
+    hold_modifiers(false, false);
+    ASSERT_TRUE(go_to("button")) << "the menu of examples, after all others";
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+}
+
+TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
+    open("multi-head");
+    for (int i = 0; i < 200; ++i) {
+        press(Key::Tab, ui_frame);
+        bool there = false;
+        for (const FocusStop& stop : view.focus.stops()) there |= view.focus.on(stop.id) && stop.label == "track";
+        if (there) break;
+    }
+    const StageId stage = view.stage;
+    const Document before = session->document();
+    press(Key::Right, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_NE(session->document(), before);
+    EXPECT_EQ(view.stage, stage);
+}
+
+/// Controls that do not note themselves would be missed by all of the above: nothing else may make a button of ImGui's own.
+TEST(Controls, AreMadeInOnePlace) {
+    const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DATA).parent_path() / "app";
+    // A heatmap is moved and zoomed by all buttons of the mouse; its cells have keys of their own.
+    const std::set<std::string> surfaces = {"item.cpp", "imgui_compat.hpp", "heatmap_view.cpp"};
+    int read = 0;
+    for (const char* folder : {"panels", "widgets"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(root / folder)) {
+            const std::string name = entry.path().filename();
+            std::stringstream text;
+            text << std::ifstream(entry.path()).rdbuf();
+            ++read;
+            if (surfaces.contains(name)) continue;
+            for (const char* raw :
+                 {"ImGui::InvisibleButton(", "ImGui::Button(", "ImGui::SmallButton(", "ImGui::Checkbox(", "ImGui::Selectable("})
+                EXPECT_EQ(text.str().find(raw), std::string::npos) << name << " makes a control with " << raw << "; use begin_item()";
+        }
+    }
+    EXPECT_GT(read, 80);
+}
+
+}  // namespace
+}  // namespace attn::app::test
