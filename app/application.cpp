@@ -1,12 +1,16 @@
 #include "app/application.hpp"
 
+#include <imgui.h>
+
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
+#include "app/panels/files.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
+#include "app/platform/png_file.hpp"
+#include "engine/io/atomic_file.hpp"
 
 namespace attn::app {
 namespace {
@@ -35,16 +39,70 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.strip_height = static_cast<float>(settings.strip_height);
 }
 
-/// What a file that is dragged onto the Train view is taken for: a run where it looks like one, else a text to train on.
-Command open_dropped(const std::filesystem::path& path) {
-    std::error_code unknown;
-    if (path.extension() == ".safetensors" || std::filesystem::is_directory(path, unknown)) return {command::OpenCheckpoint{path}, ""};
-    return {command::OpenTrainingText{path}, ""};
-}
-
 }  // namespace
 
-Application::Application(Document document, std::function<void()> wake) : session_(std::move(document), std::move(wake)) {}
+Application::Application(Document document, std::function<void()> wake) : wake_(wake), session_(std::move(document), std::move(wake)) {}
+
+void Application::open(const std::filesystem::path& file) { session_.apply({command::OpenFile{file}, ""}); }
+
+void Application::follow_files(Frame& frame) {
+    {
+        const std::lock_guard lock(written_mutex_);
+        if (written_) session_.apply({*std::exchange(written_, {}), ""});
+    }
+    const FilesState& files = session_.files();
+    if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
+    copies_ = files.copies;
+    // A run is watched in the Train view, everything else in the others.
+    if (files.openings != openings_ && files.opened == FileKind::Run) view_.view = View::Train;
+    if (files.openings != openings_ && files.opened == FileKind::Document && view_.view == View::Train) view_.view = View::Step;
+    openings_ = files.openings;
+    frame.settings.recent_files = files.recent;
+    frame.title = window_title(files);
+}
+
+void Application::write_picture(const std::filesystem::path& path, TakenPicture picture) {
+    writer_ = std::jthread([this, path, picture = std::move(picture)] {
+        command::TellFile told{"Wrote " + escaped(path.native(), 0) + ".", false};
+        try {
+            if (picture.svg.empty()) write_png(path, picture.image);
+            else write_whole_file(path, picture.svg);
+        } catch (const std::exception& error) {
+            told = {error.what(), true};
+        }
+        {
+            const std::lock_guard lock(written_mutex_);
+            written_ = std::move(told);
+        }
+        wake_();
+    });
+}
+
+void Application::order_picture(Frame& frame) {
+    if (!view_.files.picture) return;
+    const PictureWish wish = *std::exchange(view_.files.picture, {});
+    whole_window_ = wish.whole_window;
+    PictureOrder order;
+    order.svg = wish.path.extension() == ".svg";
+    order.scale = order.svg ? 1 : wish.scale;
+    order.take = [this, path = wish.path](TakenPicture picture) { write_picture(path, std::move(picture)); };
+    order.fail = [this](const std::string& why) { session_.apply({command::TellFile{why, true}, ""}); };
+    frame.picture = std::move(order);
+    frame.redraw_after = 0;
+}
+
+/// The view as it is, without what floats above it; nothing that happens in it counts.
+void Application::draw_for_picture(PanelContext& context) {
+    PaneState panes = view_.panes;
+    if (!whole_window_) panes.only_centre = true;
+    std::swap(panes, view_.panes);
+    const bool help = std::exchange(view_.help, false);
+    const double notice_until = std::exchange(view_.files.notice_until, 0);
+    draw_frame(context);
+    view_.files.notice_until = notice_until;
+    view_.help = help;
+    view_.panes = panes;
+}
 
 void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step) {
     lesson_ = std::move(lesson);
@@ -52,10 +110,14 @@ void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t 
 }
 
 void Application::draw(Frame& frame) {
-    session_.update();
-    const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
-    if (first_frame_) recall(frame.settings, view_);
+    if (first_frame_) {
+        recall(frame.settings, view_);
+        session_.set_recent_files(frame.settings.recent_files);
+    }
     first_frame_ = false;
+    session_.update();
+    if (!frame.for_picture) follow_files(frame);
+    const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (first_look_ && snapshot->trace != nullptr) {
         first_look_ = false;
         if (view_.locked.empty()) select_first_cell(view_, *snapshot->trace);
@@ -76,17 +138,21 @@ void Application::draw(Frame& frame) {
                          .can_undo = session_.can_undo(),
                          .can_redo = session_.can_redo(),
                          .knock_out = session_.knock_out(),
-                         .message = session_.message()};
+                         .message = session_.message(),
+                         .files = session_.files()};
+    if (frame.for_picture) return draw_for_picture(context);
     draw_frame(context);
-    if (view_.view == View::Train)
-        for (const std::string& file : frame.dropped_files) commands.push_back(open_dropped(file));
+    for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});
     for (const Command& command : commands) session_.apply(command);
+    order_picture(frame);
 
     remember(view_, frame.settings);
     frame.settings.preset = (view_.lesson.open() ? *view_.lesson.document_before : session_.document()).preset;
     if (!commands.empty()) frame.redraw_after = 0;
-    if (view_.train.replaying) frame.redraw_after = std::clamp(view_.train.next_moment_at - frame.time, 0.0, frame.redraw_after);
-    if (view_.playing) frame.redraw_after = std::clamp(view_.next_step_at - frame.time, 0.0, frame.redraw_after);
+    const auto redraw_at = [&](double time) { frame.redraw_after = std::clamp(time - frame.time, 0.0, frame.redraw_after); };
+    if (view_.train.replaying) redraw_at(view_.train.next_moment_at);
+    if (view_.playing) redraw_at(view_.next_step_at);
+    if (view_.files.notice_until > frame.time) redraw_at(view_.files.notice_until);
 }
 
 }  // namespace attn::app

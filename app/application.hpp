@@ -1,9 +1,14 @@
 #pragma once
 /// The session and what is looked at of it, drawn into frames: the same for a window and for a picture.
 
+#include <filesystem>
 #include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
 
 #include "app/panels/matrix.hpp"
+#include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/platform/frame.hpp"
 #include "app/session/session.hpp"
@@ -22,17 +27,37 @@ public:
     /// Opens a lesson with the next frame.
     void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0);
 
+    /// Opens a file as if it had been dropped on the window.
+    void open(const std::filesystem::path& file);
+
+    /// Pictures that are taken from outside show what there is to see, not the centre alone.
+    void take_whole_window() { whole_window_ = true; }
+
     /// Draws one frame and applies what the person asked for in it.
     void draw(Frame& frame);
 
 private:
+    /// What the files' worker has done since the last frame.
+    void follow_files(Frame& frame);
+    /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
+    void order_picture(Frame& frame);
+    void write_picture(const std::filesystem::path& path, TakenPicture picture);
+    void draw_for_picture(PanelContext& context);
+
+    std::function<void()> wake_;
     Session session_;
     ViewState view_;
     MatrixStore matrices_;
     std::shared_ptr<const Lesson> lesson_;  ///< to be opened
     std::size_t lesson_step_ = 0;
     bool first_frame_ = true;
-    bool first_look_ = true;  ///< nothing has been computed yet, so nothing could be chosen
+    bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen
+    bool whole_window_ = false;  ///< of the picture that is being taken
+    std::uint64_t copies_ = 0, openings_ = 0;
+
+    std::mutex written_mutex_;
+    std::optional<command::TellFile> written_;  ///< what became of the last picture
+    std::jthread writer_;                       ///< last: it uses what stands above
 };
 
 }  // namespace attn::app

@@ -29,6 +29,7 @@ int run(int argc, char** argv) {
     add_window_options(program, window);
     add_trace_command(program, exit_code);
     add_export_command(program, exit_code);
+    add_snippet_command(program, exit_code);
     add_render_command(program, exit_code);
     add_check_command(program, exit_code);
     add_doctor_command(program, exit_code);
@@ -41,6 +42,8 @@ int run(int argc, char** argv) {
         const auto commands = program.get_subcommands();
         if (!commands.empty() && window.document.given())
             throw Error("--preset, --text and --text-file have to come after '" + commands.front()->get_name() + "'");
+        if (!commands.empty() && !window.file.empty())
+            throw Error("'" + window.file.string() + "' has to come after '" + commands.front()->get_name() + "', if it belongs to it");
     });
 
     try {

@@ -15,6 +15,7 @@ inline constexpr int kExitBadInput = 2;
 /// `exit_code` is what the program returns; a command that has something else than kExitOk to say sets it.
 void add_trace_command(CLI::App& program, int& exit_code);
 void add_export_command(CLI::App& program, int& exit_code);
+void add_snippet_command(CLI::App& program, int& exit_code);
 void add_render_command(CLI::App& program, int& exit_code);
 void add_check_command(CLI::App& program, int& exit_code);
 void add_doctor_command(CLI::App& program, int& exit_code);

@@ -1,30 +1,20 @@
 #include "app/cli/document_options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <sstream>
 
+#include "app/session/document_json.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/readable_file.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/text_file.hpp"
 
 namespace attn::app {
-namespace {
-
-std::vector<std::string> lines_with_text(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        if (line.find_first_not_of(" \t\v\f\r") != std::string::npos) lines.push_back(line);
-    return lines;
-}
-
-}  // namespace
 
 void add_document_options(CLI::App& command, DocumentOptions& options) {
     command.add_option("--preset", options.preset, "Worked example to start from (below)")->type_name("NAME");
     command.add_option("--text", options.texts, "Text of a sequence; repeat it for a batch")->type_name("TEXT")->allow_extra_args(false);
     command.add_option("--text-file", options.text_file, "File with one sequence a line")->type_name("FILE");
+    command.add_option("--document", options.document, "Document saved by the window, in place of an example")->type_name("FILE.json");
 }
 
 std::string preset_names() {
@@ -35,7 +25,9 @@ std::string preset_names() {
 
 Document make_document(const DocumentOptions& options) {
     if (!options.texts.empty() && !options.text_file.empty()) throw Error("--text and --text-file cannot be given together");
-    Document document = open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
+    if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
+    Document document = !options.document.empty() ? load_document(options.document)
+                                                  : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
     if (!options.texts.empty()) document.texts = options.texts;
     if (!options.text_file.empty()) {
         document.texts = lines_with_text(read_text_file(options.text_file).text);

@@ -1,5 +1,5 @@
 #pragma once
-/// --preset, --text and --text-file: which document a command works on.
+/// --preset, --text, --text-file and --document: which document a command works on.
 
 #include <filesystem>
 #include <memory>
@@ -19,7 +19,8 @@ struct DocumentOptions {
     std::string preset;              ///< "" for the default one
     std::vector<std::string> texts;  ///< replace the preset's own
     std::filesystem::path text_file;
-    bool given() const { return !preset.empty() || !texts.empty() || !text_file.empty(); }
+    std::filesystem::path document;  ///< a saved one, in place of a preset
+    bool given() const { return !preset.empty() || !texts.empty() || !text_file.empty() || !document.empty(); }
 };
 
 void add_document_options(CLI::App& command, DocumentOptions& options);
@@ -27,7 +28,7 @@ void add_document_options(CLI::App& command, DocumentOptions& options);
 /// "self-attention, causal-attention, ..."
 std::string preset_names();
 
-/// The preset with the texts given. Every line of a text file that is not blank is a sequence.
+/// The preset or document with the texts given. Every line of a text file that is not blank is a sequence.
 /// Throws Error for a preset that does not exist and for both kinds of text at once, FileError for a file that cannot be read or holds no
 /// text.
 Document make_document(const DocumentOptions& options);

@@ -11,11 +11,11 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/lesson_options.hpp"
-#include "app/cli/output_file.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/cli/view_options.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/lesson_goal.hpp"
+#include "engine/io/atomic_file.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -32,6 +32,7 @@ struct RenderOptions {
     std::filesystem::path out;
     std::string size = "1600x1000";
     double scale = 1;
+    bool centre = false;
 };
 
 /// "1600x1000" -> {1600, 1000}; nothing for anything else.
@@ -52,6 +53,11 @@ std::string check_size(const std::string& text) {
     return fmt::format("'{}' is not WIDTHxHEIGHT with sides of {} to {} pixels", text, kSmallestSide, kMaxImageSide);
 }
 
+std::string check_out(const std::string& name) {
+    const std::string extension = std::filesystem::path(name).extension().string();
+    return extension == ".png" || extension == ".svg" ? "" : "'" + name + "' does not end in .png or .svg";
+}
+
 /// CLI::Range lets NaN through.
 std::string check_scale(const std::string& text) {
     double scale = 0;
@@ -61,8 +67,9 @@ std::string check_scale(const std::string& text) {
 }
 
 /// One line: the file, its size and what is seen on it.
-std::string summary(const RenderOptions& options, const Image& image, const ViewState& view, const Snapshot& snapshot) {
-    std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), image.width, image.height);
+std::string summary(const RenderOptions& options, const ViewState& view, const Snapshot& snapshot) {
+    const std::array<int, 2> size = parse_size(options.size).value();
+    std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), size[0], size[1]);
     if (snapshot.trained_step) what += fmt::format("model of step {}", *snapshot.trained_step);
     else what += snapshot.document->preset.empty() ? "own model" : "example " + snapshot.document->preset;
     what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
@@ -126,9 +133,12 @@ void render(const RenderOptions& options) {
     picture.height = size[1];
     picture.scale = static_cast<float>(options.scale);
     picture.dark = application.view().dark;
-    const Image image = render_offscreen(picture, [&](Frame& frame) { application.draw(frame); });
-    write_png(options.out, image);
-    fmt::print("{}", summary(options, image, application.view(), *snapshot));
+    const DrawUi draw = [&](Frame& frame) { application.draw(frame); };
+    application.view().panes.only_centre = options.centre;
+    application.take_whole_window();
+    if (options.out.extension() == ".svg") write_whole_file(options.out, render_svg(picture, draw));
+    else write_png(options.out, render_offscreen(picture, draw));
+    fmt::print("{}", summary(options, application.view(), *snapshot));
 }
 
 }  // namespace
@@ -141,7 +151,11 @@ void add_render_command(CLI::App& program, int&) {
     add_training_options(*command, options->training);
     command->add_option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
         ->type_name("NAME|FILE");
-    add_output_option(*command, options->out, ".png");
+    command->add_option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
+        ->type_name("FILE")
+        ->required()
+        ->check(check_out);
+    command->add_flag("--centre", options->centre, "The picture in the centre alone");
     command->add_option("--size", options->size, "Pixels of the picture, 1600x1000 by default")->type_name("WxH")->check(check_size);
     command->add_option("--scale", options->scale, "Size of everything in it, as on a display of that scale")
         ->type_name("FACTOR")

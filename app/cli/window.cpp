@@ -7,7 +7,9 @@
 #include "app/application.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/readable_file.hpp"
 #include "app/session/settings.hpp"
+#include "engine/io/file_error.hpp"
 
 namespace attn::app {
 namespace {
@@ -16,16 +18,28 @@ bool is_preset(const std::string& name) {
     return std::any_of(presets().begin(), presets().end(), [&name](const Preset& preset) { return preset.name == name; });
 }
 
+/// Throws as reading it will. A word that is no file may have been meant as a command.
+void expect_readable(const std::filesystem::path& file) {
+    std::error_code unknown;
+    if (!std::filesystem::exists(file, unknown))
+        throw FileError(FileFault::Io, escaped(file.native()), "", "there is neither a command nor a file of that name (see --help)");
+    read_any_file(file);
+}
+
 }  // namespace
 
 void add_window_options(CLI::App& program, WindowStart& start) {
     add_document_options(program, start.document);
+    program.add_option("FILE", start.file, "Document, training run, checkpoint or text to open")->type_name("");
     program.add_option("--shader-dir", start.shader_folder, "Read the shaders from this folder and reload them when they change")
         ->type_name("FOLDER")
         ->check(CLI::ExistingDirectory);
 }
 
 void open_window(const WindowStart& start) {
+    // A file that cannot be read ends the program before there is a window.
+    if (!start.file.empty() && start.document.given()) throw Error("a file brings its own text: give neither --preset nor --text");
+    if (!start.file.empty()) expect_readable(start.file);
     const std::filesystem::path settings_file = settings_path();
     LoadedSettings loaded = load_settings(settings_file);
     if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
@@ -35,6 +49,7 @@ void open_window(const WindowStart& start) {
     Waker waker;
     Application application(make_document(wanted), [&waker] { waker.wake(); });
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
+    if (!start.file.empty()) application.open(start.file);
     LoopOptions options;
     options.settings_file = settings_file;
     options.shader_folder = start.shader_folder;

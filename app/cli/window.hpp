@@ -11,6 +11,7 @@ struct WindowStart {
     std::filesystem::path shader_folder;   ///< shaders are read from here and reloaded when they change; empty for the built-in ones
     std::shared_ptr<const Lesson> lesson;  ///< opened with the window; null: none
     std::size_t lesson_step = 0;
+    std::filesystem::path file;  ///< to be opened: a document, a run, a text
 };
 
 void add_window_options(CLI::App& program, WindowStart& start);

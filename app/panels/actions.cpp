@@ -8,6 +8,7 @@
 
 #include "app/panels/cell_edit.hpp"
 #include "app/panels/edits.hpp"
+#include "app/panels/files.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
@@ -254,6 +255,33 @@ std::vector<Action> table() {
          kAll,
          "everything, by its name",
          [](C& c) { open_palette(c.view.palette); }},
+        {"Open a file", "File", {ctrl('O')}, kAll, "open any file", [](C& c) { begin_open(c); }},
+        {"Save the document", "File", {ctrl('S')}, kAll, "save; save as", [](C& c) { begin_save(c, false); }},
+        {"Save the document as", "File", {ctrl_shift('S')}, kAll, "save; save as", [](C& c) { begin_save(c, true); }},
+        {"Export what is shown",
+         "File",
+         {ctrl('E')},
+         kAll,
+         "export picture or numbers",
+         [](C& c) { begin_export(c); },
+         ready,
+         "As PNG, SVG, CSV or .npy; the whole trace; the operands."},
+        {"Copy this stage as NumPy",
+         "File",
+         {ctrl('C')},
+         kAll,
+         "copy the stage as NumPy, PyTorch",
+         [](C& c) { copy_snippet(c, false); },
+         ready,
+         "A program that computes it again from its operands."},
+        {"Copy this stage as PyTorch",
+         "File",
+         {ctrl_shift('C')},
+         kAll,
+         "copy the stage as NumPy, PyTorch",
+         [](C& c) { copy_snippet(c, true); },
+         ready,
+         "A program that computes it again from its operands."},
         {"Undo", "Edit", {ctrl('Z')}, kAll, "undo", [](C& c) { emit(c, command::Undo{}); }, [](const C& c) { return c.can_undo; }},
         {"Redo",
          "Edit",

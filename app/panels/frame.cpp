@@ -4,6 +4,7 @@
 
 #include "app/panels/actions.hpp"
 #include "app/panels/cell_edit.hpp"
+#include "app/panels/files.hpp"
 #include "app/panels/knock_out_view.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
@@ -239,6 +240,7 @@ void draw_frame(PanelContext& context) {
     ImGui::End();
     if (view.help) draw_help_sheet(context);
     draw_palette(context);
+    draw_file_sheet(context);
 }
 
 }  // namespace attn::app

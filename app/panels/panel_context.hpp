@@ -6,12 +6,19 @@
 #include "app/panels/matrix.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
+#include "app/session/files_state.hpp"
 #include "app/session/knock_out_report.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
+
+/// Nothing opened, nothing saved.
+inline const FilesState& no_files() {
+    static const FilesState kNone;
+    return kNone;
+}
 
 struct PanelContext {
     const Theme& theme;
@@ -27,6 +34,7 @@ struct PanelContext {
     bool can_undo = false, can_redo = false;
     KnockOutReport knock_out{};
     std::string_view message{};  ///< what the last command could not do, "" when it could
+    const FilesState& files = no_files();
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }

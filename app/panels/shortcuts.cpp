@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "app/panels/actions.hpp"
+#include "app/panels/files.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -96,8 +97,9 @@ void draw_rows(const PanelContext& context, const std::vector<SheetRow>& rows, i
 void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
     context.view.compare.swapped = context.view.compare.on() && !io.WantTextInput && !io.KeyCtrl && key_down('X');
-    if (!context.view.palette.open) focus_keys(context);
-    if (io.WantTextInput || ImGui::IsAnyItemActive() || context.view.palette.open || io.KeyAlt) return;
+    const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
+    if (!elsewhere) focus_keys(context);
+    if (io.WantTextInput || ImGui::IsAnyItemActive() || elsewhere || io.KeyAlt) return;
     if (any_popup_open()) {
         if (key_pressed(Key::Escape, false)) close_popups();
         return;

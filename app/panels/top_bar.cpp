@@ -4,6 +4,7 @@
 #include <cctype>
 #include <vector>
 
+#include "app/panels/files.hpp"
 #include "app/panels/lesson_player.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
@@ -68,6 +69,8 @@ void draw_top_bar(PanelContext& context) {
     const float menu_x = origin.x + name_width + context.px(24);
     draw_preset_menu(context, {menu_x, origin.y});
     draw_lesson_menu(context, {menu_x + context.px(184), origin.y + context.px(9)});
+    place(menu_x + context.px(284), origin.y + context.px(9));
+    const float file_width = draw_file_menu(context);
 
     std::vector<std::string_view> titles;
     std::vector<std::string> words;
@@ -78,7 +81,7 @@ void draw_top_bar(PanelContext& context) {
     const std::vector<std::string_view> tooltips(words.begin(), words.end());
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
-    const float tabs_left = std::max(wanted, menu_x + context.px(284));
+    const float tabs_left = std::max(wanted, menu_x + context.px(304) + file_width);
     const float tabs_right = tabs_left + tabs_width(ui, titles);
     place(tabs_left, origin.y);
     if (tabs(ui, "##views", titles, view, kBarHeight, tooltips)) context.view.view = static_cast<View>(view);

@@ -10,6 +10,7 @@
 
 #include "app/panels/comparison_state.hpp"
 #include "app/panels/edit_state.hpp"
+#include "app/panels/file_view.hpp"
 #include "app/panels/knock_out_state.hpp"
 #include "app/panels/lesson_view.hpp"
 #include "app/panels/lines_state.hpp"
@@ -82,6 +83,7 @@ struct ViewState {
     LessonView lesson;
     PaletteState palette;
     KeyboardFocus focus;
+    FileView files;
     PaneState panes;
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale

@@ -152,7 +152,9 @@ private:
         const Screen::Wishes wishes = screen_->draw(ui, settings_, target, std::exchange(events_.dropped_files, {}));
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
+        if (!wishes.title.empty() && wishes.title != title_) glfwSetWindowTitle(window_.get(), (title_ = wishes.title).c_str());
         glfwSwapBuffers(window_.get());
+        if (wishes.picture) take_picture(ui, target, *wishes.picture);
         double next = wishes.redraw_after;
         if (wishes.typing) next = std::min(next, kCaretPeriod);
         const double rested = glfwGetTime() - last_event_;
@@ -161,6 +163,14 @@ private:
         if (wishes.quit) glfwSetWindowShouldClose(window_.get(), GLFW_TRUE);
         report(screen_->shader_problem());
         if (!window_.messages().empty()) report(window_.messages().back());
+    }
+
+    void take_picture(const DrawUi& ui, const Screen::Target& target, const PictureOrder& order) {
+        try {
+            order.take(screen_->take_picture(ui, settings_, target, order));
+        } catch (const std::exception& error) {
+            order.fail(error.what());
+        }
     }
 
     void remember() {
@@ -191,7 +201,7 @@ private:
     int frames_due_ = kFramesPerEvent;
     double redraw_at_ = 0;
     double last_event_ = 0;
-    std::string reported_;
+    std::string reported_, title_;
 };
 
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui) {

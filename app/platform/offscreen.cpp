@@ -16,7 +16,11 @@ constexpr std::int64_t kMostPixels = 64'000'000;
 constexpr double kFrameSeconds = 1.0 / 60;
 }  // namespace
 
-Image render_offscreen(const OffscreenOptions& options, const DrawUi& ui) {
+namespace {
+
+/// Draws until the layouts have settled, then lets `take` have the screen.
+template <class Take>
+void with_picture(const OffscreenOptions& options, const DrawUi& ui, const Take& take) {
     const int width = options.width, height = options.height;
     if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || std::int64_t{width} * height > kMostPixels)
         throw PlatformError("a picture of " + std::to_string(width) + " x " + std::to_string(height) +
@@ -30,10 +34,31 @@ Image render_offscreen(const OffscreenOptions& options, const DrawUi& ui) {
     Settings settings;
     settings.dark = options.dark;
     target.bind();
-    for (int frame = 0; frame < std::max(options.frames, 1); ++frame)
-        screen.draw(ui, settings, {width, height, options.scale, frame * kFrameSeconds, kFrameSeconds}, {});
+    Screen::Target size{width, height, options.scale, 0, kFrameSeconds};
+    for (int frame = 0; frame < std::max(options.frames, 1); ++frame) {
+        size.time = frame * kFrameSeconds;
+        screen.draw(ui, settings, size, {});
+    }
     check_gl("drawing a picture");
-    return {width, height, read_pixels(width, height)};
+    take(screen, settings, size);
+}
+
+}  // namespace
+
+Image render_offscreen(const OffscreenOptions& options, const DrawUi& ui) {
+    Image image;
+    with_picture(options, ui, [&](Screen&, const Settings&, const Screen::Target& size) {
+        image = {size.width, size.height, read_pixels(size.width, size.height)};
+    });
+    return image;
+}
+
+std::string render_svg(const OffscreenOptions& options, const DrawUi& ui) {
+    std::string svg;
+    with_picture(options, ui, [&](Screen& screen, const Settings& settings, const Screen::Target& size) {
+        svg = screen.take_picture(ui, settings, size, {.svg = true, .scale = 1, .take = {}, .fail = {}}).svg;
+    });
+    return svg;
 }
 
 }  // namespace attn::app

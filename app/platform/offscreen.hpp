@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "app/platform/frame.hpp"
 #include "app/platform/png_file.hpp"
@@ -18,5 +19,7 @@ struct OffscreenOptions {
 /// Draws `ui` without a visible window and without mouse and keys. The same drawing gives the same pixels.
 /// Throws PlatformError for a size that is out of bounds, without a display or OpenGL 3.3, and whatever `ui` throws.
 Image render_offscreen(const OffscreenOptions& options, const DrawUi& ui);
+/// The same as the text of an SVG file: shapes and text instead of pixels.
+std::string render_svg(const OffscreenOptions& options, const DrawUi& ui);
 
 }  // namespace attn::app

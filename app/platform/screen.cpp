@@ -5,18 +5,48 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <utility>
 
 #include "app/platform/fonts.hpp"
 #include "app/platform/imgui_compat.hpp"
 #include "app/platform/platform_error.hpp"
+#include "app/platform/svg_canvas.hpp"
+#include "app/platform/svg_picture.hpp"
+#include "app/render/gl_objects.hpp"
 #include "app/widgets/style.hpp"
 
 namespace attn::app {
 
 namespace {
 constexpr float kSmallestScale = 0.5F, kLargestScale = 4;
+constexpr std::int64_t kMostPixels = 64'000'000;
+
+/// While it lives the mouse is nowhere and no key is down, for ImGui.
+class UntouchedInput {
+public:
+    UntouchedInput() : io_(ImGui::GetIO()), mouse_(io_.MousePos), wheel_(io_.MouseWheel) {
+        std::copy(std::begin(io_.MouseDown), std::end(io_.MouseDown), std::begin(buttons_));
+        io_.MousePos = {-FLT_MAX, -FLT_MAX};
+        io_.MouseWheel = 0;
+        std::fill(std::begin(io_.MouseDown), std::end(io_.MouseDown), false);
+        io_.InputQueueCharacters.resize(0);
+    }
+    ~UntouchedInput() {
+        io_.MousePos = mouse_;
+        io_.MouseWheel = wheel_;
+        std::copy(std::begin(buttons_), std::end(buttons_), std::begin(io_.MouseDown));
+    }
+    UntouchedInput(const UntouchedInput&) = delete;
+    UntouchedInput& operator=(const UntouchedInput&) = delete;
+
+private:
+    ImGuiIO& io_;
+    ImVec2 mouse_;
+    float wheel_;
+    bool buttons_[5] = {};
+};
 }  // namespace
 
 void Screen::DestroyContext::operator()(ImGuiContext* context) const { ImGui::DestroyContext(context); }
@@ -51,33 +81,106 @@ void Screen::apply_theme(bool dark, float scale) {
     apply_style(theme_);
 }
 
-Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files) {
-    const double zoomed = target.display_scale * settings.zoom;
-    apply_theme(settings.dark, std::isfinite(zoomed) ? std::clamp(static_cast<float>(zoomed), kSmallestScale, kLargestScale) : 1);
-    const auto w = static_cast<float>(target.width), h = static_cast<float>(target.height);
-    ImGui_ImplOpenGL3_NewFrame();
-    if (has_window_) {
-        ImGui_ImplGlfw_NewFrame();
-        imgui_compat::use_framebuffer_pixels(w, h);
-    } else {
-        ImGuiIO& io = ImGui::GetIO();
-        io.DisplaySize = {w, h};
-        io.DeltaTime = static_cast<float>(target.seconds);
-    }
-    const Palette& colors = theme_.colors;
-    canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
-    ImGui::NewFrame();
-    Frame frame{theme_, *canvas_, settings, w, h, target.time, std::move(dropped_files)};
-    ui(frame);
-    ImGui::Render();
+void Screen::begin_untouched_frame(int width, int height) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {static_cast<float>(width), static_cast<float>(height)};
+    io.DisplayFramebufferScale = {1, 1};
+}
 
+Screen::Wishes Screen::draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
+                                  std::vector<std::string> dropped_files) {
+    Frame frame{theme_,
+                canvas,
+                settings,
+                static_cast<float>(target.width),
+                static_cast<float>(target.height),
+                target.time,
+                std::move(dropped_files),
+                for_picture};
+    ui(frame);
+    return {frame.quit, ImGui::GetIO().WantTextInput, frame.redraw_after, std::move(frame.title), std::move(frame.picture)};
+}
+
+void Screen::draw_pixels(const Target& target) {
     glViewport(0, 0, target.width, target.height);
     glDisable(GL_SCISSOR_TEST);
     const ImVec4 background = ImGui::ColorConvertU32ToFloat4(theme_.colors.window);
     glClearColor(background.x, background.y, background.z, 1);
     glClear(GL_COLOR_BUFFER_BIT);
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
-    return {frame.quit, ImGui::GetIO().WantTextInput, frame.redraw_after};
+}
+
+Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files) {
+    const double zoomed = target.display_scale * settings.zoom;
+    apply_theme(settings.dark, std::isfinite(zoomed) ? std::clamp(static_cast<float>(zoomed), kSmallestScale, kLargestScale) : 1);
+    ImGui_ImplOpenGL3_NewFrame();
+    if (has_window_) {
+        ImGui_ImplGlfw_NewFrame();
+        imgui_compat::use_framebuffer_pixels(static_cast<float>(target.width), static_cast<float>(target.height));
+    } else {
+        begin_untouched_frame(target.width, target.height);
+        ImGui::GetIO().DeltaTime = static_cast<float>(target.seconds);
+    }
+    const Palette& colors = theme_.colors;
+    canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
+    ImGui::NewFrame();
+    Wishes wishes = draw_frame(ui, settings, target, *canvas_, false, std::move(dropped_files));
+    ImGui::Render();
+    draw_pixels(target);
+    return wishes;
+}
+
+std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target& target) {
+    const PlainShapes plain;
+    SvgCanvas canvas(*canvas_);
+    begin_untouched_frame(target.width, target.height);
+    ImGui::NewFrame();
+    draw_frame(ui, settings, target, canvas, true, {});
+    ImGui::Render();
+    return svg_of(*ImGui::GetDrawData(), theme_, "attnscope");
+}
+
+TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, const Target& target, const PictureOrder& order) {
+    const UntouchedInput untouched;
+    Settings copy = settings;
+    Target enlarged = target;
+    // Beyond the largest scale letters would fill the memory.
+    const float factor = std::min(order.scale, kLargestScale / theme_.scale);
+    enlarged.width = static_cast<int>(std::lround(static_cast<float>(target.width) * factor));
+    enlarged.height = static_cast<int>(std::lround(static_cast<float>(target.height) * factor));
+    if (enlarged.width > kMaxImageSide || enlarged.height > kMaxImageSide || std::int64_t{enlarged.width} * enlarged.height > kMostPixels)
+        throw PlatformError("a picture of " + std::to_string(enlarged.width) + " x " + std::to_string(enlarged.height) +
+                            " pixels is too large: choose a smaller scale");
+    const float scale = theme_.scale;
+    apply_theme(copy.dark, scale * factor);
+    TakenPicture picture;
+    try {
+        const Framebuffer pixels(enlarged.width, enlarged.height);
+        pixels.bind();
+        // The first frame lets layouts settle that follow the one before.
+        for (int frame = 0; frame < 2; ++frame) {
+            ImGui_ImplOpenGL3_NewFrame();
+            begin_untouched_frame(enlarged.width, enlarged.height);
+            const Palette& colors = theme_.colors;
+            canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, enlarged.width, enlarged.height);
+            if (order.svg && frame == 1) {
+                picture.svg = draw_svg(ui, copy, enlarged);
+                break;
+            }
+            ImGui::NewFrame();
+            draw_frame(ui, copy, enlarged, *canvas_, true, {});
+            ImGui::Render();
+            draw_pixels(enlarged);
+        }
+        if (!order.svg) picture.image = {enlarged.width, enlarged.height, read_pixels(enlarged.width, enlarged.height)};
+    } catch (...) {
+        glBindFramebuffer(GL_FRAMEBUFFER, 0);
+        apply_theme(settings.dark, scale);
+        throw;
+    }
+    glBindFramebuffer(GL_FRAMEBUFFER, 0);
+    apply_theme(settings.dark, scale);
+    return picture;
 }
 
 }  // namespace attn::app

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "app/platform/frame.hpp"
 #include "app/platform/gl_canvas.hpp"
@@ -31,9 +32,15 @@ public:
         bool quit = false;
         bool typing = false;  ///< a text field has the keyboard: its caret blinks
         double redraw_after = 0;
+        std::string title{};
+        std::optional<PictureOrder> picture{};
     };
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
     Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files);
+
+    /// Draws the same once more as the order says, into pixels of its own or as shapes; then everything is as before.
+    /// Throws PlatformError for a picture that is too large.
+    TakenPicture take_picture(const DrawUi& ui, const Settings& settings, const Target& target, const PictureOrder& order);
 
     const std::string& shader_problem() const { return renderer_->shader_problem(); }
     HeatmapRenderer& renderer() { return *renderer_; }
@@ -43,6 +50,13 @@ private:
         void operator()(ImGuiContext* context) const;
     };
     void apply_theme(bool dark, float scale);
+    /// Lets ImGui begin a frame in which no mouse and no keyboard take part.
+    void begin_untouched_frame(int width, int height);
+    /// Between ImGui's NewFrame and Render.
+    Wishes draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
+                      std::vector<std::string> dropped_files);
+    void draw_pixels(const Target& target);
+    std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
 
     std::unique_ptr<ImGuiContext, DestroyContext> context_;
     bool has_window_;

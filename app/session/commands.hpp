@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/document.hpp"
+#include "app/session/tensor_choice.hpp"
 #include "engine/trace/head_worth.hpp"
 
 namespace attn::app {
@@ -78,6 +79,39 @@ struct MeasureHeads {
 };
 struct StopMeasuring {};
 
+// Files: all are read and written by a worker; what became of it stands in FilesState.
+
+/// Writes the document; from then on it is the one in that file.
+struct SaveDocument {
+    std::filesystem::path path;
+};
+/// A document, a training run, a text or a dump: whatever the file turns out to be.
+struct OpenFile {
+    std::filesystem::path path;
+};
+/// What the text that was opened is for.
+struct UseText {
+    enum class As : std::uint8_t { Probe, Training, Nothing } as;
+};
+/// .csv, .npy, .safetensors (of the whole trace, whatever was chosen) or .npz (the operands of the chosen stage).
+struct ExportTensor {
+    std::filesystem::path path;
+    TensorChoice choice;
+};
+/// The program that computes a stage again, for the clipboard.
+struct CopySnippet {
+    StageId stage;
+    bool torch = false;
+};
+struct ListFolder {
+    std::filesystem::path folder;
+};
+/// Somebody else has written a file, or could not.
+struct TellFile {
+    std::string notice;
+    bool failed = false;
+};
+
 struct Undo {};
 struct Redo {};
 }  // namespace command
@@ -89,7 +123,8 @@ struct Command {
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
                  command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::MeasureHeads,
-                 command::StopMeasuring, command::Undo, command::Redo>
+                 command::StopMeasuring, command::SaveDocument, command::OpenFile, command::UseText, command::ExportTensor,
+                 command::CopySnippet, command::ListFolder, command::TellFile, command::Undo, command::Redo>
         what;
     std::string merge;
 };

@@ -2,12 +2,15 @@
 
 #include <array>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/config_json.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/run_json.hpp"
+#include "engine/io/utf8.hpp"
 
 namespace attn::app {
 
@@ -17,6 +20,7 @@ constexpr std::string_view kFormat = "attnscope-document/1";
 constexpr std::array<std::string_view, 3> kTokenizers{"character", "word", "byte"};  // in the order of TokenizerKind
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
+constexpr std::size_t kMostTaskText = std::size_t{4} << 20;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
 nlohmann::ordered_json to_json(const TrainedModel& trained) {
@@ -53,6 +57,16 @@ SamplingSettings sampling_from_json(JsonObject object) {
     return sampling;
 }
 
+/// The text of the training task stands in the document itself, which then is whole wherever it is taken.
+void add_task_text(nlohmann::ordered_json& json, const TaskSettings& task) {
+    if (task.text == nullptr) return;
+    if (task.text->size() > kMostTaskText)
+        throw FileError(FileFault::Limit, task.text_name, "", "the text to train on is too long to stand in a document (4 MiB)");
+    if (find_invalid_utf8(*task.text))
+        throw FileError(FileFault::Unsupported, task.text_name, "", "the text to train on is not UTF-8: it cannot stand in a document");
+    json["task_text"] = *task.text;
+}
+
 }  // namespace
 
 void read_document_fields(JsonObject& object, Document& document) {
@@ -82,6 +96,8 @@ std::string document_to_json(const Document& document) {
     json["forward"] = to_json(document.forward);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
     json["sampling"] = to_json(document.sampling);
+    json["run"] = to_json(document.run);
+    add_task_text(json, document.run.task);
     return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -96,6 +112,9 @@ Document document_from_json(std::string_view text, std::string_view source) {
     object.read("vocabulary", document.vocabulary);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
+    if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
+    std::string task_text;
+    if (object.read("task_text", task_text)) document.run.task.text = std::make_shared<const std::string>(std::move(task_text));
     read_document_fields(object, document);
     object.expect_no_more();
     return document;

@@ -15,6 +15,7 @@ namespace attn::app {
 void read_document_fields(JsonObject& object, Document& document);
 
 /// Every field; document_from_json() gives an equal document back. Text that is not UTF-8 is written with replacement characters.
+/// Throws FileError for a text to train on that is not UTF-8 or longer than 4 MiB.
 std::string document_to_json(const Document& document);
 /// Strict: throws FileError for an unknown field, a wrong type, another format or version. `source` is named in messages.
 Document document_from_json(std::string_view json, std::string_view source);

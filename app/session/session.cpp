@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/session/analyst.hpp"
+#include "app/session/file_desk.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
 #include "app/session/knock_out_worker.hpp"
@@ -27,8 +28,10 @@ Document ready_to_open(Document document) {
 
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
-        : history(ready_to_open(std::move(document))), analyst(std::move(computation), wake), knock_out(wake),
-          trainer(std::move(engine), wake) {}
+        : history(ready_to_open(std::move(document))), files(wake), analyst(std::move(computation), wake), knock_out(wake),
+          trainer(std::move(engine), wake) {
+        files.set_document({}, history.current());
+    }
 
     const Document& document() const { return *history.current(); }
     const TrainingSnapshot& run() const { return *training.snapshot; }
@@ -49,6 +52,7 @@ struct Session::Impl {
     std::string probe;                         ///< of that run
     std::optional<LearnedParameters> learned;  ///< asked for last
     Follower follower;
+    FileDesk files;
     Analyst analyst;
     KnockOutWorker knock_out;
     Trainer trainer;
@@ -149,7 +153,7 @@ struct Change {
     }
     void operator()(const command::SetForward& set) { document.forward = set.forward; }
     void operator()(const command::OpenPreset& open) { replace(open_preset(open.name)); }
-    void operator()(const command::OpenDocument& open) { replace(ready_to_open(open.document)); }
+    void operator()(const command::OpenDocument& open) { document = ready_to_open(open.document); }
     void operator()(const command::SetRun& set) { document.run = set.run; }
     void operator()(const command::OpenTrainingText& open) {
         TaskSettings& task = document.run.task;
@@ -218,17 +222,23 @@ void Session::apply(const Command& command) {
     if (std::holds_alternative<command::Redo>(command.what)) return impl_->travel(false);
     if (std::holds_alternative<command::StopMeasuring>(command.what)) return impl_->knock_out.cancel();
     if (const auto* measure = std::get_if<command::MeasureHeads>(&command.what)) return impl_->measure_heads(measure->question);
+    if (impl_->files.carry_out(command, impl_->history.current(), impl_->analyst.snapshot())) return;
     try {
         if (std::visit(Order{impl_->trainer, impl_->training, document().run}, command.what)) return;
         Change change{document(), impl_->run(), impl_->probe};
         std::visit(change, command.what);
         impl_->change(std::move(change.document), command.merge);
+        // An example that was just opened is as good as saved.
+        if (std::holds_alternative<command::OpenPreset>(command.what)) impl_->files.set_document({}, impl_->history.current());
     } catch (const Error& error) {
         impl_->message = error.what();
     }
 }
 
 void Session::update() {
+    const FileDesk::Opened opened = impl_->files.update(impl_->history.current());
+    for (const Command& command : opened.commands) apply(command);
+    if (!opened.document.empty()) impl_->files.set_document(opened.document, impl_->history.current());
     impl_->trainer.update(impl_->training);
     impl_->adopt_new_run();
     impl_->follow();
@@ -248,6 +258,15 @@ void Session::wait_for_training() {
     impl_->trainer.wait();
     update();
 }
+
+void Session::wait_for_files() {
+    impl_->files.wait();
+    update();
+}
+
+const FilesState& Session::files() const { return impl_->files.state(); }
+
+void Session::set_recent_files(std::vector<std::string> recent) { impl_->files.set_recent(std::move(recent)); }
 
 bool Session::can_undo() const { return impl_->history.can_undo(); }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/session/commands.hpp"
+#include "app/session/files_state.hpp"
 #include "app/session/knock_out_report.hpp"
 #include "app/session/live_run.hpp"
 #include "app/session/snapshot.hpp"
@@ -44,6 +45,14 @@ public:
     std::shared_ptr<const Snapshot> wait(bool verified);
     /// Waits until every training order is carried out and no run is running any more, then does update(). For the same uses.
     void wait_for_training();
+
+    /// Waits until nothing is being read or written any more, then does update(). For the same uses.
+    void wait_for_files();
+
+    /// As of the last update().
+    const FilesState& files() const;
+    /// What was opened before this session.
+    void set_recent_files(std::vector<std::string> recent);
 
     bool can_undo() const;
     bool can_redo() const;

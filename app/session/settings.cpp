@@ -34,6 +34,7 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("window_height", settings.window_height, 150, kMaxPosition);
     object.read("window_maximized", settings.window_maximized);
     object.read("preset", settings.preset);
+    object.read("recent_files", settings.recent_files);
     return settings;
 }
 
@@ -91,6 +92,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"window_height", settings.window_height},
         {"window_maximized", settings.window_maximized},
         {"preset", settings.preset},
+        {"recent_files", settings.recent_files},
     };
     write_whole_file(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }

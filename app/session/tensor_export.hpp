@@ -1,21 +1,13 @@
 #pragma once
 /// Tensors of a snapshot as files for spreadsheets, NumPy and PyTorch.
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <string>
 
 #include "app/session/snapshot.hpp"
+#include "app/session/tensor_choice.hpp"
 
 namespace attn::app {
-
-/// A stage's tensor, or the part of it that belongs to one sequence or one head.
-struct TensorChoice {
-    StageId stage;
-    std::optional<std::int64_t> batch, head;
-    bool gradients = false;  ///< what the numbers do to the loss, instead of them
-};
 
 /// The numbers chosen, without the axes that were fixed.
 /// Throws Error for a stage, sequence or head that is not there and for gradients that are not.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/cli/process.hpp"
+#include "tests/support/python.hpp"
 
 namespace attn::test {
 namespace {
@@ -91,6 +92,42 @@ TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
         pictures.insert(read_bytes(draw("variant.png", arguments)));
     }
     EXPECT_EQ(pictures.size(), variants.size());
+}
+
+/// What stands in the file, read by Python's own XML parser.
+constexpr const char* kReadSvg = R"(
+import sys
+import xml.etree.ElementTree as ET
+root = ET.parse('picture.svg').getroot()
+ns = '{http://www.w3.org/2000/svg}'
+assert root.tag == ns + 'svg' and root.get('viewBox') == '0 0 1200 800', root.attrib
+texts = [t.text for t in root.iter(ns + 'text')]
+for word in WORDS:
+    assert any(word in text for text in texts), (word, texts)
+rects = list(root.iter(ns + 'rect'))
+cells = [r for g in root.iter(ns + 'g') for r in g.iter(ns + 'rect')]
+assert len(cells) >= CELLS, len(cells)
+assert sum(r.get('fill') == 'url(#masked)' for r in cells) == MASKED, sum(r.get('fill') == 'url(#masked)' for r in cells)
+ids = {e.get('id') for e in root.iter() if e.get('id')}
+for e in root.iter():
+    for a in (e.get('fill'), e.get('clip-path')):
+        if a and a.startswith('url('): assert a[5:-1] in ids, a
+for r in rects:
+    assert float(r.get('width')) >= 0 and float(r.get('height')) >= 0, r.attrib
+)";
+
+TEST_F(Render, WritesTextCellsAndMasksAsSvg) {
+    ATTN_NEEDS_NUMPY(folder_.path(""));
+    const auto check = [&](const char* values, std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"--size", "1200x800", "--centre", "--text", "the cat <sat> & \"was\" tired"});
+        draw("picture.svg", arguments);
+        const PythonOutcome python = run_python(folder_.path(""), std::string(values) + kReadSvg);
+        EXPECT_TRUE(python.ok) << python.said;
+    };
+    // The scaled map has no masked cells, the weights' map those above the diagonal of ten tokens.
+    check("WORDS, CELLS, MASKED = ['weights', 'query', 'cat', '<', '&', '0.', 'exp'], 200, 90\n", {"--stage", "weights"});
+    check("WORDS, CELLS, MASKED = ['scores'], 100, 0\n", {"--stage", "scores", "--theme", "light"});
+    check("WORDS, CELLS, MASKED = ['head'], 100, 0\n", {"--view", "heads", "--stage", "scores"});
 }
 
 }  // namespace

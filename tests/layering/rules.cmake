@@ -11,8 +11,8 @@ set(LAYERS
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/(commands|document|knock_out_report|presets|snapshot|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|knock_out_report|lesson|lesson_goal|presets|snapshot|training_report|view)\\.hpp|${DATA_HEADERS}"
+  "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|knock_out_report|presets|snapshot|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|files_state|knock_out_report|lesson|lesson_goal|presets|snapshot|tensor_choice|training_report|view)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

@@ -26,6 +26,10 @@ Document rich_document() {
     document.forward.dropout = {0.1, 0.2, 1.0 / 7, 99};
     document.vocabulary = {"a", "ä"};
     document.trained = TrainedModel{7, 1200};
+    document.run = default_run(TaskKind::Sort);
+    document.run.seed = 18446744073709551615U;
+    document.run.batch_size = 7;
+    document.run.train.forward.dropout.attention = 1.0 / 3;
     document.sampling = {0, 5, 1.0 / 3, 12, 18446744073709551615U};
     return document;
 }

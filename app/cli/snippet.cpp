@@ -1,0 +1,66 @@
+/// attnscope snippet: one stage as a NumPy or PyTorch program on stdout.
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
+#include "app/cli/training_options.hpp"
+#include "app/cli/view_options.hpp"
+#include "app/session/stage_snippet.hpp"
+#include "engine/io/npz.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+struct SnippetCommand {
+    DocumentOptions document;
+    TrainingOptions training;
+    std::string stage = "weights";
+    std::int64_t layer = 0;
+    bool torch = false;
+    std::filesystem::path operands;
+};
+
+void write(const SnippetCommand& command) {
+    const std::shared_ptr<const Snapshot> snapshot = compute(command.document, command.training);
+    const StageId id = named_stage(command.stage, command.layer, *snapshot->trace);
+    SnippetOptions options;
+    options.dialect = command.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy;
+    options.operands_in_file = !command.operands.empty();
+    options.operands_file = command.operands.string();
+    const Snippet snippet = stage_snippet(*snapshot, id, options);
+    if (snippet.needs_file && command.operands.empty())
+        throw Error(
+            fmt::format("the operands of {} are too many to read as text: --operands FILE.npz writes them beside", tensor_name(id)));
+    if (snippet.needs_file) {
+        std::vector<ArrayView> views;
+        for (const NamedArray& array : snippet.arrays) views.push_back(view_of(array));
+        write_npz(command.operands, views);
+    }
+    fmt::print("{}", snippet.text);
+}
+
+}  // namespace
+
+void add_snippet_command(CLI::App& program, int&) {
+    auto options = std::make_shared<SnippetCommand>();
+    CLI::App* command = program.add_subcommand("snippet", "Print a stage as a NumPy or PyTorch program that computes it again");
+    add_document_options(*command, options->document);
+    add_training_options(*command, options->training);
+    command->add_option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name; weights by default")
+        ->type_name("STAGE");
+    command->add_option("--layer", options->layer, "Layer, from 0")->type_name("N");
+    command->add_flag("--torch", options->torch, "PyTorch in place of NumPy");
+    command->add_option("--operands", options->operands, "Put the operands into this file instead of into the text")
+        ->type_name("FILE.npz")
+        ->check([](const std::string& name) {
+            return std::filesystem::path(name).extension() == ".npz" ? "" : "'" + name + "' does not end in .npz";
+        });
+    command->callback([options] { write(*options); });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,24 @@
+#pragma once
+/// Opening, saving and exporting: the File menu, the sheet that asks for a path, and what became of it.
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+/// The File menu's button at the cursor, as wide as returned (pixels).
+float draw_file_menu(PanelContext& context);
+/// True while a sheet about files has all keys.
+bool file_sheet_is_open(const PanelContext& context);
+/// The sheet that is open, if one is, and the notice about the last file.
+void draw_file_sheet(PanelContext& context);
+
+void begin_open(PanelContext& context);
+/// Saves where the document is, or asks where.
+void begin_save(PanelContext& context, bool ask);
+void begin_export(PanelContext& context);
+void copy_snippet(PanelContext& context, bool torch);
+
+/// "attnscope", with the document's name, and a dot where it is not saved.
+std::string window_title(const FilesState& files);
+
+}  // namespace attn::app

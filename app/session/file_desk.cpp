@@ -1,0 +1,267 @@
+#include "app/session/file_desk.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <system_error>
+#include <utility>
+
+#include "app/session/document_json.hpp"
+#include "app/session/readable_file.hpp"
+#include "app/session/stage_snippet.hpp"
+#include "app/session/tensor_export.hpp"
+#include "engine/doctor/doctor.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/npz.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+namespace {
+
+constexpr std::size_t kMostRecent = 12, kMostEntries = 5000;
+/// Of a text that is looked at: sequences of a batch, and bytes of each.
+constexpr std::size_t kMostLines = 8, kLongestLine = 300;
+
+std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
+
+std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& folder) {
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = folder;
+    std::error_code error;
+    const std::filesystem::path where = folder.empty() ? std::filesystem::path(".") : folder;
+    for (std::filesystem::directory_iterator it(where, error), end; !error && it != end; it.increment(error)) {
+        std::string name = it->path().filename().string();
+        if (name.empty() || name.front() == '.') continue;
+        std::error_code unknown;
+        listing->entries.push_back({std::move(name), it->is_directory(unknown)});
+        if (listing->entries.size() == kMostEntries) break;
+    }
+    if (error) listing->problem = error.message();
+    std::sort(listing->entries.begin(), listing->entries.end(),
+              [](const auto& a, const auto& b) { return a.folder != b.folder ? a.folder : a.name < b.name; });
+    return listing;
+}
+
+/// Writes what the extension says; returns what was written, in words.
+std::string export_numbers(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+    const std::string extension = path.extension().string();
+    const std::string name = tensor_name(choice.stage);
+    if (extension == ".safetensors") {
+        write_snapshot_trace(path, snapshot);
+        return "the whole trace";
+    }
+    if (extension == ".npz") {
+        const Snippet snippet = stage_snippet(snapshot, choice.stage, {.operands_in_file = true, .operands_file = path.string()});
+        std::vector<ArrayView> views;
+        for (const NamedArray& array : snippet.arrays) views.push_back(view_of(array));
+        write_npz(path, views);
+        return "the operands of " + name;
+    }
+    if (extension == ".csv") write_tensor_csv(path, snapshot, choice);
+    else if (extension == ".npy") write_tensor_npy(path, snapshot, choice);
+    else throw Error(shown(path) + ": numbers are written as .csv, .npy, .npz or .safetensors");
+    return (choice.gradients ? "the gradients of " : "") + name;
+}
+
+}  // namespace
+
+/// The doctor's opinion of a dump.
+void FileDesk::examine(const std::filesystem::path& path, Result& result) {
+    const doctor::Diagnosis diagnosis = doctor::examine_file(path);
+    result.notice = fmt::format("{}: {}. {}", shown(path.filename()),
+                                diagnosis.verdict == doctor::Verdict::Correct ? "correct"
+                                : diagnosis.verdict == doctor::Verdict::Wrong ? "wrong"
+                                                                              : "not enough to judge",
+                                diagnosis.explanation);
+    result.failed = diagnosis.verdict == doctor::Verdict::Wrong;
+}
+
+/// Commands about files as jobs; false for every other command.
+struct FileDesk::Requests {
+    FileDesk& desk;
+    const std::shared_ptr<const Document>& document;
+    const std::shared_ptr<const Snapshot>& snapshot;
+
+    bool operator()(const command::SaveDocument& save) const {
+        desk.send([path = save.path, saved = document](Result& result, const std::stop_token&) {
+            save_document(path, *saved);
+            result.notice = "Saved as " + shown(path) + ".";
+            if (saved->trained) result.notice += " The trained model is not in it: save its checkpoint in the Train view.";
+            result.path = std::filesystem::absolute(path);
+            result.saved = saved;
+        });
+        return true;
+    }
+    bool operator()(const command::OpenFile& open) const {
+        desk.send([path = open.path](Result& result, const std::stop_token& stop) {
+            ReadableFile file = read_any_file(path, stop);
+            result.opened = file.kind;
+            if (file.kind == FileKind::Dump) examine(path, result);
+            result.path = std::filesystem::absolute(path);
+            result.text = file.text;
+            if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
+            if (file.kind == FileKind::Document) {
+                result.notice = "Opened " + shown(path) + ".";
+                if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";
+                result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+            }
+        });
+        return true;
+    }
+    bool operator()(const command::UseText& use) const {
+        desk.use_text(use.as, *document);
+        return true;
+    }
+    bool operator()(const command::ExportTensor& wanted) const {
+        desk.send([wanted, source = snapshot](Result& result, const std::stop_token&) {
+            const std::string what = export_numbers(wanted.path, *source, wanted.choice);
+            result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
+        });
+        return true;
+    }
+    bool operator()(const command::CopySnippet& copy) const {
+        desk.send([copy, source = snapshot](Result& result, const std::stop_token&) {
+            const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
+            const Snippet snippet =
+                stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
+            result.clipboard = snippet.text;
+            result.notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
+            if (snippet.needs_file) result.notice += " Its operands are too many for text: export them as " + file + " beside it.";
+        });
+        return true;
+    }
+    bool operator()(const command::ListFolder& list) const {
+        desk.send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
+        return true;
+    }
+    bool operator()(const command::TellFile& tell) const {
+        desk.tell(tell.notice, tell.failed);
+        return true;
+    }
+    template <class Other>
+    bool operator()(const Other&) const {
+        return false;
+    }
+};
+
+FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+FileDesk::~FileDesk() = default;
+
+bool FileDesk::carry_out(const Command& command, const std::shared_ptr<const Document>& document,
+                         const std::shared_ptr<const Snapshot>& snapshot) {
+    return std::visit(Requests{*this, document, snapshot}, command.what);
+}
+
+void FileDesk::send(Job job) {
+    {
+        const std::lock_guard lock(mutex_);
+        jobs_.push_back(std::move(job));
+        ++unfinished_;
+    }
+    state_.busy = true;
+    ordered_.notify_one();
+}
+
+void FileDesk::work(const std::stop_token& stop) {
+    while (true) {
+        Job job;
+        {
+            std::unique_lock lock(mutex_);
+            if (!ordered_.wait(lock, stop, [this] { return !jobs_.empty(); })) return;
+            job = std::move(jobs_.front());
+            jobs_.pop_front();
+        }
+        Result result;
+        try {
+            job(result, stop);
+        } catch (const std::exception& error) {
+            result = Result{};
+            result.notice = error.what();
+            result.failed = true;
+        }
+        {
+            const std::lock_guard lock(mutex_);
+            results_.push_back(std::move(result));
+            --unfinished_;
+        }
+        rested_.notify_all();
+        wake_();
+    }
+}
+
+void FileDesk::wait() {
+    std::unique_lock lock(mutex_);
+    rested_.wait(lock, [this] { return unfinished_ == 0; });
+}
+
+void FileDesk::tell(std::string notice, bool failed) {
+    state_.notice = std::move(notice);
+    state_.failed = failed;
+    ++state_.notices;
+}
+
+void FileDesk::remember(const std::filesystem::path& path) {
+    std::erase(state_.recent, path.string());
+    state_.recent.insert(state_.recent.begin(), path.string());
+    if (state_.recent.size() > kMostRecent) state_.recent.resize(kMostRecent);
+}
+
+void FileDesk::take(Result result, Opened& opened) {
+    if (result.listing != nullptr) {
+        state_.listing = std::move(result.listing);
+        return;
+    }
+    if (!result.notice.empty()) tell(std::move(result.notice), result.failed);
+    if (!result.clipboard.empty()) {
+        state_.clipboard = std::move(result.clipboard);
+        ++state_.copies;
+    }
+    if (!result.path.empty()) remember(result.path);
+    if (result.saved != nullptr) set_document(result.path, std::move(result.saved));
+    if (!result.opened) return;
+    state_.opened = *result.opened;
+    ++state_.openings;
+    if (result.text != nullptr) state_.text = OpenedText{result.path, std::move(result.text)};
+    if (*result.opened == FileKind::Document) opened.document = result.path;
+    std::move(result.commands.begin(), result.commands.end(), std::back_inserter(opened.commands));
+}
+
+FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& document) {
+    std::vector<Result> results;
+    {
+        const std::lock_guard lock(mutex_);
+        results.swap(results_);
+        state_.busy = unfinished_ > 0;
+    }
+    Opened opened;
+    opened.commands = std::exchange(waiting_, {});
+    for (Result& result : results) take(std::move(result), opened);
+    if (document != compared_) {
+        compared_ = document;
+        state_.unsaved = clean_ != nullptr && *document != *clean_;
+    }
+    return opened;
+}
+
+void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
+    state_.document = std::move(path);
+    clean_ = std::move(document);
+    compared_.reset();
+}
+
+void FileDesk::use_text(command::UseText::As as, const Document& document) {
+    if (!state_.text) return;
+    const OpenedText opened = *std::exchange(state_.text, {});
+    if (as == command::UseText::As::Training) waiting_.push_back({command::OpenTrainingText{opened.path}, ""});
+    if (as != command::UseText::As::Probe) return;
+    command::SetTexts texts{lines_with_text(*opened.text, kMostLines, kLongestLine), {}};
+    // An encoder goes on reading what it reads, beside every line.
+    const std::vector<std::string>& sources = document.source_texts;
+    for (std::size_t i = 0; !sources.empty() && i < texts.texts.size(); ++i) texts.source_texts.push_back(sources[i % sources.size()]);
+    waiting_.push_back({std::move(texts), ""});
+}
+
+}  // namespace attn::app

@@ -1,0 +1,88 @@
+#pragma once
+/// The worker for files, and what is known of them.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/session/commands.hpp"
+#include "app/session/files_state.hpp"
+#include "app/session/snapshot.hpp"
+
+namespace attn::app {
+
+/// One thread, which does one job after the other. All methods are for one thread (the UI's).
+class FileDesk {
+public:
+    /// `wake` is called from the worker after every job.
+    explicit FileDesk(std::function<void()> wake);
+    ~FileDesk();  ///< a file under way is finished, what waits is dropped
+    FileDesk(const FileDesk&) = delete;
+    FileDesk& operator=(const FileDesk&) = delete;
+
+    /// Takes on a command about files; false for every other one. A job works on the document and snapshot of now.
+    bool carry_out(const Command& command, const std::shared_ptr<const Document>& document,
+                   const std::shared_ptr<const Snapshot>& snapshot);
+
+    struct Opened {
+        std::vector<Command> commands;   ///< to be applied
+        std::filesystem::path document;  ///< the file that the document then is in, if one was opened
+    };
+    /// Takes over what the worker has finished.
+    Opened update(const std::shared_ptr<const Document>& document);
+    /// The document is now as in this file (empty: as in an example).
+    void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
+    void set_recent(std::vector<std::string> recent) { state_.recent = std::move(recent); }
+    const FilesState& state() const { return state_; }
+    /// Waits until every job is done.
+    void wait();
+
+private:
+    /// What a job leaves behind.
+    struct Result {
+        std::string notice;
+        bool failed = false;
+        std::optional<FileKind> opened;
+        std::filesystem::path path;               ///< of what was opened or saved
+        std::vector<Command> commands;            ///< what follows from it
+        std::shared_ptr<const Document> saved;    ///< a document that now is in `path`
+        std::shared_ptr<const std::string> text;  ///< a Text
+        std::shared_ptr<const FolderListing> listing;
+        std::string clipboard;
+    };
+    static void examine(const std::filesystem::path& path, Result& result);
+    using Job = std::function<void(Result&, const std::stop_token&)>;
+    void send(Job job);
+    void work(const std::stop_token& stop);
+    void take(Result result, Opened& opened);
+    void use_text(command::UseText::As as, const Document& document);
+    void remember(const std::filesystem::path& path);
+    void tell(std::string notice, bool failed);
+
+    struct Requests;  // one function for every command
+
+    const std::function<void()> wake_;
+    FilesState state_;
+    std::shared_ptr<const Document> clean_;     ///< the document as it was opened or saved
+    std::shared_ptr<const Document> compared_;  ///< the one that state_.unsaved speaks of
+    std::vector<Command> waiting_;              ///< for the next update
+
+    std::mutex mutex_;  // guards the four below
+    std::condition_variable_any ordered_;
+    std::condition_variable rested_;
+    std::deque<Job> jobs_;
+    std::vector<Result> results_;
+    std::size_t unfinished_ = 0;
+
+    std::jthread worker_;  // last: it uses everything above
+};
+
+}  // namespace attn::app

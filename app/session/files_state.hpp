@@ -1,0 +1,53 @@
+#pragma once
+/// What there is to know about files: the document's own, what was opened, written and found in a folder.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::app {
+
+/// What a file turned out to be.
+enum class FileKind : std::uint8_t {
+    Document,
+    Run,   ///< a training run: its folder or checkpoint
+    Dump,  ///< tensors of some model, by name
+    Text,
+};
+
+struct FolderListing {
+    struct Entry {
+        std::string name;
+        bool folder = false;
+    };
+    std::filesystem::path folder;
+    std::vector<Entry> entries;  ///< folders first, by name; hidden ones are left out
+    std::string problem;         ///< why there are none, "" when nothing is wrong
+};
+
+/// A text that was opened: the person says what it is for.
+struct OpenedText {
+    std::filesystem::path path;
+    std::shared_ptr<const std::string> text;
+};
+
+struct FilesState {
+    std::filesystem::path document;                ///< the file of the document; empty while it has none
+    bool unsaved = false;                          ///< the document is not as it was opened or saved
+    bool busy = false;                             ///< something is being read or written
+    std::string notice;                            ///< what became of the last file, in one sentence
+    bool failed = false;                           ///< the notice says what went wrong
+    std::uint64_t notices = 0;                     ///< grows with every notice
+    std::optional<OpenedText> text;                ///< waits for command::UseText
+    std::shared_ptr<const FolderListing> listing;  ///< the one asked for last
+    std::vector<std::string> recent;               ///< opened or saved, newest first
+    std::string clipboard;                         ///< a text to be copied
+    std::uint64_t copies = 0;                      ///< grows with every such text
+    FileKind opened = FileKind::Document;          ///< what was opened last
+    std::uint64_t openings = 0;                    ///< grows with every file that was opened
+};
+
+}  // namespace attn::app

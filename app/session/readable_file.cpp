@@ -1,0 +1,97 @@
+#include "app/session/readable_file.hpp"
+
+#include <array>
+#include <cstring>
+#include <sstream>
+
+#include "app/session/document_json.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/io/run_folder.hpp"
+#include "engine/io/safetensors_header.hpp"
+#include "engine/io/text_file.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::uint64_t kMostHeader = std::uint64_t{16} << 20;
+
+FileError refuse(const std::filesystem::path& path, FileFault fault, std::string_view problem) {
+    return {fault, escaped(path.native(), 0), "", problem};
+}
+
+std::string first_bytes(InputFile& file, std::size_t count) {
+    std::string bytes(std::min<std::uint64_t>(count, file.size()), '\0');
+    file.read(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+}
+
+/// A checkpoint says what it is; GPT-2 from elsewhere has its embedding's name; all else is a dump.
+FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file, const std::string& start) {
+    std::uint64_t length = 0;
+    if (start.size() < sizeof length) throw refuse(path, FileFault::Truncated, "it ends before the length of its header");
+    std::memcpy(&length, start.data(), sizeof length);
+    if (length > file.size() - sizeof length) throw refuse(path, FileFault::Truncated, "it ends before its header does");
+    if (length > kMostHeader) throw refuse(path, FileFault::Limit, "its header is longer than 16 MiB");
+    file.seek(sizeof length);
+    const std::string header = first_bytes(file, length);
+    const SafetensorsHeader parsed =
+        parse_safetensors_header(header, escaped(path.native(), 0), sizeof length, file.size() - sizeof length - length);
+    if (parsed.metadata.count("attnscope") > 0) return FileKind::Run;
+    for (const SafetensorsEntry& entry : parsed.entries)
+        if (entry.name.ends_with("wte.weight")) return FileKind::Run;
+    return FileKind::Dump;
+}
+
+bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
+
+}  // namespace
+
+ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
+    ReadableFile file;
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown)) {
+        if (!std::filesystem::exists(path / kCheckpointName, unknown))
+            throw refuse(path, FileFault::Schema, "the folder holds no training run (no model.safetensors)");
+        file.kind = FileKind::Run;
+        return file;
+    }
+    InputFile input(path, {.stop = stop});
+    const std::string start = first_bytes(input, 16);
+    if (path.extension() == ".safetensors") {
+        file.kind = kind_of_safetensors(path, input, start);
+        return file;
+    }
+    if (begins_with(start, "PK\x03\x04")) {
+        if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "of archives only .npz is read");
+        file.kind = FileKind::Dump;
+        return file;
+    }
+    if (begins_with(start, "\x93NUMPY"))
+        throw refuse(path, FileFault::Unsupported, "a single array has no name to know it by: put arrays into an .npz");
+    if (path.extension() == ".json") {
+        file.kind = FileKind::Document;
+        file.document = load_document(path);
+        return file;
+    }
+    file.text = std::make_shared<const std::string>(read_text_file(path, {.max_bytes = std::uint64_t{64} << 20, .stop = stop}).text);
+    if (lines_with_text(*file.text, 1).empty()) throw refuse(path, FileFault::Schema, "there is no text in it");
+    return file;
+}
+
+std::vector<std::string> lines_with_text(const std::string& text, std::size_t most, std::size_t longest) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; lines.size() < most && std::getline(stream, line);) {
+        if (line.find_first_not_of(" \t\v\f\r") == std::string::npos) continue;
+        if (line.size() > longest) {
+            std::size_t end = longest;
+            while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+            line.resize(end);
+        }
+        lines.push_back(line);
+    }
+    return lines;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,30 @@
+#pragma once
+/// Finding out what a file is, by what stands in it.
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "app/session/document.hpp"
+#include "app/session/files_state.hpp"
+
+namespace attn::app {
+
+struct ReadableFile {
+    FileKind kind = FileKind::Text;
+    std::optional<Document> document;         ///< of a Document
+    std::shared_ptr<const std::string> text;  ///< of a Text
+};
+
+/// A Document or a Text is read whole; of a run and of a dump only as much as tells them apart. Throws FileError for a file that is
+/// missing, broken or of a kind that the program does not read.
+ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
+
+/// Every line that is not blank; at most `most` of them, each cut after `longest` bytes (not inside a character).
+std::vector<std::string> lines_with_text(const std::string& text, std::size_t most = std::string::npos,
+                                         std::size_t longest = std::string::npos);
+
+}  // namespace attn::app

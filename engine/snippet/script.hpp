@@ -1,0 +1,78 @@
+#pragma once
+/// The parts of a snippet while it is put together: operands and lines of code in both dialects.
+
+#include <string>
+#include <vector>
+
+#include "engine/snippet/snippet.hpp"
+
+namespace attn::snippet {
+
+/// What the code of one stage is written into. Lines that both dialects share are given once.
+class Script {
+public:
+    Script(const Trace<float>& trace, const StageId& id, SnippetDialect dialect) : trace_(trace), id_(id), dialect_(dialect) {}
+
+    const Trace<float>& trace() const { return trace_; }
+    const Config& config() const { return trace_.config; }
+    const StageId& id() const { return id_; }
+    const RecordedStage<float>& stage(const StageId& id) const;
+    const RecordedStage<float>& result() const { return stage(id_); }
+    /// Size of an axis of the result.
+    std::int64_t size(Axis axis) const { return result().value.shape().size_of(axis); }
+    std::string result_name() const { return std::string(stage_name(id_.stage)); }
+    bool torch() const { return dialect_ == SnippetDialect::PyTorch; }
+
+    // --- operands; each returns the name of its variable -----------------------------------------------------------
+    /// A recorded stage under its own name, or `name`.
+    std::string operand(const StageId& id, const std::string& name = "");
+    /// Columns [first, first + count) of a parameter [rows, columns] or [columns]; all of them when count is 0. With `rows` only so many
+    /// of the first rows. Throws Error when the model has no such parameter.
+    std::string parameter(const std::string& parameter, const std::string& name, std::int64_t first = 0, std::int64_t count = 0,
+                          std::int64_t rows = 0);
+    bool has_parameter(const std::string& parameter) const { return trace_.parameters->layout().find(parameter) != nullptr; }
+    std::string numbers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
+    std::string integers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values);
+    /// Of 0 and 1.
+    std::string booleans(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::uint8_t>& values);
+
+    // --- code ------------------------------------------------------------------------------------------------------
+    void line(const std::string& both) { code_ += both + "\n"; }
+    void line(const std::string& numpy, const std::string& torch) { line(dialect_ == SnippetDialect::NumPy ? numpy : torch); }
+    /// Something true of the numbers, as a comment before the code.
+    void remark(const std::string& sentence) { line("# " + sentence); }
+    void needs_functional() { functional_ = true; }
+    void needs_erf() { erf_ = true; }
+
+    /// The whole program.
+    Snippet finish(const SnippetOptions& options, const std::string& heading);
+
+private:
+    std::string literal(const NamedArray& array) const;
+    std::string loaded(const NamedArray& array) const;
+    std::string imports(bool from_file) const;
+    std::string check() const;
+    std::string add(NamedArray array);
+
+    const Trace<float>& trace_;
+    const StageId& id_;
+    SnippetDialect dialect_;
+    std::vector<NamedArray> operands_;
+    std::string code_;
+    bool functional_ = false, erf_ = false;
+};
+
+/// Writes operands and code of the script's stage (embedding and output stages, attention, the rest of a block).
+void write_embedding_code(Script& script, const SnippetTexts& texts);
+void write_attention_code(Script& script);
+void write_block_code(Script& script);
+/// Lines that change the result as the trace's edits did; none without an edit of this stage.
+void write_edits(Script& script);
+
+/// "layers.0.", "encoder.layers.1."; "" or "encoder." outside the layers.
+std::string parameter_prefix(const StageId& id);
+/// The pattern that dropout had at `site`, as operand "keep", and the line that applies it to `value`; nothing but `name = value` at rate
+/// 0.
+void write_dropout(Script& script, const std::string& name, const std::string& value, double rate, const StageId& site);
+
+}  // namespace attn::snippet

@@ -1,0 +1,178 @@
+/// The File menu's keys and sheets; what comes out are commands and a wish for a picture.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/files.hpp"
+#include "app/panels/frame.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class FilesPanel : public ImGuiFixture {
+protected:
+    FilesPanel() {
+        contents_have_windows = true;
+        session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+        session->wait(false);
+        frames(3, ui_frame);
+    }
+    void draw() {
+        const auto snapshot = session->snapshot();
+        CommandSink sink;
+        PanelContext context{.theme = theme,
+                             .canvas = canvas,
+                             .document = session->document(),
+                             .shared_snapshot = snapshot,
+                             .snapshot = *snapshot,
+                             .training = session->training(),
+                             .view = view,
+                             .matrices = matrices,
+                             .commands = sink,
+                             .now = now += 1.0 / 60,
+                             .files = files};
+        draw_frame(context);
+        commands.insert(commands.end(), sink.begin(), sink.end());
+    }
+    void control(char letter, bool shift = false) {
+        hold_modifiers(true, shift);
+        press(letter, ui_frame);
+        hold_modifiers(false, false);
+        frames(3, ui_frame);
+    }
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Command& command : commands)
+            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
+        return found;
+    }
+
+    std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    FilesState files;
+    ViewState view;
+    MatrixStore matrices;
+    std::vector<Command> commands;
+    double now = 0;
+};
+
+TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {
+    control('S');
+    ASSERT_EQ(view.files.task, FileTask::Save);
+    EXPECT_TRUE(view.files.path.text.ends_with("causal-attention.attnscope.json"));
+    view.files.path.text = "/tmp/";
+    view.files.path.focus = true;
+    ImGui::ClearActiveID();
+    frames(3, ui_frame);
+    type("c.json", ui_frame);
+    EXPECT_TRUE(all<command::SetForward>().empty()) << "letters that are typed are no shortcuts";
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    EXPECT_EQ(all<command::SaveDocument>()[0].path, "/tmp/c.json");
+    EXPECT_EQ(view.files.task, FileTask::None);
+
+    files.document = "/tmp/c.json";
+    control('S');
+    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_EQ(all<command::SaveDocument>().size(), 2U);
+    control('S', true);
+    EXPECT_EQ(view.files.task, FileTask::Save);
+}
+
+TEST_F(FilesPanel, OpenListsFoldersAndCompletesNames) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    ASSERT_EQ(view.files.task, FileTask::Open);
+    ASSERT_FALSE(all<command::ListFolder>().empty());
+    EXPECT_EQ(all<command::ListFolder>().back().folder, "/data/old/");
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/data/old/";
+    listing->entries = {{"runs", true}, {"run.safetensors", false}, {"text.txt", false}};
+    files.listing = listing;
+    frames(2, ui_frame);
+    type("ru", ui_frame);
+    ASSERT_EQ(view.files.path.completions.size(), 2U);
+    press(Key::Tab, ui_frame);
+    EXPECT_EQ(view.files.path.text, "/data/old/run");
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/run.safetensors");
+}
+
+TEST_F(FilesPanel, EscapeLeavesEverythingAsItWas) {
+    control('O');
+    press(Key::Escape, ui_frame);
+    press(Key::Escape, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_TRUE(all<command::OpenFile>().empty());
+}
+
+TEST_F(FilesPanel, ExportMakesAPictureOrNumbers) {
+    view.stage = {Stage::Weights, 0};
+    control('E');
+    ASSERT_EQ(view.files.task, FileTask::Export);
+    EXPECT_TRUE(view.files.path.text.ends_with("weights.png"));
+    press(Key::Enter, ui_frame);
+    ASSERT_TRUE(view.files.picture.has_value());
+    EXPECT_EQ(view.files.picture->scale, 2);
+    EXPECT_EQ(view.files.picture->path.extension(), ".png");
+
+    view.head = 1;
+    control('E');
+    view.files.format = ExportAs::Csv;
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::Export) << "the name does not fit the format";
+    for (int i = 0; i < 3; ++i) press(Key::Backspace, ui_frame);
+    type("csv", ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::ExportTensor>().size(), 1U);
+    const TensorChoice choice = all<command::ExportTensor>()[0].choice;
+    EXPECT_EQ(choice.stage, view.stage);
+    EXPECT_EQ(choice.head, 1);
+    EXPECT_EQ(choice.batch, 0);
+}
+
+TEST_F(FilesPanel, CopyIsAProgram) {
+    view.stage = {Stage::Scaled, 0};
+    control('C');
+    control('C', true);
+    ASSERT_EQ(all<command::CopySnippet>().size(), 2U);
+    EXPECT_EQ(all<command::CopySnippet>()[0].stage.stage, Stage::Scaled);
+    EXPECT_FALSE(all<command::CopySnippet>()[0].torch);
+    EXPECT_TRUE(all<command::CopySnippet>()[1].torch);
+    EXPECT_TRUE(all<command::SetForward>().empty()) << "C alone is the causal mask";
+}
+
+TEST_F(FilesPanel, ATextIsAskedAbout) {
+    files.text = OpenedText{"/tmp/hamlet.txt", std::make_shared<const std::string>("to be")};
+    frames(2, ui_frame);
+    type("c", ui_frame);
+    EXPECT_TRUE(all<command::SetForward>().empty());
+    press(Key::Enter, ui_frame);
+    ASSERT_FALSE(all<command::UseText>().empty());
+    EXPECT_EQ(all<command::UseText>()[0].as, command::UseText::As::Probe);
+}
+
+TEST(PathField, CommonBeginning) {
+    EXPECT_EQ(common_beginning({}), "");
+    EXPECT_EQ(common_beginning({"abc"}), "abc");
+    EXPECT_EQ(common_beginning({"abc", "abd", "ab"}), "ab");
+    EXPECT_EQ(common_beginning({"x", "y"}), "");
+}
+
+TEST(WindowTitle, NamesTheFileAndMarksChanges) {
+    FilesState files;
+    EXPECT_EQ(window_title(files), "attnscope");
+    files.document = "/a/b.attnscope.json";
+    EXPECT_EQ(window_title(files), "b.attnscope.json - attnscope");
+    files.unsaved = true;
+    EXPECT_EQ(window_title(files), "\u2022 b.attnscope.json - attnscope");
+}
+
+}  // namespace
+}  // namespace attn::app::test

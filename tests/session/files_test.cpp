@@ -1,0 +1,227 @@
+/// Opening, saving and exporting by the session's worker: what becomes of good files, and that broken ones change nothing.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "app/session/document_json.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/readable_file.hpp"
+#include "app/session/session.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/npz.hpp"
+#include "engine/io/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/trained_session.hpp"
+
+namespace attn::app {
+namespace {
+
+class Files : public testing::Test {
+protected:
+    std::filesystem::path put(const std::string& name, const std::string& contents) {
+        const std::filesystem::path path = folder.path() / name;
+        std::ofstream(path, std::ios::binary) << contents;
+        return path;
+    }
+    void send(auto what) {
+        session.apply({what, ""});
+        session.wait_for_files();
+        session.update();  // what an answer has set off
+    }
+    const FilesState& files() const { return session.files(); }
+
+    test::TemporaryFolder folder;
+    Session session{open_preset("causal-attention"), [] {}};
+};
+
+TEST_F(Files, ADocumentIsSavedWholeAndOpenedAgain) {
+    RunSettings run = small_run(77);
+    run.train.adamw.weight_decay = 0.25;
+    session.apply({command::SetRun{run}, ""});
+    session.apply({command::SetSampling{{.temperature = 0.5, .top_k = 3}}, ""});
+    session.apply({command::SetTexts{{"one two", "three"}, {}}, ""});
+    session.update();
+    EXPECT_TRUE(files().unsaved);
+    const std::filesystem::path path = folder.path() / "mine.attnscope.json";
+    send(command::SaveDocument{path});
+    EXPECT_FALSE(files().failed) << files().notice;
+    EXPECT_FALSE(files().unsaved);
+    EXPECT_EQ(files().document, path);
+    ASSERT_FALSE(files().recent.empty());
+    EXPECT_EQ(files().recent.front(), path.string());
+
+    Session other(open_preset("gpt-tiny"), [] {});
+    other.apply({command::OpenFile{path}, ""});
+    other.wait_for_files();
+    EXPECT_EQ(other.document(), session.document());
+    EXPECT_EQ(other.files().document, path);
+    EXPECT_FALSE(other.files().unsaved);
+    EXPECT_EQ(other.document().run.train.adamw.weight_decay, 0.25);
+    other.apply({command::Undo{}, ""});
+    EXPECT_EQ(other.document(), open_preset("gpt-tiny"));
+}
+
+TEST_F(Files, TheMarkOfUnsavedChangesComesAndGoes) {
+    session.update();
+    EXPECT_FALSE(files().unsaved);
+    session.apply({command::SetTexts{{"changed"}, {}}, ""});
+    session.update();
+    EXPECT_TRUE(files().unsaved);
+    session.apply({command::Undo{}, ""});
+    session.update();
+    EXPECT_FALSE(files().unsaved);
+    session.apply({command::SetTexts{{"changed"}, {}}, ""});
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.update();
+    EXPECT_FALSE(files().unsaved);
+}
+
+TEST_F(Files, TheTextToTrainOnStaysInTheDocument) {
+    const std::string text = "to be, or\nnot tö be\n";
+    send(command::OpenFile{put("hamlet.txt", text)});
+    ASSERT_TRUE(files().text.has_value());
+    send(command::UseText{command::UseText::As::Training});
+    EXPECT_FALSE(files().text.has_value());
+    ASSERT_NE(session.document().run.task.text, nullptr);
+    const Document again = document_from_json(document_to_json(session.document()), "d");
+    EXPECT_EQ(again.run.task.kind, TaskKind::Text);
+    EXPECT_EQ(again.run.task.text_name, "hamlet.txt");
+    ASSERT_NE(again.run.task.text, nullptr);
+    EXPECT_EQ(*again.run.task.text, text);
+    Document binary = session.document();
+    binary.run.task.text = std::make_shared<const std::string>("\xFF");
+    EXPECT_THROW(document_to_json(binary), FileError);
+}
+
+TEST_F(Files, ATextCanBeLookedAtOrLeft) {
+    std::string text = "\n";
+    for (int i = 0; i < 20; ++i) text += "line " + std::to_string(i) + "\n\n";
+    const auto path = put("lines.txt", text);
+    send(command::OpenFile{path});
+    send(command::UseText{command::UseText::As::Nothing});
+    EXPECT_EQ(session.document(), open_preset("causal-attention"));
+    send(command::OpenFile{path});
+    send(command::UseText{command::UseText::As::Probe});
+    ASSERT_EQ(session.document().texts.size(), 8U);
+    EXPECT_EQ(session.document().texts.front(), "line 0");
+    EXPECT_EQ(lines_with_text("äää\nb", 2, 3), (std::vector<std::string>{"ä", "b"}));
+    EXPECT_EQ(lines_with_text(" \t\n\r\n").size(), 0U);
+}
+
+TEST_F(Files, ARunIsTakenUp) {
+    {
+        Session trained(open_preset("causal-attention"), [] {});
+        train(trained, small_run(4));
+        trained.apply({command::SaveCheckpoint{folder.path() / "run.safetensors"}, ""});
+        trained.wait_for_training();
+    }
+    send(command::OpenFile{folder.path() / "run.safetensors"});
+    session.wait_for_training();
+    EXPECT_EQ(files().opened, FileKind::Run);
+    EXPECT_EQ(session.training().snapshot->step, 4);
+}
+
+TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
+    const std::string json = document_to_json(session.document());
+    const std::vector<std::pair<std::filesystem::path, std::string>> bad = {
+        {folder.path() / "missing.json", "missing.json"},
+        {put("broken.json", json.substr(0, json.size() / 2)), "broken.json"},
+        {put("other.json", "{\"format\": \"something else\"}"), "other.json"},
+        {put("empty.txt", ""), "no text"},
+        {put("binary.txt", std::string("a\0b", 3)), "binary.txt"},
+        {put("short.safetensors", "1234"), "short.safetensors"},
+        {put("torn.safetensors", std::string("\xFF\0\0\0\0\0\0\0{", 9)), "torn.safetensors"},
+        {put("noise.safetensors", std::string("\2\0\0\0\0\0\0\0[]", 10)), "noise.safetensors"},
+        {put("archive.zip", "PK\x03\x04zzzz"), ".npz"},
+        {put("array.npy", "\x93NUMPY......"), ".npz"},
+        {folder.path(), "model.safetensors"},
+    };
+    const Document before = session.document();
+    for (const auto& [path, words] : bad) {
+        SCOPED_TRACE(path);
+        const std::uint64_t notices = files().notices;
+        send(command::OpenFile{path});
+        EXPECT_EQ(files().notices, notices + 1);
+        EXPECT_TRUE(files().failed);
+        EXPECT_NE(files().notice.find(words), std::string::npos) << files().notice;
+        EXPECT_EQ(std::count(files().notice.begin(), files().notice.end(), '\n'), 0);
+        EXPECT_EQ(session.document(), before);
+        EXPECT_TRUE(files().document.empty());
+        EXPECT_TRUE(files().recent.empty());
+        EXPECT_FALSE(files().text.has_value());
+    }
+    EXPECT_EQ(files().openings, 0U);
+    EXPECT_FALSE(session.can_undo());
+}
+
+TEST_F(Files, ADumpIsExamined) {
+    session.wait(false);
+    send(command::ExportTensor{folder.path() / "good.safetensors", {{Stage::Weights, 0}, {}, {}, false}});
+    send(command::OpenFile{folder.path() / "good.safetensors"});
+    EXPECT_EQ(files().opened, FileKind::Dump);
+    EXPECT_FALSE(files().failed) << files().notice;
+    EXPECT_NE(files().notice.find("correct"), std::string::npos) << files().notice;
+
+    ArrayFile wrong = read_safetensors(folder.path() / "good.safetensors");
+    for (NamedArray& array : wrong.arrays)
+        if (array.name == "layers.0.attention.weights") array.bytes[0] = std::byte{0x77}, array.bytes[3] = std::byte{0x40};
+    write_safetensors(folder.path() / "wrong.safetensors", wrong);
+    send(command::OpenFile{folder.path() / "wrong.safetensors"});
+    EXPECT_TRUE(files().failed);
+    EXPECT_NE(files().notice.find("wrong"), std::string::npos) << files().notice;
+    EXPECT_EQ(session.document(), open_preset("causal-attention"));
+}
+
+TEST_F(Files, NumbersAndOperandsAreExported) {
+    session.wait(false);
+    const TensorChoice weights{{Stage::Weights, 0}, 0, 1, false};
+    for (const char* name : {"a.csv", "a.npy", "a.safetensors", "a.npz"}) {
+        send(command::ExportTensor{folder.path() / name, weights});
+        EXPECT_FALSE(files().failed) << files().notice;
+        EXPECT_TRUE(std::filesystem::is_regular_file(folder.path() / name));
+        EXPECT_NE(files().notice.find(name), std::string::npos);
+    }
+    EXPECT_NE(read_npz(folder.path() / "a.npz").find("masked"), nullptr);
+    EXPECT_NE(read_safetensors(folder.path() / "a.safetensors").find("layers.0.attention.q"), nullptr);
+    send(command::ExportTensor{folder.path() / "a.txt", weights});
+    EXPECT_TRUE(files().failed);
+    send(command::ExportTensor{folder.path() / "nowhere" / "a.csv", weights});
+    EXPECT_TRUE(files().failed);
+    EXPECT_NE(files().notice.find("nowhere"), std::string::npos);
+    send(command::ExportTensor{folder.path() / "b.csv", {{Stage::FfnOut, 0}, {}, {}, false}});
+    EXPECT_TRUE(files().failed);
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "b.csv"));
+}
+
+TEST_F(Files, ASnippetComesToTheClipboard) {
+    session.wait(false);
+    send(command::CopySnippet{{Stage::Scores, 0}, false});
+    EXPECT_EQ(files().copies, 1U);
+    EXPECT_NE(files().clipboard.find("import numpy"), std::string::npos);
+    send(command::CopySnippet{{Stage::Scores, 0}, true});
+    EXPECT_EQ(files().copies, 2U);
+    EXPECT_NE(files().clipboard.find("import torch"), std::string::npos);
+    send(command::CopySnippet{{Stage::FfnOut, 0}, true});
+    EXPECT_EQ(files().copies, 2U);
+    EXPECT_TRUE(files().failed);
+}
+
+TEST_F(Files, FoldersAreListed) {
+    std::filesystem::create_directory(folder.path() / "zoo");
+    put("b.txt", "");
+    put(".hidden", "");
+    put("a.txt", "");
+    send(command::ListFolder{folder.path()});
+    ASSERT_NE(files().listing, nullptr);
+    ASSERT_EQ(files().listing->entries.size(), 3U);
+    EXPECT_EQ(files().listing->entries[0].name, "zoo");
+    EXPECT_TRUE(files().listing->entries[0].folder);
+    EXPECT_EQ(files().listing->entries[1].name, "a.txt");
+    send(command::ListFolder{folder.path() / "missing"});
+    EXPECT_FALSE(files().listing->problem.empty());
+}
+
+}  // namespace
+}  // namespace attn::app

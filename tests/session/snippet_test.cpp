@@ -1,0 +1,235 @@
+/// Every stage's snippet is run by Python: NumPy itself, and PyTorch's text on tests/support/torch_stand_in, as PyTorch is not installed.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/session/stage_snippet.hpp"
+#include "engine/io/npz.hpp"
+#include "engine/snippet/python_text.hpp"
+#include "tests/support/python.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+using attn::app::test::TemporaryFolder;
+using attn::test::PythonOutcome;
+using attn::test::run_python;
+
+constexpr const char* kRunAll = R"(
+import pathlib, warnings
+warnings.simplefilter('error')
+count, failures = 0, []
+for file in sorted(pathlib.Path('.').glob('stage_*.py')):
+    count += 1
+    try:
+        exec(compile(file.read_text(encoding='utf-8'), file.name, 'exec'), {})
+    except BaseException as error:
+        failures.append(f'{file.name}: {error!r}')
+assert not failures, '\n'.join(failures)
+print('ran', count)
+)";
+
+std::shared_ptr<const Snapshot> computed(const Document& document) {
+    Session session(document, [] {});
+    auto snapshot = session.wait(false);
+    EXPECT_EQ(snapshot->problem, "");
+    return snapshot;
+}
+
+void put(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+std::string dialect_name(SnippetDialect dialect) { return dialect == SnippetDialect::NumPy ? "numpy" : "torch"; }
+
+/// Writes one file a stage and dialect, with the operands beside where they are asked for in a file; then runs them all.
+PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& folder, bool operands_in_file = false) {
+    std::size_t count = 0;
+    for (const RecordedStage<float>& stage : snapshot.trace->stages)
+        for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
+            const std::string name = "stage_" + tensor_name(stage.id) + "_" + dialect_name(dialect);
+            const Snippet snippet = stage_snippet(snapshot, stage.id, {dialect, operands_in_file, name + ".npz"});
+            if (snippet.needs_file) {
+                std::vector<ArrayView> views;
+                for (const NamedArray& array : snippet.arrays) views.push_back(view_of(array));
+                write_npz(folder / (name + ".npz"), views);
+            }
+            put(folder / (name + ".py"), snippet.text);
+            ++count;
+        }
+    PythonOutcome outcome = run_python(folder, kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+    if (outcome.ok) {
+        EXPECT_NE(outcome.said.find("ran " + std::to_string(count) + "\n"), std::string::npos) << outcome.said;
+    }
+    return outcome;
+}
+
+void expect_all_reproduce(const Document& document) {
+    const TemporaryFolder folder;
+    const PythonOutcome outcome = run_all(*computed(document), folder.path());
+    EXPECT_TRUE(outcome.ok) << outcome.said;
+}
+
+TEST(Snippet, EveryStageOfEveryPresetReproducesItsNumbers) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    for (const Preset& preset : presets()) {
+        SCOPED_TRACE(preset.name);
+        expect_all_reproduce(preset.document);
+    }
+}
+
+TEST(Snippet, MasksTemperatureAndDropoutAreThoseOfTheTrace) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    Document document = open_preset("gpt-tiny");
+    document.texts = {"one two three four", "one \"two\"", ""};
+    document.forward.temperature = 0.7;
+    document.forward.dropout = {0.3, 0.25, 0.2, 11};
+    document.forward.masks.window = 2;
+    for (int key = 0; key < 4; ++key) document.forward.masks.painted.push_back({2, key});  // a row that may attend nowhere
+    expect_all_reproduce(document);
+
+    document.forward.dropout = {1, 1, 1, 11};
+    document.forward.masks = {};
+    document.config.activation = Activation::GeluErf;
+    document.config.position = PositionKind::Sinusoidal;
+    document.config.d_model = 12;
+    document.config.num_heads = 3;
+    document.config.d_head = 5;
+    expect_all_reproduce(document);
+
+    document = open_preset("encoder-decoder");
+    document.forward.dropout = {0.5, 0.5, 0.5, 3};
+    expect_all_reproduce(document);
+}
+
+TEST(Snippet, EditsByHandAreMadeAgain) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    Document document = open_preset("gpt-tiny");
+    document.texts = {"one two three four", "one two"};
+    document.forward.dropout.attention = 0.25;
+    const auto edit = [](EditKind kind, Stage stage, int layer, std::int64_t head, std::int64_t row, double value) {
+        Edit made;
+        made.kind = kind;
+        made.at = {stage, layer};
+        made.head = head;
+        made.row = row;
+        made.value = value;
+        return made;
+    };
+    Edit taken = edit(EditKind::TakeRow, Stage::Q, 0, 1, 0, 0);
+    taken.from = 2;
+    Edit off = edit(EditKind::Set, Stage::Logits, -1, Edit::kAll, Edit::kAll, 7);
+    off.on = false;
+    document.forward.edits = {edit(EditKind::Set, Stage::Scores, 0, 0, 1, 2.5),
+                              edit(EditKind::Scale, Stage::Weights, 0, 1, Edit::kAll, 0.5),
+                              edit(EditKind::Set, Stage::Masked, 1, Edit::kAll, 3, -1),
+                              edit(EditKind::Freeze, Stage::Weights, 1, 0, Edit::kAll, 0),
+                              edit(EditKind::Scale, Stage::Concat, 1, Edit::kAll, 2, 0),
+                              edit(EditKind::Set, Stage::PositionEmbedding, -1, Edit::kAll, 0, 0.125),
+                              edit(EditKind::Scale, Stage::Residual2, 0, Edit::kAll, 1, -3),
+                              taken,
+                              off};
+    const auto snapshot = computed(document);
+    const TemporaryFolder folder;
+    const PythonOutcome outcome = run_all(*snapshot, folder.path());
+    EXPECT_TRUE(outcome.ok) << outcome.said;
+    // The negative control: without its edits the text of an edited stage fails.
+    Snapshot forgotten = *snapshot;
+    auto trace = std::make_shared<Trace<float>>(*snapshot->trace);
+    trace->settings.edits.clear();
+    forgotten.trace = trace;
+    const TemporaryFolder second;
+    const PythonOutcome without = run_all(forgotten, second.path());
+    EXPECT_FALSE(without.ok);
+    EXPECT_NE(without.said.find("attention.scores_numpy"), std::string::npos) << without.said;
+}
+
+TEST(Snippet, StrayBytesAndQuotesAreSpelt) {
+    const TemporaryFolder scratch;
+    ATTN_NEEDS_NUMPY(scratch.path());
+    Document document = open_preset("causal-attention");
+    document.tokenizer = TokenizerKind::Character;
+    document.vocabulary_texts.clear();
+    document.texts = {"a\"\\\n\xFFä€😀# \t", "b"};
+    expect_all_reproduce(document);
+    EXPECT_EQ(snippet::python_string("a\"\\\n\xFFä😀"), R"("a\"\\\u000a\udcff\u00e4\U0001f600")");
+}
+
+TEST(Snippet, ANumberThatIsOffIsSeen) {
+    const TemporaryFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path());
+    const auto snapshot = computed(open_preset("causal-attention"));
+    for (const Stage stage : {Stage::Q, Stage::Weights, Stage::Logits, Stage::Tokens}) {
+        SCOPED_TRACE(stage_name(stage));
+        Snapshot wrong = *snapshot;
+        auto trace = std::make_shared<Trace<float>>(*wrong.trace);
+        for (RecordedStage<float>& recorded : trace->stages)
+            if (recorded.id.stage == stage) recorded.value.data()[0] += stage == Stage::Tokens ? 1.F : 1e-3F;
+        wrong.trace = trace;
+        const StageId id{stage, is_layer_stage(stage) ? 0 : -1};
+        for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
+            const auto run = [&](const Snapshot& of) {
+                put(folder.path() / "stage_one.py", stage_snippet(of, id, {.dialect = dialect}).text);
+                return run_python(folder.path(), kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+            };
+            EXPECT_TRUE(run(*snapshot).ok);
+            const PythonOutcome outcome = run(wrong);
+            EXPECT_FALSE(outcome.ok);
+            EXPECT_NE(outcome.said.find("AssertionError"), std::string::npos) << outcome.said;
+        }
+    }
+}
+
+TEST(Snippet, NumbersThatAreNotFiniteGoWhereTheEngineSendsThem) {
+    const TemporaryFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path());
+    const auto snapshot = computed(open_preset("causal-attention"));
+    // A NaN in a value that only the last query may see: the context of the others is untouched in the trace.
+    auto trace = std::make_shared<Trace<float>>(*snapshot->trace);
+    const StageId v{Stage::V, 0}, context{Stage::Context, 0};
+    const auto at = [&](const StageId& id) -> Tensor<float>& { return const_cast<RecordedStage<float>*>(trace->find(id))->value; };
+    at(v)(0, 0, 9, 0) = std::numeric_limits<float>::quiet_NaN();
+    at(context)(0, 0, 9, 0) = std::numeric_limits<float>::quiet_NaN();
+    Snapshot changed = *snapshot;
+    changed.trace = trace;
+    for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
+        put(folder.path() / "stage_one.py", stage_snippet(changed, context, {.dialect = dialect}).text);
+        const PythonOutcome outcome = run_python(folder.path(), kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+        EXPECT_TRUE(outcome.ok) << outcome.said;
+    }
+}
+
+TEST(Snippet, ManyNumbersGoIntoAFile) {
+    const TemporaryFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path());
+    Document document = open_preset("causal-attention");
+    document.config.d_model = 128;
+    const auto snapshot = computed(document);
+    const Snippet q = stage_snippet(*snapshot, {Stage::Q, 0}, {.operands_file = "q.npz"});
+    EXPECT_TRUE(q.needs_file);
+    EXPECT_LT(q.text.size(), 2000U);
+    EXPECT_NE(q.text.find("q.npz"), std::string::npos);
+    EXPECT_FALSE(stage_snippet(*snapshot, {Stage::Scaled, 0}, {}).needs_file);
+    EXPECT_TRUE(stage_snippet(*snapshot, {Stage::Scaled, 0}, {.operands_in_file = true}).needs_file);
+    const PythonOutcome outcome = run_all(*snapshot, folder.path());
+    EXPECT_TRUE(outcome.ok) << outcome.said;
+    const TemporaryFolder second;
+    const PythonOutcome all_in_files = run_all(*computed(open_preset("encoder-block")), second.path(), true);
+    EXPECT_TRUE(all_in_files.ok) << all_in_files.said;
+}
+
+TEST(Snippet, AStageThatIsNotThereIsRefused) {
+    const auto snapshot = computed(open_preset("causal-attention"));
+    EXPECT_THROW(stage_snippet(*snapshot, {Stage::FfnOut, 0}, {}), Error);
+    EXPECT_THROW(stage_snippet(*snapshot, {Stage::Q, 5}, {}), Error);
+    EXPECT_THROW(stage_snippet(Snapshot{}, {Stage::Q, 0}, {}), Error);
+}
+
+}  // namespace
+}  // namespace attn::app
