@@ -26,12 +26,14 @@ float draw_name(const PanelContext& context, ImVec2 origin) {
     return text_width(fonts.title, "attnscope");
 }
 
-void draw_preset_menu(PanelContext& context, ImVec2 at) {
+void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.trained          ? "training run"
                               : context.document.preset.empty() ? "presets"
                                                                 : context.document.preset;
-    if (!begin_menu_button(context.ui(), "##presets", shown, 176, {.tooltip = "Worked examples, each with something to look at."})) return;
+    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width,
+                           {.tooltip = "Worked examples, each with something to look at."}))
+        return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
             context.commands.push_back({command::OpenPreset{preset.name}, ""});
@@ -67,9 +69,12 @@ void draw_top_bar(PanelContext& context) {
     const float width = ImGui::GetContentRegionAvail().x;
     const float name_width = draw_name(context, origin);
     const float menu_x = origin.x + name_width + context.px(24);
-    draw_preset_menu(context, {menu_x, origin.y});
-    draw_lesson_menu(context, {menu_x + context.px(184), origin.y + context.px(9)});
-    place(menu_x + context.px(284), origin.y + context.px(9));
+    // On a narrow window the example's name is cut before the tabs run into the badge.
+    const float presets_width = width < context.px(1400) ? 112 : 176;
+    const float menus_x = menu_x + context.px(presets_width + 8);
+    draw_preset_menu(context, {menu_x, origin.y}, presets_width);
+    draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
+    place(menus_x + context.px(100), origin.y + context.px(9));
     const float file_width = draw_file_menu(context);
 
     std::vector<std::string_view> titles;
@@ -81,7 +86,7 @@ void draw_top_bar(PanelContext& context) {
     const std::vector<std::string_view> tooltips(words.begin(), words.end());
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
-    const float tabs_left = std::max(wanted, menu_x + context.px(304) + file_width);
+    const float tabs_left = std::max(wanted, menus_x + context.px(112) + file_width);
     const float tabs_right = tabs_left + tabs_width(ui, titles);
     place(tabs_left, origin.y);
     if (tabs(ui, "##views", titles, view, kBarHeight, tooltips)) context.view.view = static_cast<View>(view);

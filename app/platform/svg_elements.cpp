@@ -147,7 +147,7 @@ void SvgElements::gradient(const SvgBox& box, std::uint32_t from, std::uint32_t 
     gradients_ += fmt::format("<linearGradient id=\"shade{}\" x1=\"0\" y1=\"0\" x2=\"{}\" y2=\"{}\"><stop offset=\"0\"{}/>"
                               "<stop offset=\"1\"{}/></linearGradient>\n",
                               gradient_count_, vertical ? 0 : 1, vertical ? 1 : 0, paint("stop-color", from), paint("stop-color", to));
-    add("rect", box, box_attributes(box) + fmt::format(" fill=\"url(#shade{})\"", gradient_count_++));
+    add("rect", box, box_attributes(box) + fmt::format(" fill=\"url(#shade{})\" shape-rendering=\"crispEdges\"", gradient_count_++));
 }
 
 void SvgElements::text(const SvgText& text) {
