@@ -253,9 +253,8 @@ void draw_path_sheet(PanelContext& context) {
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
-    // A folder that is entered is gone into.
-    if (entered && !view.path.text.empty() && view.path.text.back() == '/') view.path.focus = true;
-    else if (entered && can_confirm(context)) confirm(context);
+    if (entered && can_confirm(context)) confirm(context);
+    else if (entered) view.path.focus = true;  // a folder is gone into, a name is gone on with
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
     ImGui::End();
 }

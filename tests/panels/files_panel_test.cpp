@@ -127,6 +127,7 @@ TEST_F(FilesPanel, ExportMakesAPictureOrNumbers) {
     view.files.format = ExportAs::Csv;
     press(Key::Enter, ui_frame);
     EXPECT_EQ(view.files.task, FileTask::Export) << "the name does not fit the format";
+    frames(3, ui_frame);
     for (int i = 0; i < 3; ++i) press(Key::Backspace, ui_frame);
     type("csv", ui_frame);
     press(Key::Enter, ui_frame);
