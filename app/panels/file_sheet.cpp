@@ -73,7 +73,7 @@ void set_extension(PathField& field, const char* extension) {
 
 void put_line(PanelContext& context, const std::string& text, bool chosen, bool& clicked) {
     const Ui ui = context.ui();
-    clicked = menu_item(ui, visible_text(text), chosen, {}, {}, true);
+    clicked = menu_item(ui, visible_text(text, true), chosen, {}, {}, true);
 }
 
 /// What the path could become; a click takes it over.
@@ -297,7 +297,7 @@ void draw_notice(PanelContext& context) {
     if (files.notices == 0 || context.now >= view.notice_until) return;
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const std::string text = visible_text(files.notice);
+    const std::string text = visible_text(files.notice, true);
     const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
     const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
     const float height = wrapped_height(fonts.body, width + 1, text);
