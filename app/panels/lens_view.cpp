@@ -6,6 +6,7 @@
 #include "app/panels/equation_layout.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/readings_age.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -222,8 +223,11 @@ void draw_lens_view(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     draw_text(list, fonts.heading, at, colors.text, "logit lens");
     const float x = at.x + text_width(fonts.heading, "logit lens") + context.px(12);
-    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-              elide(fonts.label, "what each layer would predict next, read through the final norm and the output head", at.x + room.x - x));
+    draw_text(
+        list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+        elide(fonts.label,
+              fmt::format("what each layer would predict next, read through the final norm and the output head{}", readings_age(context)),
+              at.x + room.x - x));
     const LogitLens* lens = lens_of(context);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHeader)});
     if (lens == nullptr) {

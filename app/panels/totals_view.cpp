@@ -7,6 +7,7 @@
 #include "app/panels/labels.hpp"
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/readings_age.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -158,8 +159,8 @@ void draw_totals_view(PanelContext& context) {
                                                                       : "";
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label,
-                    fmt::format("{}{} · all {} heads · rows are queries, columns are keys", stack, layers_words(shown),
-                                context.trace().config.num_heads),
+                    fmt::format("{}{} · all {} heads · rows are queries, columns are keys{}", stack, layers_words(shown),
+                                context.trace().config.num_heads, readings_age(context)),
                     at.x + room.x - pills - context.px(14) - x));
     const Words words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);

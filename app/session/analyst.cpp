@@ -206,8 +206,12 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.compute_ms = std::chrono::duration<double, std::milli>(computed - start).count();
     ++shown_.serial;
     // While a run is followed, the sample of a few steps ago stays until there is a newer one.
-    if (shown_.document == nullptr || !follows_on(*shown_.document, *document)) shown_.sample.reset();
-    sampled_ = false;
+    // The same goes for what was read off the trace.
+    if (shown_.document == nullptr || !follows_on(*shown_.document, *document)) {
+        shown_.sample.reset();
+        shown_.readings.reset();
+    }
+    sampled_ = read_ = false;
     shown_.run = request.learned.has_value() ? request.learned->run : 0;
     shown_.trained_step.reset();
     if (request.learned.has_value()) shown_.trained_step = request.learned->moment.step;
@@ -220,7 +224,6 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.source_tokens = std::move(prepared.source_chips);
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
-    shown_.readings.reset();
     shown_.plain = std::move(plain);
     shown_.gradients.reset();
     shown_.verification.reset();
@@ -263,6 +266,7 @@ void Analyst::compute_baseline(const std::stop_token& job) {
 
 void Analyst::compute_readings(const std::stop_token& job) {
     shown_.readings = std::make_shared<const Readings>(computation_.readings(*shown_.trace, job));
+    read_ = true;
     publish(unfinished());
 }
 
@@ -302,7 +306,7 @@ Analyst::Step Analyst::unfinished() const {
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
     if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
-    if (shown_.readings == nullptr && computation_.readings) return Step::Readings;
+    if (!read_ && computation_.readings) return Step::Readings;
     if (wants_gradients()) return Step::Gradients;
     if (wants_sample()) return Step::Sample;
     return shown_.verification == nullptr ? Step::Verify : Step::Rest;

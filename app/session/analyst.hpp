@@ -116,6 +116,7 @@ private:
     Snapshot shown_;
     double trace_mib_ = 0;
     Depth depth_ = Depth::Everything;  // of what is shown
+    bool read_ = false;                // the shown readings are those of the shown trace
     bool sampled_ = false;             // the shown sample is that of the shown trace
     std::shared_ptr<const Parameters<float>> drawn_;
 
