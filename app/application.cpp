@@ -53,8 +53,9 @@ void Application::follow_files(Frame& frame) {
     const FilesState& files = session_.files();
     if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
     copies_ = files.copies;
-    // A run is watched in the Train view, everything else in the others.
+    // A run is watched in the Train view, a dump judged in the doctor's, everything else seen in the others.
     if (files.openings != openings_ && files.opened == FileKind::Run) view_.view = View::Train;
+    if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
     if (files.openings != openings_ && files.opened == FileKind::Document && view_.view == View::Train) view_.view = View::Step;
     openings_ = files.openings;
     frame.settings.recent_files = files.recent;
@@ -138,6 +139,7 @@ void Application::draw(Frame& frame) {
                          .can_undo = session_.can_undo(),
                          .can_redo = session_.can_redo(),
                          .knock_out = session_.knock_out(),
+                         .dump = session_.dump(),
                          .message = session_.message(),
                          .files = session_.files()};
     if (frame.for_picture) return draw_for_picture(context);

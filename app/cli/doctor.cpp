@@ -10,9 +10,12 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/document_options.hpp"
+#include "engine/doctor/future_leak.hpp"
 #include "engine/io/file_error.hpp"
 
 namespace attn::app {
@@ -21,6 +24,8 @@ namespace {
 struct DoctorOptions {
     std::vector<std::filesystem::path> files;
     bool json = false;
+    std::optional<std::int64_t> leak;  ///< the token to change in a model of one's own
+    DocumentOptions document;
 };
 
 std::string cell_text(const std::vector<std::int64_t>& cell) {
@@ -89,16 +94,50 @@ int examine_all(const DoctorOptions& options) {
     return worst;
 }
 
+/// Changes one token of the first text and tells which earlier outputs moved.
+int look_for_leaks(const DoctorOptions& options) {
+    const std::shared_ptr<const Snapshot> snapshot = compute(make_document(options.document));
+    const std::vector<doctor::Leak> leaks = doctor::future_leaks(*snapshot->trace, 0, *options.leak);
+    const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
+    if (options.json) {
+        nlohmann::ordered_json line = {{"changed", *options.leak}, {"token", token}, {"moved", nlohmann::ordered_json::array()}};
+        for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
+        fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    } else if (leaks.empty()) {
+        fmt::print("With another token at position {} (\"{}\") no earlier output moves: nothing of the future is seen.\n", *options.leak,
+                   escaped(token, 0));
+    } else {
+        fmt::print("With another token at position {} (\"{}\") earlier outputs move, so that the future is seen:\n", *options.leak,
+                   escaped(token, 0));
+        for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
+    }
+    return leaks.empty() ? kExitOk : kExitMismatch;
+}
+
+int run(const DoctorOptions& options) {
+    if (options.leak.has_value() == !options.files.empty())
+        throw Error(options.leak ? "--leak looks at a model of this program's own: give no files"
+                                 : "give files to judge, or --leak POSITION");
+    if (!options.leak && options.document.given()) throw Error("--preset, --text and --bug belong to --leak");
+    return options.leak ? look_for_leaks(options) : examine_all(options);
+}
+
 }  // namespace
 
 void add_doctor_command(CLI::App& program, int& exit_code) {
     auto options = std::make_shared<DoctorOptions>();
     CLI::App* command = program.add_subcommand("doctor", "Judge recorded attention of any framework and name the mistake in it");
-    command->add_option("FILE", options->files, "Files with q, k, v and whatever stages there are (.safetensors or .npz)")->required();
+    command->add_option("FILE", options->files, "Files with q, k, v and whatever stages there are (.safetensors or .npz)");
     command->add_flag("--json", options->json, "Print one line of JSON for each file");
+    command
+        ->add_option("--leak", options->leak,
+                     "Instead of files: change this token of a model's text, from 0, and list what moved before it")
+        ->type_name("POSITION")
+        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+    add_document_options(*command, options->document);
     command->footer(
         "Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. README.md describes what a file holds.");
-    command->callback([options, &exit_code] { exit_code = examine_all(*options); });
+    command->callback([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace attn::app

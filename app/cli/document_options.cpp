@@ -15,11 +15,18 @@ void add_document_options(CLI::App& command, DocumentOptions& options) {
     command.add_option("--text", options.texts, "Text of a sequence; repeat it for a batch")->type_name("TEXT")->allow_extra_args(false);
     command.add_option("--text-file", options.text_file, "File with one sequence a line")->type_name("FILE");
     command.add_option("--document", options.document, "Document saved by the window, in place of an example")->type_name("FILE.json");
+    command.add_option("--bug", options.bug, "Make this mistake on purpose: " + bug_names())->type_name("NAME");
 }
 
 std::string preset_names() {
     std::string names;
     for (const Preset& preset : presets()) names += (names.empty() ? "" : ", ") + preset.name;
+    return names;
+}
+
+std::string bug_names() {
+    std::string names;
+    for (const MistakeInfo& info : mistakes()) names += (names.empty() ? "" : ", ") + std::string(info.name);
     return names;
 }
 
@@ -33,6 +40,7 @@ Document make_document(const DocumentOptions& options) {
         document.texts = lines_with_text(read_text_file(options.text_file).text);
         if (document.texts.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "there is no text in it");
     }
+    if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);
     return document;
 }
 

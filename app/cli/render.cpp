@@ -28,6 +28,7 @@ struct RenderOptions {
     DocumentOptions document;
     ViewOptions view;
     TrainingOptions training;
+    std::filesystem::path dump;
     std::string lesson;
     std::filesystem::path out;
     std::string size = "1600x1000";
@@ -90,6 +91,8 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
         return what + "what each head is worth\n";
     case View::Train:
         return what + "training\n";
+    case View::Doctor:
+        return what + "the doctor's report\n";
     }
     return what;
 }
@@ -107,6 +110,10 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         play_step(application.session(), lesson->steps[step]);
     }
     prepare_training(application.session(), options.training);
+    if (!options.dump.empty()) {
+        application.session().apply({command::OpenDump{options.dump}, ""});
+        application.session().wait_for_dump();
+    }
     std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     if (lesson == nullptr) {
@@ -151,6 +158,7 @@ void add_render_command(CLI::App& program, int&) {
     add_training_options(*command, options->training);
     command->add_option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
         ->type_name("NAME|FILE");
+    command->add_option("--dump", options->dump, "Draw what the doctor says of this file, with --view doctor")->type_name("FILE");
     command->add_option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
         ->type_name("FILE")
         ->required()

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/cli/document_options.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/setting_patch.hpp"
 #include "engine/io/input_file.hpp"
@@ -49,6 +50,7 @@ RunSettings changed(const TrainOptions& options, RunSettings settings) {
     if (options.steps && follows && options.resume_file.empty()) settings.train.schedule.total_steps = *options.steps;
     if (options.seed) settings.seed = *options.seed;
     for (const std::string& assignment : options.assignments) settings = with_setting(settings, assignment);
+    if (!options.bug.empty()) settings.train.forward.mistake = mistake_by_name(options.bug);
     return settings;
 }
 
@@ -110,6 +112,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
     command.add_option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
+    command.add_option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names())->type_name("NAME");
     command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
         ->type_name("DIR");
     command

@@ -23,6 +23,7 @@ struct TrainOptions {
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
     std::vector<std::string> assignments;  ///< of --set
+    std::string bug;                       ///< name of a mistake to make on purpose; "" for none
     int threads = 0;                       ///< 0: all
     bool json = false;
 };

@@ -58,7 +58,8 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
         .add_option("--view", options.view,
                     "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; lines: weights as lines from "
                     "token to token; totals: attention over all layers; lens: what each layer would predict; "
-                    "knock-out: what each head is worth; train: a training run")
+                    "knock-out: what each head is worth; train: a training run; "
+                    "doctor: what is wrong")
         ->type_name("VIEW")
         ->check(CLI::IsMember(names));
     command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");

@@ -10,6 +10,7 @@
 #include "app/panels/edits.hpp"
 #include "app/panels/files.hpp"
 #include "app/panels/lesson_player.hpp"
+#include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train_transport.hpp"
@@ -416,6 +417,21 @@ void add_examples(std::vector<Action>& all) {
                        task.explanation});
 }
 
+void add_mistakes(std::vector<Action>& all) {
+    const auto add = [&](std::string name, Mistake mistake, std::string_view detail) {
+        all.push_back({std::move(name),
+                       "Break it on purpose",
+                       {},
+                       KeyScope::Everywhere,
+                       "",
+                       [mistake](PanelContext& c) { set_mistake(c, mistake); },
+                       ready,
+                       std::string(detail)});
+    };
+    for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
+    add("Compute it right again", Mistake::None, "Makes no mistake on purpose.");
+}
+
 void add_colors(std::vector<Action>& all) {
     for (int i = 0; i < kColorMapCount; ++i) {
         const auto map = static_cast<ColorMap>(i);
@@ -477,6 +493,7 @@ std::vector<Action> all_actions(const PanelContext& context) {
     add_examples(all);
     add_places(context, all);
     add_parts(all);
+    add_mistakes(all);
     add_colors(all);
     add_view_actions(context, all);
     return all;

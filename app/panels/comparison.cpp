@@ -16,7 +16,7 @@ ComparedState of_pin(const std::shared_ptr<const Snapshot>& pinned, const char* 
     return {pinned->trace.get(), pinned.get(), ""};
 }
 
-constexpr std::array<CompareSource, 5> kSources = {{
+constexpr std::array<CompareSource, 6> kSources = {{
     {Compare::Itself, "itself", "Another layer, head or text of what is shown.",
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.trace.get(), &c.snapshot, ""};
@@ -30,6 +30,14 @@ constexpr std::array<CompareSource, 5> kSources = {{
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.unmasked.get(), &c.snapshot,
                               c.snapshot.unmasked ? "" : "The state without masks is being computed, or too large to be kept."};
+     }},
+    {Compare::Correct, "without the mistake", "The same computed right, while a mistake is made on purpose.",
+     [](const PanelContext& c) {
+         const bool broken = c.snapshot.trace != nullptr && c.snapshot.trace->settings.mistake != Mistake::None;
+         return ComparedState{c.snapshot.correct.get(), &c.snapshot,
+                              c.snapshot.correct ? ""
+                              : broken           ? "The right computation is under way, or too large to be kept."
+                                                 : "No mistake is made on purpose: see “break it on purpose” in the settings."};
      }},
     {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.",
      [](const PanelContext& c) { return of_pin(c.view.pinned, "Nothing is pinned as A."); }},

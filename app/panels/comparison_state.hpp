@@ -12,6 +12,7 @@ enum class Compare : std::uint8_t {
     Itself,    ///< another layer, head or text of the shown state
     Plain,     ///< without what was changed on purpose: the edits
     Unmasked,  ///< without masks and dropout, at temperature 1
+    Correct,   ///< without the mistake that is made on purpose
     Pinned,    ///< kept by hand, in any view: A of a training run
     PinnedB,   ///< B of a training run
 };

@@ -7,6 +7,7 @@
 #include "app/panels/files.hpp"
 #include "app/panels/knock_out_view.hpp"
 #include "app/panels/lesson_player.hpp"
+#include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/palette.hpp"
 #include "app/panels/pane.hpp"
@@ -129,6 +130,7 @@ void draw_problem(const PanelContext& context) {
 
 void draw_centre(PanelContext& context) {
     if (context.ready() && !context.snapshot.problem.empty()) draw_problem(context);
+    draw_mistake_sign(context);
     switch (context.view.view) {
     case View::Step:
         draw_step_view(context);
@@ -150,6 +152,9 @@ void draw_centre(PanelContext& context) {
         break;
     case View::KnockOut:
         draw_knock_out_view(context);
+        break;
+    case View::Doctor:
+        draw_doctor_view(context);
         break;
     case View::Train:  // fills the frame with panes of its own
         break;

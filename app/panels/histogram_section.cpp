@@ -48,17 +48,19 @@ void draw_bars(const PanelContext& context, const TensorStatistics& s, const Hea
 
 void draw_figures(const PanelContext& context, const TensorStatistics& s) {
     const Ui ui = context.ui();
-    const auto row = [&](const char* label, double value) { value_row(ui, label, format_number(value, {.decimals = 4})); };
+    const auto row = [&](const char* label, double value, std::string_view tooltip) {
+        value_row(ui, label, format_number(value, {.decimals = 4}), tooltip);
+    };
     if (!s.empty()) {
-        row("mean", s.mean);
-        row("deviation", s.deviation);
-        row("smallest", static_cast<double>(s.min));
-        row("largest", static_cast<double>(s.max));
+        row("mean", s.mean, "Their sum divided by how many they are.");
+        row("deviation", s.deviation, "Standard deviation: the square root of the mean squared distance from the mean.");
+        row("smallest", static_cast<double>(s.min), "The least of them.");
+        row("largest", static_cast<double>(s.max), "The greatest of them.");
     }
     value_row(ui, "numbers", format_count(s.count), "Finite and not masked: what the figures above are about.");
     if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Cells that may not be attended: not counted above.");
     value_row(ui, "NaN", format_count(s.nan), "Not a number.");
-    value_row(ui, "infinite", format_count(s.infinite));
+    value_row(ui, "infinite", format_count(s.infinite), "Infinities of either sign.");
 }
 
 }  // namespace

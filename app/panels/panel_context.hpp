@@ -33,7 +33,8 @@ struct PanelContext {
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
     KnockOutReport knock_out{};
-    std::string_view message{};  ///< what the last command could not do, "" when it could
+    std::shared_ptr<const DoctorReport> dump{};  ///< of the file opened last; null before the first
+    std::string_view message{};                  ///< what the last command could not do, "" when it could
     const FilesState& files = no_files();
 
     float px(float logical) const { return theme.px(logical); }

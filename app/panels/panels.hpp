@@ -21,6 +21,7 @@ void draw_totals_cell(PanelContext& context);
 void draw_lens_cell(PanelContext& context);
 /// Statistics of what is shown, in the right pane.
 void draw_histogram_section(PanelContext& context);
+void draw_doctor_view(PanelContext& context);
 void draw_inspector(PanelContext& context);
 void draw_stage_strip(PanelContext& context);
 void draw_help_sheet(PanelContext& context);

@@ -7,6 +7,7 @@
 #include "app/panels/edit_list.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/head_captions.hpp"
+#include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -319,6 +320,7 @@ void draw_settings(PanelContext& context) {
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
         section(LessonControl::Model, draw_model);
+        section(LessonControl::Mistakes, draw_mistake_settings);
         return;
     }
     if (view != View::Step) {
@@ -329,6 +331,7 @@ void draw_settings(PanelContext& context) {
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
         section(LessonControl::Model, draw_model);
+        section(LessonControl::Mistakes, draw_mistake_settings);
         return;
     }
     section(LessonControl::Shown, draw_shown);
@@ -339,6 +342,7 @@ void draw_settings(PanelContext& context) {
     section(LessonControl::Model, draw_model);
     section(LessonControl::Tokens, draw_tokenizer);
     section(LessonControl::Parts, draw_parts);
+    section(LessonControl::Mistakes, draw_mistake_settings);
 }
 
 }  // namespace attn::app

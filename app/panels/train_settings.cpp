@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/edits.hpp"
+#include "app/panels/mistakes.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train_transport.hpp"
@@ -165,6 +166,7 @@ void draw_optimizer(PanelContext& context) {
     run_slider(context, "weight decay", run.train.adamw.weight_decay,
                {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0; biases and norms are left alone."}},
                [](RunSettings& r, double v) { r.train.adamw.weight_decay = v; });
+    draw_training_mistake(context);
     const DropoutSettings& dropout = run.train.forward.dropout;
     run_slider(
         context, "dropout", std::max({dropout.attention, dropout.residual, dropout.embedding}),

@@ -44,7 +44,8 @@ std::vector<std::string> described(const RunSettings& run) {
             "decay " + format_number(run.train.adamw.weight_decay, {.decimals = 2}),
             "dropout " + format_number(std::max({dropout.attention, dropout.residual, dropout.embedding}), {.decimals = 2}),
             fmt::format("batch {}", run.batch_size),
-            fmt::format("seed {}", run.seed)};
+            fmt::format("seed {}", run.seed),
+            run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title)};
 }
 
 }  // namespace

@@ -88,6 +88,7 @@ struct ViewState {
     bool dark = true;
     double ui_zoom = 1;  ///< size of everything, on top of the display's scale
     bool help = false;
+    std::string dump_path;                          ///< typed into the Doctor view
     std::optional<bool> stroke;                     ///< while the mouse paints: whether it forbids cells
     bool painting = false;                          ///< clicks on an attention map forbid or allow cells
     std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step

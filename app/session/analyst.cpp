@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/session/document_error.hpp"
+#include "app/session/examine.hpp"
 #include "app/session/prepare.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/transformer.hpp"
@@ -72,6 +73,7 @@ Computation Computation::engine() {
         },
         write_on,
         read_trace,
+        [](const Trace<float>& trace, std::stop_token stop) { return examine_trace(trace, stop); },
     };
 }
 
@@ -113,7 +115,7 @@ bool Analyst::rests() const {
 
 std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
     std::unique_lock lock(mutex_);
-    published_.wait(lock, [&] { return next_ == Step::Rest || (!verified && next_ == Step::Verify); });
+    published_.wait(lock, [&] { return next_ == Step::Rest || (!verified && next_ >= Step::Verify); });
     return latest_;
 }
 
@@ -149,12 +151,17 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
             return compute_baseline(job);
         case Step::Readings:
             return compute_readings(job);
+        case Step::Correct:
+            return compute_correct(job);
         case Step::Gradients:
             return compute_gradients(job);
         case Step::Sample:
             return compute_sample(job);
         case Step::Verify:
             shown_.verification = std::make_shared<const reference::Verification>(computation_.verify(*shown_.trace, job));
+            return publish(unfinished());
+        case Step::Examine:
+            shown_.doctor = std::make_shared<const DoctorReport>(computation_.examine(*shown_.trace, job));
             return publish(Step::Rest);
         case Step::Rest:
             return;
@@ -167,6 +174,7 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
     } catch (const std::exception& error) {
         problem = error.what();
         if (step == Step::Trace && dynamic_cast<const ConfigError*>(&error) != nullptr) field = field_at_fault(request.document->forward);
+        if (step == Step::Examine) problem = "could not examine the numbers: " + problem;
         if (step == Step::Verify) problem = "could not check the numbers: " + problem;
     }
     // Whatever stopped a computation that nobody waits for any more is of no interest, and the newer request comes next.
@@ -225,8 +233,10 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
     shown_.plain = std::move(plain);
+    shown_.correct.reset();
     shown_.gradients.reset();
     shown_.verification.reset();
+    shown_.doctor.reset();
     shown_.problem.clear();
     shown_.problem_field = Field::None;
     trace_mib_ = prepared.trace_mib;
@@ -270,6 +280,15 @@ void Analyst::compute_readings(const std::stop_token& job) {
     publish(unfinished());
 }
 
+void Analyst::compute_correct(const std::stop_token& job) {
+    const Trace<float>& trace = *shown_.trace;
+    ForwardSettings settings = trace.settings;
+    settings.mistake = Mistake::None;
+    shown_.correct =
+        std::make_shared<const Trace<float>>(computation_.forward(trace.parameters, trace.tokens, trace.source_tokens, settings, job));
+    publish(unfinished());
+}
+
 void Analyst::compute_gradients(const std::stop_token& job) {
     shown_.gradients = std::make_shared<const GradientTrace<float>>(computation_.gradients(*shown_.trace, job));
     publish(unfinished());
@@ -307,9 +326,12 @@ Analyst::Step Analyst::unfinished() const {
     if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
     if (!read_ && computation_.readings) return Step::Readings;
+    if (shown_.correct == nullptr && shown_.trace->settings.mistake != Mistake::None && trace_mib_ <= kBaselineLimitMiB)
+        return Step::Correct;
     if (wants_gradients()) return Step::Gradients;
     if (wants_sample()) return Step::Sample;
-    return shown_.verification == nullptr ? Step::Verify : Step::Rest;
+    if (shown_.verification == nullptr) return Step::Verify;
+    return shown_.doctor == nullptr && computation_.examine && trace_mib_ <= kBaselineLimitMiB ? Step::Examine : Step::Rest;
 }
 
 void Analyst::publish(Step next) {

@@ -28,7 +28,8 @@ struct Computation {
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients{};  ///< of predicting the next token; none: skipped
     /// What follows the first sequence; none: skipped.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample{};
-    std::function<Readings(const Trace<float>&, std::stop_token)> readings{};  ///< none: skipped
+    std::function<Readings(const Trace<float>&, std::stop_token)> readings{};     ///< none: skipped
+    std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine{};  ///< none: skipped
     /// The engine itself.
     static Computation engine();
 };
@@ -43,8 +44,8 @@ struct LearnedParameters {
 enum class Depth : std::uint8_t { Trace, Sample, Everything };
 
 /// One thread. For every document: trace, published at once; then, in idle time, the trace without edits, the one without masks, the
-/// readings, the gradients, the sample and the verification, each published when it is there. A newer request abandons whatever is under
-/// way. All methods are for one thread (the UI's).
+/// readings, the one without its mistake, the gradients, the sample, the verification and the doctor's report, each published when it is
+/// there. A newer request abandons whatever is under way. All methods are for one thread (the UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -65,16 +66,8 @@ public:
     std::shared_ptr<const Snapshot> wait(bool verified);
 
 private:
-    enum class Step : std::uint8_t {
-        Trace,
-        Plain,
-        Baseline,
-        Readings,
-        Gradients,
-        Sample,
-        Verify,
-        Rest
-    };  // in this order after every request
+    /// In this order after every request.
+    enum class Step : std::uint8_t { Trace, Plain, Baseline, Readings, Correct, Gradients, Sample, Verify, Examine, Rest };
     struct Request {
         std::shared_ptr<const Document> document;  // null: none
         std::optional<LearnedParameters> learned;
@@ -90,6 +83,7 @@ private:
     std::shared_ptr<const Trace<float>> reusable_plain(const Trace<float>& next) const;
     void compute_plain(const std::stop_token& job);
     void compute_baseline(const std::stop_token& job);
+    void compute_correct(const std::stop_token& job);
     void compute_gradients(const std::stop_token& job);
     void compute_sample(const std::stop_token& job);
     void compute_readings(const std::stop_token& job);

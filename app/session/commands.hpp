@@ -78,6 +78,10 @@ struct MeasureHeads {
     KnockOutQuestion question;
 };
 struct StopMeasuring {};
+/// Reads and judges attention that other code recorded.
+struct OpenDump {
+    std::filesystem::path path;
+};
 
 // Files: all are read and written by a worker; what became of it stands in FilesState.
 
@@ -124,7 +128,7 @@ struct Command {
                  command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
                  command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::MeasureHeads,
                  command::StopMeasuring, command::SaveDocument, command::OpenFile, command::UseText, command::ExportTensor,
-                 command::CopySnippet, command::ListFolder, command::TellFile, command::Undo, command::Redo>
+                 command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

@@ -11,7 +11,6 @@
 #include "app/session/readable_file.hpp"
 #include "app/session/stage_snippet.hpp"
 #include "app/session/tensor_export.hpp"
-#include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/tensor/error.hpp"
@@ -67,17 +66,6 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
 
 }  // namespace
 
-/// The doctor's opinion of a dump.
-void FileDesk::examine(const std::filesystem::path& path, Result& result) {
-    const doctor::Diagnosis diagnosis = doctor::examine_file(path);
-    result.notice = fmt::format("{}: {}. {}", shown(path.filename()),
-                                diagnosis.verdict == doctor::Verdict::Correct ? "correct"
-                                : diagnosis.verdict == doctor::Verdict::Wrong ? "wrong"
-                                                                              : "not enough to judge",
-                                diagnosis.explanation);
-    result.failed = diagnosis.verdict == doctor::Verdict::Wrong;
-}
-
 /// Commands about files as jobs; false for every other command.
 struct FileDesk::Requests {
     FileDesk& desk;
@@ -98,7 +86,7 @@ struct FileDesk::Requests {
         desk.send([path = open.path](Result& result, const std::stop_token& stop) {
             ReadableFile file = read_any_file(path, stop);
             result.opened = file.kind;
-            if (file.kind == FileKind::Dump) examine(path, result);
+            if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
             result.path = std::filesystem::absolute(path);
             result.text = file.text;
             if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});

@@ -58,7 +58,6 @@ private:
         std::shared_ptr<const FolderListing> listing;
         std::string clipboard;
     };
-    static void examine(const std::filesystem::path& path, Result& result);
     using Job = std::function<void(Result&, const std::stop_token&)>;
     void send(Job job);
     void work(const std::stop_token& stop);

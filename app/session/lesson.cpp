@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
 
 // In the order of the enumerations.
 constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "masks", "softmax", "compare", "model",
-                                                                     "tokens", "parts", "heads",   "edits"};
+                                                                     "tokens", "parts", "heads",   "edits",   "mistakes"};
 constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
 constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/session/analyst.hpp"
+#include "app/session/dump_reader.hpp"
 #include "app/session/file_desk.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
@@ -29,7 +30,7 @@ Document ready_to_open(Document document) {
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
         : history(ready_to_open(std::move(document))), files(wake), analyst(std::move(computation), wake), knock_out(wake),
-          trainer(std::move(engine), wake) {
+          trainer(std::move(engine), wake), dumps(wake) {
         files.set_document({}, history.current());
     }
 
@@ -56,6 +57,7 @@ struct Session::Impl {
     Analyst analyst;
     KnockOutWorker knock_out;
     Trainer trainer;
+    DumpReader dumps;
 };
 
 void Session::Impl::change(Document next, const std::string& merge) {
@@ -179,9 +181,10 @@ private:
     }
 };
 
-/// Passes on what is asked of the training run; false for every other command.
+/// Passes on what is asked of the training run and of the doctor; false for every other command.
 struct Order {
     Trainer& trainer;
+    DumpReader& dumps;
     TrainingReport& training;
     const RunSettings& settings;
     bool operator()(const command::StartTraining&) { return trainer.start(settings), true; }
@@ -191,6 +194,7 @@ struct Order {
     bool operator()(const command::RestartTraining&) { return trainer.restart(settings), true; }
     bool operator()(const command::SaveCheckpoint& save) { return trainer.save(save.path), true; }
     bool operator()(const command::OpenCheckpoint& open) { return trainer.open(open.path), true; }
+    bool operator()(const command::OpenDump& open) { return dumps.open(open.path), true; }
     bool operator()(const command::ForgetRun& forget) {
         if (forget.run == training.snapshot->run) throw Error("the curves of the run under way cannot be removed");
         std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
@@ -224,7 +228,7 @@ void Session::apply(const Command& command) {
     if (const auto* measure = std::get_if<command::MeasureHeads>(&command.what)) return impl_->measure_heads(measure->question);
     if (impl_->files.carry_out(command, impl_->history.current(), impl_->analyst.snapshot())) return;
     try {
-        if (std::visit(Order{impl_->trainer, impl_->training, document().run}, command.what)) return;
+        if (std::visit(Order{impl_->trainer, impl_->dumps, impl_->training, document().run}, command.what)) return;
         Change change{document(), impl_->run(), impl_->probe};
         std::visit(change, command.what);
         impl_->change(std::move(change.document), command.merge);
@@ -249,6 +253,10 @@ const TrainingReport& Session::training() const { return impl_->training; }
 KnockOutReport Session::knock_out() const { return impl_->knock_out.report(); }
 
 void Session::wait_for_knock_out() { impl_->knock_out.wait(); }
+
+std::shared_ptr<const DoctorReport> Session::dump() const { return impl_->dumps.report(); }
+
+void Session::wait_for_dump() { impl_->dumps.wait(); }
 
 std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
 

@@ -38,6 +38,10 @@ public:
     KnockOutReport knock_out() const;
     /// Waits until nothing is being measured any more.
     void wait_for_knock_out();
+    /// What the doctor says of the file opened last; null before the first.
+    std::shared_ptr<const DoctorReport> dump() const;
+    /// Waits until it is there. For rendering without a window and tests.
+    void wait_for_dump();
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
     /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering

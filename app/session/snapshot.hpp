@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/doctor_report.hpp"
 #include "app/session/document.hpp"
 #include "app/session/readings.hpp"
 #include "engine/model/gradient_trace.hpp"
@@ -67,6 +68,8 @@ struct Snapshot {
     /// The same parameters, text, masks and dropout without what was changed on purpose: the edits. It follows shortly after `trace`; null
     /// until then, while nothing is changed and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const Trace<float>> plain;
+    /// What `trace` would be without its mistake; null until it is there, without a mistake, and beyond kBaselineLimitMiB.
+    std::shared_ptr<const Trace<float>> correct;
     /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
     /// for models without a head and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const GradientTrace<float>> gradients;
@@ -78,6 +81,7 @@ struct Snapshot {
     std::vector<std::vector<Token>> source_tokens;                ///< of the encoder's text; empty without one
     std::vector<std::string> vocabulary;                          ///< text of every id
     std::shared_ptr<const reference::Verification> verification;  ///< of `trace`; null until it is done
+    std::shared_ptr<const DoctorReport> doctor;                   ///< of `trace`; null until it is done, and beyond kBaselineLimitMiB
     double compute_ms = 0;                                        ///< wall time of the forward pass
     std::string problem;  ///< why the newest document could not be computed, "" when it could; `trace` is then the last good one
     Field problem_field = Field::None;  ///< the setting that `problem` is about, None when it is about no single one

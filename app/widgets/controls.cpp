@@ -142,6 +142,8 @@ bool segmented_row(const Ui& ui, const char* label, std::span<const std::string_
     return segmented(ui, label, names, chosen, 0, notes);
 }
 
+constexpr float kTabPadding = 13;
+
 bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height,
           std::span<const std::string_view> tooltips) {
     const Palette& c = ui.colors();
@@ -151,7 +153,7 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
         const bool active = chosen == static_cast<int>(i);
         ImFont* font = active ? ui.fonts().strong : ui.fonts().body;
         // As wide as in the chosen state, so that nothing moves when another one is chosen.
-        const float width = text_width(ui.fonts().strong, names[i]) + 2 * ui.px(18);
+        const float width = text_width(ui.fonts().strong, names[i]) + 2 * ui.px(kTabPadding);
         if (i > 0) ImGui::SameLine(0, 0);
         ImGui::PushID(static_cast<int>(i));
         const Item item =
@@ -175,7 +177,7 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
 
 float tabs_width(const Ui& ui, std::span<const std::string_view> names) {
     float width = 0;
-    for (const std::string_view name : names) width += text_width(ui.fonts().strong, name) + 2 * ui.px(18);
+    for (const std::string_view name : names) width += text_width(ui.fonts().strong, name) + 2 * ui.px(kTabPadding);
     return width;
 }
 

@@ -219,42 +219,71 @@ Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vect
     return mask;
 }
 
-void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask) {
+namespace {
+
+/// One mask after another is built in the same memory, so that mistakes are part of the rule that fills it.
+template <class Rule>
+void assign_mistaken(Mistake mistake, std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& may_attend, Mask& mask) {
+    if (mistake == Mistake::MaskMissing) mask.assign(batches, queries, keys, [](std::int64_t, std::int64_t, std::int64_t) { return true; });
+    else if (mistake == Mistake::InvertedMask)
+        mask.assign(batches, queries, keys, [&](std::int64_t b, std::int64_t t, std::int64_t s) { return !may_attend(b, t, s); });
+    else mask.assign(batches, queries, keys, may_attend);
+}
+
+bool is_painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
+    return std::any_of(settings.painted.begin(), settings.painted.end(),
+                       [&](const PaintedCell& cell) { return cell.query == t && cell.key == s; });
+}
+
+}  // namespace
+
+void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
+                Mistake mistake) {
     if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": 0 (off) or more is needed");
     if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": 0 (off) or more is needed");
     if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": 0 (off) or more is needed");
     if (settings.padding) require_lengths(lengths, positions);
     const bool padded =
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
+    const std::int64_t reach = mistake == Mistake::CausalLeaksOne ? 1 : mistake == Mistake::CausalMasksSelf ? -1 : 0;
+    const bool on_queries = mistake == Mistake::PaddingOnQueries;
     const auto may_attend = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
-        if (padded && s >= lengths[static_cast<std::size_t>(b)]) return false;
-        if (settings.causal && s > t && s >= settings.prefix) return false;
+        if (padded && (on_queries ? t : s) >= lengths[static_cast<std::size_t>(b)]) return false;
+        if (settings.causal && s > t + reach && s >= settings.prefix) return false;
         if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
         return settings.block == 0 || t / settings.block == s / settings.block;
     };
-    mask.assign(padded ? static_cast<std::int64_t>(lengths.size()) : 1, positions, positions, may_attend);
+    const std::int64_t batches = padded ? static_cast<std::int64_t>(lengths.size()) : 1;
+    if (mistake == Mistake::InvertedMask || mistake == Mistake::MaskMissing) {
+        const auto unpainted = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
+            return may_attend(b, t, s) && !is_painted(settings, t, s);
+        };
+        return assign_mistaken(mistake, batches, positions, positions, unpainted, mask);
+    }
+    mask.assign(batches, positions, positions, may_attend);
     for (const PaintedCell& cell : settings.painted)
         if (cell.query >= 0 && cell.query < positions && cell.key >= 0 && cell.key < positions) mask.forbid(cell.query, cell.key);
 }
 
-Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions) {
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mistake mistake) {
     Mask mask;
-    build_mask(settings, lengths, positions, mask);
+    build_mask(settings, lengths, positions, mask, mistake);
     return mask;
 }
 
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mask& mask) {
+                      std::int64_t keys, Mask& mask, Mistake mistake) {
     if (settings.padding) require_lengths(memory_lengths, keys);
-    mask.assign(
-        settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys,
-        [&](std::int64_t b, std::int64_t, std::int64_t s) { return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)]; });
+    const auto may_attend = [&](std::int64_t b, std::int64_t, std::int64_t s) {
+        return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)];
+    };
+    assign_mistaken(mistake, settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend, mask);
 }
 
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys) {
+                      std::int64_t keys, Mistake mistake) {
     Mask mask;
-    build_cross_mask(settings, memory_lengths, queries, keys, mask);
+    build_cross_mask(settings, memory_lengths, queries, keys, mask, mistake);
     return mask;
 }
 

@@ -37,6 +37,27 @@ void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<S
 }
 
 template <class Scalar>
+void split_heads_by_reshape(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size,
+                            Axis position, Tensor<Scalar>& out) {
+    const Shape& shape = packed.shape();
+    const std::int64_t rows = shape[0].size * shape[1].size, width = heads * head_size;
+    out.resize({shape[0], {Axis::H, heads}, {position, shape[1].size}, {Axis::D, head_size}});
+    for (std::int64_t row = 0; row < rows; ++row) {
+        const Scalar* from = packed.data() + row * shape[2].size + first_column;
+        std::copy(from, from + width, out.data() + row * width);
+    }
+}
+
+template <class Scalar>
+void join_heads_by_reshape(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed) {
+    const Shape& shape = heads.shape();
+    const std::int64_t rows = shape[0].size * shape[2].size, width = shape[1].size * shape[3].size;
+    for (std::int64_t row = 0; row < rows; ++row)
+        std::copy(heads.data() + row * width, heads.data() + (row + 1) * width,
+                  packed.data() + row * packed.shape()[2].size + first_column);
+}
+
+template <class Scalar>
 void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
     const Shape& shape = context.shape();
     if (shape.rank() != 4) throw ShapeError("heads are joined from [B,H,T,D], not from " + shape.text());
@@ -44,6 +65,10 @@ void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
     join_heads(context, 0, concat);
 }
 
+template void split_heads_by_reshape<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);
+template void split_heads_by_reshape<double>(const Tensor<double>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<double>&);
+template void join_heads_by_reshape<float>(const Tensor<float>&, std::int64_t, Tensor<float>&);
+template void join_heads_by_reshape<double>(const Tensor<double>&, std::int64_t, Tensor<double>&);
 template void join_heads<float>(const Tensor<float>&, std::int64_t, Tensor<float>&);
 template void join_heads<double>(const Tensor<double>&, std::int64_t, Tensor<double>&);
 template void split_heads<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);

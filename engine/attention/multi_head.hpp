@@ -19,6 +19,15 @@ void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::i
 template <class Scalar>
 void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed);
 
+/// Mistake::HeadsSplitWithoutTranspose: the columns' numbers in their order, read as if they were [B,H,P,D] already.
+///   packed [B,P,N]  ->  out [B,H,P,D]
+template <class Scalar>
+void split_heads_by_reshape(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size,
+                            Axis position, Tensor<Scalar>& out);
+/// Its inverse, and its gradient.
+template <class Scalar>
+void join_heads_by_reshape(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<Scalar>& packed);
+
 /// Heads side by side.
 ///   context [B,H,T,D]  ->  concat [B,T,C=HD]
 template <class Scalar>

@@ -5,33 +5,34 @@
 namespace attn::doctor {
 namespace {
 
-struct BugText {
-    std::string_view name, words;
-};
-constexpr std::array<BugText, kBugCount> kBugs = {{
-    {"no_scale", "the scores are not divided by √d_head"},
-    {"scale_d_model", "the scores are divided by √d_model instead of √d_head"},
-    {"scaled_twice", "the scores are divided by √d_head twice"},
-    {"softmax_over_queries", "the softmax runs over the queries instead of the keys"},
-    {"mask_after_softmax", "the mask is applied after the softmax"},
-    {"inverted_mask", "the mask is inverted"},
-    {"mask_missing", "the mask is not applied"},
-    {"causal_leaks_one", "the causal mask is off by one: every position sees the next one"},
-    {"causal_masks_self", "the causal mask is off by one: no position sees itself"},
-    {"padding_on_queries", "the padding mask is applied to the queries instead of the keys"},
-    {"heads_split_without_transpose", "the heads are split by a reshape without a transpose"},
-    {"heads_joined_without_transpose", "the heads are joined by a reshape without a transpose"},
-    {"dropout_left_on", "dropout is on"},
-    {"kv_swapped", "keys and values are swapped"},
-    {"non_finite", "there are NaN or infinities"},
-    {"other", "the numbers differ in a way that no known mistake reproduces"},
-}};
+// The mistakes of one attention come first in both enumerations, in the same order.
+static_assert(static_cast<int>(Bug::NoScale) + 1 == static_cast<int>(Mistake::NoScale));
+static_assert(static_cast<int>(Bug::KeysValuesSwapped) + 1 == static_cast<int>(Mistake::KeysValuesSwapped));
+
 constexpr std::array<std::string_view, 3> kVerdicts = {"correct", "wrong", "unknown"};
 
 }  // namespace
 
-std::string_view bug_name(Bug bug) { return kBugs[static_cast<std::size_t>(bug)].name; }
-std::string_view bug_words(Bug bug) { return kBugs[static_cast<std::size_t>(bug)].words; }
+std::optional<Mistake> mistake_of(Bug bug) {
+    if (bug >= Bug::NonFinite) return std::nullopt;
+    return static_cast<Mistake>(static_cast<int>(bug) + 1);
+}
+
+std::optional<Bug> bug_of(Mistake mistake) {
+    if (mistake == Mistake::None || mistake > Mistake::KeysValuesSwapped) return std::nullopt;
+    return static_cast<Bug>(static_cast<int>(mistake) - 1);
+}
+
+std::string_view bug_name(Bug bug) {
+    if (const std::optional<Mistake> mistake = mistake_of(bug)) return mistake_info(*mistake).name;
+    return bug == Bug::NonFinite ? "non_finite" : "other";
+}
+
+std::string_view bug_words(Bug bug) {
+    if (const std::optional<Mistake> mistake = mistake_of(bug)) return mistake_info(*mistake).words;
+    return bug == Bug::NonFinite ? "there are NaN or infinities" : "the numbers differ in a way that no known mistake reproduces";
+}
+
 std::string_view verdict_name(Verdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
 
 }  // namespace attn::doctor

@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/attention/mistake.hpp"
+
 namespace attn::doctor {
 
-/// The known mistakes; Other stands for numbers that are wrong in a way that none of them reproduces.
+/// The known mistakes of one attention, those that a model can be told to make; Other stands for numbers that are wrong in a way that none
+/// of them reproduces.
 enum class Bug : std::uint8_t {
     NoScale,
     ScaleByModelWidth,
@@ -29,6 +32,10 @@ enum class Bug : std::uint8_t {
     Other,
 };
 inline constexpr int kBugCount = static_cast<int>(Bug::Other) + 1;
+
+/// Nothing for NonFinite and Other, and for mistakes that lie outside of the attention.
+std::optional<Mistake> mistake_of(Bug bug);
+std::optional<Bug> bug_of(Mistake mistake);
 
 /// "no_scale", "softmax_over_queries": the name in JSON.
 std::string_view bug_name(Bug bug);

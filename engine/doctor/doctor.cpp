@@ -7,6 +7,7 @@
 
 #include "engine/doctor/diagnose.hpp"
 #include "engine/doctor/keep_patterns.hpp"
+#include "engine/doctor/whole_trace.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
@@ -102,7 +103,13 @@ Diagnosis examine(const ArrayFile& file) {
         each.push_back(examine_group(file, group, dump.hints));
         list_wrong(each.back());
     }
-    return combined(std::move(each));
+    Diagnosis attentions = combined(std::move(each));
+    if (attentions.verdict == Verdict::Wrong) return attentions;
+    std::optional<Diagnosis> outside = judge_whole_trace(file);
+    if (!outside) return attentions;
+    list_wrong(*outside);
+    outside->findings.insert(outside->findings.end(), attentions.findings.begin(), attentions.findings.end());
+    return *std::move(outside);
 }
 
 Diagnosis examine_file(const std::filesystem::path& path) {

@@ -171,6 +171,8 @@ Dump sort_dump(const ArrayFile& file) {
     Dump dump;
     dump.hints = read_hints(file);
     std::map<std::string, Group, decltype(&natural_less)> groups(&natural_less);
+    const bool own_trace = has_format(file, "attnscope-trace/1");
+    std::map<std::string, NamedPart> beside_masks;
     for (const NamedArray& array : file.arrays) {
         SplitName name = split_name(array.name);
         // attnscope writes a mask beside each of its stages: "attention.weights.keep".
@@ -184,10 +186,19 @@ Dump sort_dump(const ArrayFile& file) {
         group.prefix = name.prefix;
         if (meaning->part) {
             group.parts.push_back({&array, *meaning});
-        } else if (!beside || group.masks.empty()) {  // the three are the same
+        } else if (beside) {
+            beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning});  // the three are the same
+        } else {
             group.masks.push_back({&array, *meaning});
-            group.complete_mask = beside;
+            group.complete_mask = own_trace;
         }
+    }
+    for (const auto& [prefix, mask] : beside_masks) {
+        // What was used counts as what was meant, unless the file says what was meant.
+        Group& group = groups[prefix];
+        if (!group.masks.empty()) continue;
+        group.masks.push_back(mask);
+        group.complete_mask = true;
     }
     inherit_masks(groups);
     for (auto& [prefix, group] : groups)

@@ -91,7 +91,8 @@ json to_json(const ForwardSettings& settings) {
               {{"attention", finite("attention", dropout.attention)},
                {"residual", finite("residual", dropout.residual)},
                {"embedding", finite("embedding", dropout.embedding)},
-               {"seed", dropout.seed}}}};
+               {"seed", dropout.seed}}},
+             {"mistake", mistake_name(settings.mistake)}};
     // What is trained has none: the field would only be in the way there.
     if (!settings.edits.empty()) out["edits"] = to_json(settings.edits);
     return out;
@@ -130,6 +131,13 @@ ForwardSettings forward_settings_from_json(JsonObject object, ForwardSettings se
     object.read("temperature", settings.temperature, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
     if (auto part = object.optional_object("dropout")) settings.dropout = dropout_from_json(std::move(*part), settings.dropout);
     if (object.has("edits")) settings.edits = edits_from_json(object);
+    if (std::string name; object.read("mistake", name)) {
+        try {
+            settings.mistake = mistake_by_name(name);
+        } catch (const ConfigError& error) {
+            object.fail("mistake", error.what());
+        }
+    }
     object.expect_no_more();
     return settings;
 }

@@ -12,6 +12,7 @@
 #include "engine/io/config_json.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/trace/meant.hpp"
 
 namespace attn {
 namespace {
@@ -54,6 +55,20 @@ public:
         stages_.push_back(name);
         if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
     }
+    /// Beside what a pass with a mistake computed: what its heads were split from, and the mask that was meant.
+    void add_meant(const Trace<float>& trace, const StageId& id) {
+        const std::string name = tensor_name(id);
+        const Stage stage = to_self(id.stage);
+        if (stage == Stage::Q || stage == Stage::K || stage == Stage::V) {
+            const Tensor<float> value = projection_before_split(trace, id);
+            add_owned(make_array<float>(name + "_proj", sizes_of(value.shape()), value.values()));
+            axes_[name + "_proj"] = letters_of(value.shape());
+        } else if (stage == Stage::Weights) {
+            const std::string mask = name.substr(0, name.rfind('.')) + ".mask";
+            add_mask_cells(mask, meant_mask(trace, id));
+            axes_[mask] = "BHTS";
+        }
+    }
     const std::vector<ArrayView>& views() const { return views_; }
     const json& axes() const { return axes_; }
     const json& stages() const { return stages_; }
@@ -69,21 +84,24 @@ private:
     void add_mask(const std::string& name, const Mask& mask) {
         const auto [known, is_new] = masks_.try_emplace(&mask, owned_.size());
         if (is_new) {
-            std::vector<std::uint8_t> keep;
-            keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
-            for (std::int64_t b = 0; b < mask.batches(); ++b)
-                for (std::int64_t h = 0; h < mask.heads(); ++h)
-                    for (std::int64_t t = 0; t < mask.queries(); ++t)
-                        keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
-            NamedArray array = make_array<std::uint8_t>(name, {mask.batches(), mask.heads(), mask.queries(), mask.keys()}, keep);
-            array.dtype = DType::Bool;
-            add_owned(std::move(array));
+            add_mask_cells(name, mask);
         } else {
             ArrayView view = view_of(*owned_[known->second]);
             view.name = name;
             views_.push_back(std::move(view));
         }
         axes_[name] = "BHTS";
+    }
+    void add_mask_cells(const std::string& name, const Mask& mask) {
+        std::vector<std::uint8_t> keep;
+        keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
+        for (std::int64_t b = 0; b < mask.batches(); ++b)
+            for (std::int64_t h = 0; h < mask.heads(); ++h)
+                for (std::int64_t t = 0; t < mask.queries(); ++t)
+                    keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
+        NamedArray array = make_array<std::uint8_t>(name, {mask.batches(), mask.heads(), mask.queries(), mask.keys()}, keep);
+        array.dtype = DType::Bool;
+        add_owned(std::move(array));
     }
     void add_owned(NamedArray array) {
         owned_.push_back(std::make_unique<NamedArray>(std::move(array)));
@@ -97,23 +115,43 @@ private:
     json stages_ = json::array();
 };
 
+void collect(const Trace<float>& trace, Collector& collector) {
+    for (const RecordedStage<float>& stage : trace.stages) {
+        collector.add(stage);
+        if (trace.settings.mistake != Mistake::None) collector.add_meant(trace, stage.id);
+    }
+}
+
+std::map<std::string, std::string> metadata_of(const Trace<float>& trace) {
+    return {{"format", "attnscope-trace/1"}, {"config", to_json(trace.config).dump()}, {"settings", to_json(trace.settings).dump()}};
+}
+
 }  // namespace
 
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens) {
     Collector collector;
-    for (const RecordedStage<float>& stage : trace.stages) collector.add(stage);
-    std::map<std::string, std::string> metadata = {{"format", "attnscope-trace/1"},
-                                                   {"config", to_json(trace.config).dump()},
-                                                   {"settings", to_json(trace.settings).dump()},
-                                                   {"axes", collector.axes().dump()},
-                                                   {"stages", collector.stages().dump()},
-                                                   {"tokens", token_lists(trace.tokens, tokens, "token").dump()},
-                                                   {"lengths", json(trace.tokens.lengths).dump()}};
+    collect(trace, collector);
+    std::map<std::string, std::string> metadata = metadata_of(trace);
+    metadata["axes"] = collector.axes().dump();
+    metadata["stages"] = collector.stages().dump();
+    metadata["tokens"] = token_lists(trace.tokens, tokens, "token").dump();
+    metadata["lengths"] = json(trace.tokens.lengths).dump();
     if (trace.source_tokens.size() > 0 || !source_tokens.empty()) {
         metadata["source_tokens"] = token_lists(trace.source_tokens, source_tokens, "source token").dump();
         metadata["source_lengths"] = json(trace.source_tokens.lengths).dump();
     }
     write_safetensors(path, metadata, collector.views());
+}
+
+ArrayFile trace_arrays(const Trace<float>& trace) {
+    Collector collector;
+    collect(trace, collector);
+    ArrayFile file;
+    file.source = "the trace";
+    file.metadata = metadata_of(trace);
+    for (const ArrayView& view : collector.views())
+        file.arrays.push_back({view.name, view.dtype, view.shape, {view.bytes.begin(), view.bytes.end()}});
+    return file;
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 
 #include "engine/attention/fused_attention.hpp"
 #include "engine/attention/multi_head.hpp"
+#include "engine/attention/softmax_over_queries.hpp"
 #include "engine/model/block_end.hpp"
 #include "engine/ops/elementwise.hpp"
 #include "engine/ops/linear.hpp"
@@ -22,7 +23,7 @@ public:
     void forward(AttentionActivations<Scalar>& a) const {
         if (pre_) norm_layer(context_, weights_.norm, x_, stage(Stage::Norm1), a.norm);
         project(pre_ ? a.norm.out : x_, a);
-        if (context_.tap.active()) attend_by_stages(a);
+        if (by_stages()) attend_by_stages(a);
         else attend_fused(a);
         const bool direct = adds_directly(context_);
         if (config_.output_projection) {
@@ -53,7 +54,7 @@ public:
         context_.tap(stage(Stage::Concat), *dconcat);
         g.packed.resize(a.packed.shape());
         if (memory_ != nullptr) g.packed_memory.resize(a.packed_memory.shape());
-        if (context_.tap.active()) attend_by_stages_backward(*dconcat, a, g);
+        if (by_stages()) attend_by_stages_backward(*dconcat, a, g);
         else attend_fused_backward(*dconcat, a, g);
         project_backward(dweights, *dsum, a, g, dx, dmemory);
     }
@@ -62,7 +63,21 @@ private:
     StageId stage(Stage self) const { return {memory_ != nullptr ? to_cross(self) : self, where_.layer, where_.stack}; }
     BlockEndStages end_stages() const { return {stage(Stage::AttentionOut), stage(Stage::Residual1), stage(Stage::Norm1)}; }
     static std::int64_t rows(const Tensor<Scalar>& x) { return x.shape()[0].size * x.shape()[1].size; }
-    double factor() const { return 1 / std::sqrt(static_cast<double>(size_)); }
+    Mistake mistake() const { return context_.settings.mistake; }
+    bool by_stages() const { return context_.tap.active() || needs_stages(mistake()); }
+    double factor() const {
+        const double size = static_cast<double>(size_);
+        switch (mistake()) {
+        case Mistake::NoScale:
+            return 1;
+        case Mistake::ScaleByModelWidth:
+            return 1 / std::sqrt(static_cast<double>(config_.d_model));
+        case Mistake::ScaledTwice:
+            return 1 / size;
+        default:
+            return 1 / std::sqrt(size);
+        }
+    }
     DropoutPattern attention_dropout() const {
         return context_.dropout(context_.settings.dropout.attention, stage(Stage::Dropped), sizes_.heads * sizes_.queries * sizes_.keys);
     }
@@ -98,69 +113,114 @@ private:
         }
         if (pre_) {
             context_.tap(stage(Stage::Norm1), g.norm.out);
-            norm_layer_backward<Scalar>({weights_.norm, dweights.norm}, x_, a.norm, g.norm, config_.residual ? &dsum : nullptr, dx);
-        } else if (config_.residual) {
+            norm_layer_backward<Scalar>(context_, {weights_.norm, dweights.norm}, x_, a.norm, g.norm,
+                                        adds_to_stream(context_) ? &dsum : nullptr, dx);
+        } else if (adds_to_stream(context_)) {
             add(dx.data(), dsum.data(), dx.size(), dx.data());
         }
     }
 
+    void split(const Tensor<Scalar>& packed, std::int64_t first_column, Axis position, Stage shown, Tensor<Scalar>& out) const {
+        const auto split_as = mistake() == Mistake::HeadsSplitWithoutTranspose ? &split_heads_by_reshape<Scalar> : &split_heads<Scalar>;
+        split_as(packed, first_column, config_.num_heads, size_, position, out);
+        context_.tap(stage(shown), out);
+    }
+
     void attend_by_stages(AttentionActivations<Scalar>& a) const {
-        const Tensor<Scalar>& keys = memory_ == nullptr ? a.packed : a.packed_memory;
-        split_heads(a.packed, 0, config_.num_heads, size_, Axis::T, a.q);
-        context_.tap(stage(Stage::Q), a.q);
-        split_heads(keys, first_key_, config_.num_heads, size_, Axis::S, a.k);
-        context_.tap(stage(Stage::K), a.k);
-        split_heads(keys, first_key_ + width_, config_.num_heads, size_, Axis::S, a.v);
-        context_.tap(stage(Stage::V), a.v);
-        attention_scores(a.q, a.k, sizes_, a.scores);
+        const Tensor<Scalar>& packed_keys = memory_ == nullptr ? a.packed : a.packed_memory;
+        split(a.packed, 0, Axis::T, Stage::Q, a.q);
+        split(packed_keys, first_key_, Axis::S, Stage::K, a.k);
+        split(packed_keys, first_key_ + width_, Axis::S, Stage::V, a.v);
+        const auto [keys, values] = keys_and_values(a);
+        attention_scores(a.q, *keys, sizes_, a.scores);
         context_.tap(stage(Stage::Scores), a.scores);
         scale_scores(a.scores, factor(), a.scaled);
         context_.tap(stage(Stage::Scaled), a.scaled);
-        mask_scores(a.scaled, *mask_, sizes_, a.masked);
-        context_.tap(stage(Stage::Masked), a.masked, mask_);
-        attention_weights(a.masked, *mask_, context_.settings.temperature, sizes_, a.weights);
+        mask_scores(a.scaled, *score_mask_, sizes_, a.masked);
+        context_.tap(stage(Stage::Masked), a.masked, score_mask_);
+        weigh(a.masked, a.weights);
+        if (score_mask_ != mask_) zero_masked(a.weights);
         context_.tap(stage(Stage::Weights), a.weights, mask_);
         a.dropped.resize(a.weights.shape());
         dropout(attention_dropout(), a.weights.data(), a.weights.size(), a.dropped.data());
         context_.tap(stage(Stage::Dropped), a.dropped, mask_);
-        attention_context(a.dropped, a.v, *mask_, sizes_, a.context);
+        attention_context(a.dropped, *values, *mask_, sizes_, a.context);
         context_.tap(stage(Stage::Context), a.context);
-        concat_heads(a.context, a.concat);
+        if (joins_by_reshape()) {
+            a.concat.resize({x_.shape()[0], x_.shape()[1], {Axis::C, width_}});
+            join_heads_by_reshape(a.context, 0, a.concat);
+        } else {
+            concat_heads(a.context, a.concat);
+        }
         context_.tap(stage(Stage::Concat), a.concat);
     }
 
-    /// The softmax as it came out: edits may have put other numbers in its place.
+    /// The softmax as it came out: edits, or a mask that comes after it, may have put other numbers in its place.
     const Tensor<Scalar>& computed_weights(const AttentionActivations<Scalar>& a, Tensor<Scalar>& scratch) const {
-        if (!context_.tap.edits(stage(Stage::Weights))) return a.weights;
-        attention_weights(a.masked, *mask_, context_.settings.temperature, sizes_, scratch);
+        if (!context_.tap.edits(stage(Stage::Weights)) && score_mask_ == mask_) return a.weights;
+        weigh(a.masked, scratch);
         return scratch;
     }
 
     void attend_by_stages_backward(const Tensor<Scalar>& dconcat, const AttentionActivations<Scalar>& a,
                                    AttentionActivations<Scalar>& g) const {
-        split_heads(dconcat, 0, config_.num_heads, size_, Axis::T, g.context);
+        const auto split_context = joins_by_reshape() ? &split_heads_by_reshape<Scalar> : &split_heads<Scalar>;
+        split_context(dconcat, 0, config_.num_heads, size_, Axis::T, g.context);
         context_.tap(stage(Stage::Context), g.context);
-        attention_context_backward(g.context, a.dropped, a.v, *mask_, sizes_, g.dropped, g.v);
+        const auto [keys, values] = keys_and_values(a);
+        const auto [dkeys, dvalues] = keys_and_values(g);
+        attention_context_backward(g.context, a.dropped, *values, *mask_, sizes_, g.dropped, *dvalues);
         context_.tap(stage(Stage::Dropped), g.dropped, mask_);
         g.weights.resize(a.weights.shape());
         dropout(attention_dropout(), g.dropped.data(), g.dropped.size(), g.weights.data());
         context_.tap(stage(Stage::Weights), g.weights, mask_);
-        Tensor<Scalar> scratch;
-        attention_weights_backward(g.weights, computed_weights(a, scratch), *mask_, context_.settings.temperature, sizes_, g.masked);
-        context_.tap(stage(Stage::Masked), g.masked, mask_);
+        weigh_backward(a, g);
+        context_.tap(stage(Stage::Masked), g.masked, score_mask_);
         // A masked cell's gradient is 0 already, so what is left of masking is the identity.
         g.scaled = g.masked;
         context_.tap(stage(Stage::Scaled), g.scaled);
         scale_scores(g.scaled, factor(), g.scores);
         context_.tap(stage(Stage::Scores), g.scores);
-        attention_scores_backward(g.scores, a.q, a.k, *mask_, sizes_, g.q, g.k);
+        attention_scores_backward(g.scores, a.q, *keys, *score_mask_, sizes_, g.q, *dkeys);
         context_.tap(stage(Stage::V), g.v);
         context_.tap(stage(Stage::K), g.k);
         context_.tap(stage(Stage::Q), g.q);
-        Tensor<Scalar>& keys = memory_ == nullptr ? g.packed : g.packed_memory;
-        join_heads(g.q, 0, g.packed);
-        join_heads(g.k, first_key_, keys);
-        join_heads(g.v, first_key_ + width_, keys);
+        Tensor<Scalar>& packed_keys = memory_ == nullptr ? g.packed : g.packed_memory;
+        const auto join = mistake() == Mistake::HeadsSplitWithoutTranspose ? &join_heads_by_reshape<Scalar> : &join_heads<Scalar>;
+        join(g.q, 0, g.packed);
+        join(g.k, first_key_, packed_keys);
+        join(g.v, first_key_ + width_, packed_keys);
+    }
+
+    bool joins_by_reshape() const { return mistake() == Mistake::HeadsJoinedWithoutTranspose; }
+    bool swapped() const { return mistake() == Mistake::KeysValuesSwapped; }
+
+    /// What stands in for the keys, and what for the values.
+    template <class A>
+    auto keys_and_values(A& a) const {
+        return swapped() ? std::pair{&a.v, &a.k} : std::pair{&a.k, &a.v};
+    }
+
+    void weigh(const Tensor<Scalar>& masked, Tensor<Scalar>& weights) const {
+        const auto normalize = mistake() == Mistake::SoftmaxOverQueries ? &softmax_over_queries<Scalar> : &attention_weights<Scalar>;
+        normalize(masked, *score_mask_, context_.settings.temperature, sizes_, weights);
+    }
+
+    void weigh_backward(const AttentionActivations<Scalar>& a, AttentionActivations<Scalar>& g) const {
+        Tensor<Scalar> scratch;
+        const Tensor<Scalar>& computed = computed_weights(a, scratch);
+        const auto backward =
+            mistake() == Mistake::SoftmaxOverQueries ? &softmax_over_queries_backward<Scalar> : &attention_weights_backward<Scalar>;
+        backward(g.weights, computed, *score_mask_, context_.settings.temperature, sizes_, g.masked);
+    }
+
+    void zero_masked(Tensor<Scalar>& map) const {
+        Scalar* row = map.data();
+        for (std::int64_t b = 0; b < sizes_.batches; ++b)
+            for (std::int64_t h = 0; h < sizes_.heads; ++h)
+                for (std::int64_t t = 0; t < sizes_.queries; ++t, row += sizes_.keys)
+                    for (std::int64_t s = 0; s < sizes_.keys; ++s)
+                        if (!mask_->may_attend(b, h, t, s)) row[s] = 0;
     }
 
     /// Heads of packed rows [B,P,N] from a column on.
@@ -173,7 +233,8 @@ private:
     template <class Value, class A>
     std::array<HeadsView<Value>, 3> q_k_v(A& a) const {
         auto& keys = memory_ == nullptr ? a.packed : a.packed_memory;
-        return {heads<Value>(a.packed, 0), heads<Value>(keys, first_key_), heads<Value>(keys, first_key_ + width_)};
+        const auto k = heads<Value>(keys, first_key_), v = heads<Value>(keys, first_key_ + width_);
+        return {heads<Value>(a.packed, 0), swapped() ? v : k, swapped() ? k : v};
     }
 
     void attend_fused(AttentionActivations<Scalar>& a) const {
@@ -199,6 +260,9 @@ private:
     const Tensor<Scalar>& x_;
     const Tensor<Scalar>* memory_;
     const std::shared_ptr<const Mask>& mask_;
+    /// What the scores are masked with: everything may attend where the mask comes after the softmax.
+    const std::shared_ptr<const Mask> score_mask_ =
+        context_.settings.mistake == Mistake::MaskAfterSoftmax ? std::make_shared<const Mask>(mask_->queries(), mask_->keys()) : mask_;
     StageId where_;
     bool pre_ = config_.norm == NormPlacement::Pre;
     std::int64_t size_ = config_.head_size(), width_ = config_.attention_width();

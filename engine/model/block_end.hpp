@@ -12,9 +12,9 @@ void norm_layer(const PassContext<Scalar>& context, const NormWeights<const Scal
 
 /// Gradients of norm_layer(): from gradients.out those of the parameters (+=) and of x, dx = it + plus (if not null).
 template <class Scalar>
-void norm_layer_backward(const WeightsAndGradients<NormWeights, Scalar>& weights, const Tensor<Scalar>& x,
-                         const NormActivations<Scalar>& activations, const NormActivations<Scalar>& gradients, const Tensor<Scalar>* plus,
-                         Tensor<Scalar>& dx);
+void norm_layer_backward(const PassContext<Scalar>& context, const WeightsAndGradients<NormWeights, Scalar>& weights,
+                         const Tensor<Scalar>& x, const NormActivations<Scalar>& activations, const NormActivations<Scalar>& gradients,
+                         const Tensor<Scalar>* plus, Tensor<Scalar>& dx);
 
 /// A block's last tensors, values or gradients, and the names of their stages.
 template <class Scalar, class TensorRef, class NormRef>
@@ -30,6 +30,10 @@ template <class Scalar>
 using BlockEndValues = BlockEnd<Scalar, Tensor<Scalar>, NormActivations<Scalar>>;
 template <class Scalar>
 using ConstBlockEndValues = BlockEnd<Scalar, const Tensor<Scalar>, const NormActivations<Scalar>>;
+
+/// Whether a block's result is added to the residual stream, instead of taking its place.
+template <class Scalar>
+bool adds_to_stream(const PassContext<Scalar>& context);
 
 /// True when nothing lies between a block's last projection and the residual: the block then writes x + out into `residual` itself, and
 /// leaves `out` empty.

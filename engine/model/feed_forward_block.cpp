@@ -119,8 +119,8 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
                     {.packed_across = w.in.packed_across});
     if (pre) {
         context.tap(at(where, Stage::Norm2), g.norm.out);
-        norm_layer_backward<Scalar>({w.norm, dw.norm}, x, a.norm, g.norm, config.residual ? dsum : nullptr, dx);
-    } else if (config.residual) {
+        norm_layer_backward<Scalar>(context, {w.norm, dw.norm}, x, a.norm, g.norm, adds_to_stream(context) ? dsum : nullptr, dx);
+    } else if (adds_to_stream(context)) {
         add(dx.data(), dsum->data(), dx.size(), dx.data());
     }
 }

@@ -67,7 +67,7 @@ Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     const std::int64_t rows = shape[0].size * shape[1].size, width = config.d_model, vocab = config.vocab_size;
     const Scalar* x = stage->value.data();
     Tensor<Scalar> normed;
-    if (config.final_norm) {
+    if (config.final_norm && trace.settings.mistake != Mistake::MissingNorm) {
         normed.resize(shape);
         Tensor<Scalar> mean({shape[0], shape[1]}), rstd({shape[0], shape[1]});
         layer_norm(x, rows, width, weights.main.final_norm.gain, weights.main.final_norm.bias, config.layer_norm_eps, normed.data(),

@@ -67,16 +67,17 @@ template <class Scalar>
 void ModelPass<Scalar>::build_masks() {
     MaskKey& key = next_mask_key_;
     key.settings = settings_.masks;
+    key.mistake = settings_.mistake;
     key.lengths = tokens_.lengths;
     key.source_lengths = source_.lengths;
     key.length = tokens_.length;
     key.source_length = source_.length;
     if (mask_ != nullptr && key == mask_key_) return;
     mask_key_.length = -1;  // until all have been built
-    build_mask(key.settings, key.lengths, key.length, own(mask_));
+    build_mask(key.settings, key.lengths, key.length, own(mask_), key.mistake);
     if (two_stacks_) {
-        build_cross_mask(key.settings, key.source_lengths, key.source_length, key.source_length, own(encoder_mask_));
-        build_cross_mask(key.settings, key.source_lengths, key.length, key.source_length, own(cross_mask_));
+        build_cross_mask(key.settings, key.source_lengths, key.source_length, key.source_length, own(encoder_mask_), key.mistake);
+        build_cross_mask(key.settings, key.source_lengths, key.length, key.source_length, own(cross_mask_), key.mistake);
     }
     mask_key_ = key;
 }
@@ -95,6 +96,7 @@ void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& sour
     tokens_ = tokens;
     if (two_stacks_) source_ = source;
     settings_ = settings;
+    settings_.dropout = applied_dropout(settings);
     first_sequence_ = first_sequence;
     build_masks();
     tap.begin_forward(settings_.edits);
@@ -118,16 +120,19 @@ void ModelPass<Scalar>::embed_tokens(const TokenBatch& tokens, Stack stack, Tap<
     const StageId where{Stage::Embedding, -1, stack};
     const DropoutPattern pattern = embedding_dropout(where, tap, positions);
     a.embedding.resize(shape);
-    const bool adds = config_.position != PositionKind::None;
+    const bool has_positions = config_.position != PositionKind::None;
+    const bool adds = has_positions && settings_.mistake != Mistake::NoPositions;
     // With nobody to show them to, the two parts are not kept.
     Tensor<Scalar>& rows = tap.active() ? a.token_embedding : a.embedding;
     rows.resize(shape);
     embed<Scalar>(tokens.ids, weights_.token_embedding, width, rows.data());
     tap({Stage::TokenEmbedding, -1, stack}, rows);
-    if (adds && tap.active()) {
+    if (has_positions && tap.active()) {
         a.position_embedding.resize(shape);
         for (std::int64_t b = 0; b < batches; ++b) fill_positions(positions, a.position_embedding.data() + b * positions * width);
         tap({Stage::PositionEmbedding, -1, stack}, a.position_embedding);
+    }
+    if (adds && tap.active()) {
         add(a.token_embedding.data(), a.position_embedding.data(), a.embedding.size(), a.embedding.data());
     } else if (adds) {
         a.position_embedding.resize({{Axis::T, positions}, {Axis::C, width}});
@@ -168,10 +173,12 @@ void ModelPass<Scalar>::embed_tokens_backward(const TokenBatch& tokens, Stack st
     const Scalar* dpositions = drows;
     if (tap.active() && config_.position != PositionKind::None) {
         g.position_embedding = g.token_embedding;
+        if (settings_.mistake == Mistake::NoPositions)
+            std::fill(g.position_embedding.values().begin(), g.position_embedding.values().end(), Scalar{0});
         tap({Stage::PositionEmbedding, -1, stack}, g.position_embedding);
         dpositions = g.position_embedding.data();
     }
-    if (config_.position == PositionKind::Learned)
+    if (config_.position == PositionKind::Learned && settings_.mistake != Mistake::NoPositions)
         add_column_sums(dpositions, tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
     if (tap.active()) tap({Stage::TokenEmbedding, -1, stack}, g.token_embedding);
     embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_.token_embedding);

@@ -77,6 +77,7 @@ private:
     std::shared_ptr<Mask> encoder_mask_, mask_, cross_mask_;
     struct MaskKey {  ///< what the masks were built from
         MaskSettings settings;
+        Mistake mistake = Mistake::None;
         std::vector<std::int64_t> lengths, source_lengths;
         std::int64_t length = -1, source_length = -1;
         bool operator==(const MaskKey&) const = default;

@@ -56,7 +56,7 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
     const auto kept = [&](std::size_t layer) { return context.tap.active() ? layer : layers - 1 - (layers - 1 - layer) % 2; };
     if (config.final_norm) {
         context.tap({Stage::FinalNorm, -1, inputs.stack}, gradients.final_norm.out);
-        norm_layer_backward<Scalar>({weights.weights.final_norm, weights.gradients.final_norm},
+        norm_layer_backward<Scalar>(context, {weights.weights.final_norm, weights.gradients.final_norm},
                                     stream_after(config, cross, activations, layers), activations.final_norm, gradients.final_norm, nullptr,
                                     stream_after(config, cross, gradients, layers));
     }

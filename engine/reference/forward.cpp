@@ -60,13 +60,14 @@ public:
     std::vector<ReferenceStage> run(const TokenBatch& tokens, const TokenBatch& source) {
         if (config_.architecture == Architecture::EncoderDecoder) {
             // An encoder reads its whole source: the patterns (causal, window, ...) shape the decoder's self-attention only.
-            const auto own = share(padding_permissions(settings_.masks, source.lengths, source.length, source.length));
-            memory_permissions_ = share(padding_permissions(settings_.masks, source.lengths, tokens.length, source.length));
+            const Mistake mistake = settings_.mistake;
+            const auto own = share(padding_permissions(settings_.masks, source.lengths, source.length, source.length, mistake));
+            memory_permissions_ = share(padding_permissions(settings_.masks, source.lengths, tokens.length, source.length, mistake));
             stack_ = Stack::Encoder;
             memory_ = stack(source, own);
             stack_ = Stack::Decoder;
         }
-        const Matrix x = stack(tokens, share(self_permissions(settings_.masks, tokens.lengths, tokens.length)));
+        const Matrix x = stack(tokens, share(self_permissions(settings_.masks, tokens.lengths, tokens.length, settings_.mistake)));
         if (config_.lm_head) head(x);
         return std::move(stages_);
     }
@@ -133,7 +134,10 @@ private:
             }
         record(Stage::Tokens, -1, ids);
         Matrix x = record(Stage::TokenEmbedding, -1, looked_up);
-        if (config_.position != PositionKind::None) x = sum(x, record(Stage::PositionEmbedding, -1, positions(x.shape())));
+        if (config_.position != PositionKind::None) {
+            const Matrix& added = record(Stage::PositionEmbedding, -1, positions(x.shape()));
+            if (settings_.mistake != Mistake::NoPositions) x = sum(x, added);
+        }
         return record(Stage::Embedding, -1, drop(x, Stage::Embedding, -1, settings_.dropout.embedding));
     }
 
@@ -149,6 +153,7 @@ private:
     }
 
     Matrix norm(const Matrix& x, const std::string& name) const {
+        if (settings_.mistake == Mistake::MissingNorm) return x;
         return layer_norm(x, parameter(name + ".weight"), parameter(name + ".bias"), config_.layer_norm_eps);
     }
 
@@ -167,34 +172,62 @@ private:
     /// x + dropout(result). Without a residual connection the result alone, and nothing drops out.
     Matrix into_stream(const Matrix& x, const Matrix& result, Stage site, Stage shown, int layer) {
         if (!config_.residual) return result;
-        return record(shown, layer, sum(x, drop(result, site, layer, settings_.dropout.residual)));
+        const Matrix added = drop(result, site, layer, settings_.dropout.residual);
+        return record(shown, layer, settings_.mistake == Mistake::NoResidual ? added : sum(x, added));
+    }
+
+    /// What the scores are divided by.
+    double score_divisor() const {
+        const double size = static_cast<double>(config_.head_size());
+        if (settings_.mistake == Mistake::NoScale) return 1;
+        if (settings_.mistake == Mistake::ScaleByModelWidth) return std::sqrt(static_cast<double>(config_.d_model));
+        return settings_.mistake == Mistake::ScaledTwice ? size : std::sqrt(size);
+    }
+
+    Matrix heads_of(const Matrix& x, const LinearMap& map, Axis position) const {
+        const std::int64_t heads = config_.num_heads, head_size = config_.head_size();
+        if (settings_.mistake != Mistake::HeadsSplitWithoutTranspose) return project_heads(x, map, heads, head_size, position);
+        return heads_in_order(linear(x, map, {Axis::N, heads * head_size}), heads, position);
+    }
+
+    double attention_dropout() const {
+        const double rate = settings_.dropout.attention;
+        return settings_.mistake == Mistake::DropoutLeftOn && rate == 0 ? kDropoutLeftOn : rate;
     }
 
     Matrix attention(const Matrix& queries, const Matrix& keys, int layer, bool cross, const SharedPermissions& permissions) {
         const auto at = [cross](Stage stage) { return cross ? to_cross(stage) : stage; };
-        const std::int64_t heads = config_.num_heads, head_size = config_.head_size(), width = heads * head_size;
+        const std::int64_t width = config_.num_heads * config_.head_size();
         const std::string name = layer_prefix(layer) + (cross ? "cross_attention" : "attention");
-        const auto project = [&](Stage stage, const Matrix& x, const LinearMap& map, Axis position) {
-            return record(at(stage), layer, project_heads(x, map, heads, head_size, position));
-        };
         const LinearMap w_q = cross ? columns(name + ".q", 0, width) : columns(name + ".qkv", 0, 3 * width);
         const LinearMap w_k = cross ? columns(name + ".kv", 0, 2 * width) : columns(name + ".qkv", width, 3 * width);
         const LinearMap w_v = cross ? columns(name + ".kv", width, 2 * width) : columns(name + ".qkv", 2 * width, 3 * width);
-        const Matrix q = project(Stage::Q, queries, w_q, Axis::T);
-        const Matrix k = project(Stage::K, keys, w_k, Axis::S);
-        const Matrix v = project(Stage::V, keys, w_v, Axis::S);
-
-        Matrix map = record(at(Stage::Scores), layer, attention_scores(q, k));
-        for (double& score : map.values()) score /= std::sqrt(static_cast<double>(head_size));
-        map = record(at(Stage::Scaled), layer, map);
-        map = record(at(Stage::Masked), layer, apply_mask(map, *permissions), permissions);
-        map = record(at(Stage::Weights), layer, attention_weights(map, *permissions, settings_.temperature), permissions);
-        map = record(at(Stage::Dropped), layer, drop(map, at(Stage::Dropped), layer, settings_.dropout.attention), permissions);
-        const Matrix context = record(at(Stage::Context), layer, weighted_values(map, v, *permissions));
-        const Matrix concat = record(at(Stage::Concat), layer, concat_heads(context));
+        const Matrix q = record(at(Stage::Q), layer, heads_of(queries, w_q, Axis::T));
+        const Matrix k = record(at(Stage::K), layer, heads_of(keys, w_k, Axis::S));
+        const Matrix v = record(at(Stage::V), layer, heads_of(keys, w_v, Axis::S));
+        const Matrix context = attend(q, k, v, layer, at, permissions);
+        const bool in_order = settings_.mistake == Mistake::HeadsJoinedWithoutTranspose;
+        const Matrix concat = record(at(Stage::Concat), layer, in_order ? concat_in_order(context) : concat_heads(context));
         if (!config_.output_projection) return concat;
         const LinearMap w_o = linear_map(name + ".out", config_.d_model, config_.output_bias);
         return record(at(Stage::AttentionOut), layer, linear(concat, w_o, {Axis::C, config_.d_model}));
+    }
+
+    /// From scores to context.
+    template <class At>
+    Matrix attend(const Matrix& q, const Matrix& k, const Matrix& v, int layer, const At& at, const SharedPermissions& permissions) {
+        const bool swapped = settings_.mistake == Mistake::KeysValuesSwapped, late = settings_.mistake == Mistake::MaskAfterSoftmax;
+        Matrix map = record(at(Stage::Scores), layer, attention_scores(q, swapped ? v : k));
+        for (double& score : map.values()) score /= score_divisor();
+        map = record(at(Stage::Scaled), layer, map);
+        const SharedPermissions early = late ? share(everything_allowed(permissions->queries, permissions->keys)) : permissions;
+        map = record(at(Stage::Masked), layer, apply_mask(map, *early), early);
+        map = settings_.mistake == Mistake::SoftmaxOverQueries ? weights_over_queries(map, *early, settings_.temperature)
+                                                               : attention_weights(map, *early, settings_.temperature);
+        if (late) forget_forbidden(map, *permissions);
+        map = record(at(Stage::Weights), layer, map, permissions);
+        map = record(at(Stage::Dropped), layer, drop(map, at(Stage::Dropped), layer, attention_dropout()), permissions);
+        return record(at(Stage::Context), layer, weighted_values(map, swapped ? k : v, *permissions));
     }
 
     Matrix feed_forward_sublayer(const Matrix& x, int layer) {

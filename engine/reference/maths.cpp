@@ -140,6 +140,44 @@ Tensor<double> attention_weights(const Tensor<double>& masked, const Permissions
     return weights;
 }
 
+void forget_forbidden(Tensor<double>& weights, const Permissions& permissions) {
+    const Shape& shape = weights.shape();
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t s = 0; s < shape[3].size; ++s)
+                    if (!permissions.may_attend(b, h, t, s)) weights(b, h, t, s) = 0;
+}
+
+Tensor<double> weights_over_queries(const Tensor<double>& masked, const Permissions& permissions, double temperature) {
+    const Shape& shape = masked.shape();
+    const std::int64_t queries = shape[2].size;
+    Tensor<double> weights(shape);
+    std::vector<double> z(static_cast<std::size_t>(queries)), p(z.size());
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t s = 0; s < shape[3].size; ++s) {
+                for (std::int64_t t = 0; t < queries; ++t) z[static_cast<std::size_t>(t)] = masked(b, h, t, s) / temperature;
+                softmax_row(z.data(), p.data(), queries, [&](std::int64_t t) { return permissions.may_attend(b, h, t, s); });
+                for (std::int64_t t = 0; t < queries; ++t) weights(b, h, t, s) = p[static_cast<std::size_t>(t)];
+            }
+    return weights;
+}
+
+Tensor<double> heads_in_order(const Tensor<double>& packed, std::int64_t heads, Axis position) {
+    const Shape& shape = packed.shape();
+    Tensor<double> out({shape[0], {Axis::H, heads}, {position, shape[1].size}, {Axis::D, shape[2].size / heads}});
+    for (std::int64_t i = 0; i < packed.size(); ++i) out.data()[i] = packed.data()[i];
+    return out;
+}
+
+Tensor<double> concat_in_order(const Tensor<double>& context) {
+    const Shape& shape = context.shape();
+    Tensor<double> out({shape[0], {Axis::T, shape[2].size}, {Axis::C, shape[1].size * shape[3].size}});
+    for (std::int64_t i = 0; i < context.size(); ++i) out.data()[i] = context.data()[i];
+    return out;
+}
+
 Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions) {
     const Shape& shape = weights.shape();
     const std::int64_t head_size = v.shape()[3].size;

@@ -34,10 +34,18 @@ Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k
 Tensor<double> apply_mask(const Tensor<double>& scaled, const Permissions& permissions);
 /// Softmax over the keys that may be attended, of masked / temperature. Masked cells and rows without any finite score are 0.
 Tensor<double> attention_weights(const Tensor<double>& masked, const Permissions& permissions, double temperature);
+/// Sets weights to 0 where attention is not allowed, after the softmax: the mistake of a late mask.
+void forget_forbidden(Tensor<double>& weights, const Permissions& permissions);
+/// Softmax over the queries that may attend to a key: the mistake of a wrong axis.
+Tensor<double> weights_over_queries(const Tensor<double>& masked, const Permissions& permissions, double temperature);
 /// weights [B,H,T,S], v [B,H,S,D] -> Σ_s weights v [B,H,T,D] over the keys that may be attended
 Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions);
 /// [B,H,T,D] -> [B,T,C=HD], head after head
 Tensor<double> concat_heads(const Tensor<double>& context);
+/// [B,P,C=HD] -> [B,H,P,D], the numbers in their order: the mistake of a split without transpose.
+Tensor<double> heads_in_order(const Tensor<double>& packed, std::int64_t heads, Axis position);
+/// [B,H,T,D] -> [B,T,C=HD], the numbers in their order: the mistake of a join without transpose.
+Tensor<double> concat_in_order(const Tensor<double>& context);
 /// Softmax over the last axis.
 Tensor<double> softmax(const Tensor<double>& x);
 

@@ -34,8 +34,8 @@ struct Snippet {
 inline constexpr std::size_t kMostSnippetLiterals = 200'000;
 
 /// Operands, the stage's formula in the idiom of NumPy or PyTorch, and a comparison with the recorded numbers (2e-5 + 1e-4 of the value),
-/// which fails where they differ. Masks, temperature, the dropout pattern and edits are those of the trace. Throws Error when the trace has no
-/// such stage.
+/// which fails where they differ. Masks, temperature, the dropout pattern and edits are those of the trace. Throws Error when the trace has
+/// no such stage, or was computed with a mistake.
 Snippet make_snippet(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts, const SnippetOptions& options = {});
 
 }  // namespace attn

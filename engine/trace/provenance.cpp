@@ -1,6 +1,7 @@
 #include "engine/trace/provenance.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/tensor/error.hpp"
 #include "engine/trace/explain_stage.hpp"
@@ -156,6 +157,14 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
     return out;
 }
 
+/// The arithmetic is the right one: where a mistake is made on purpose it gives another number than the trace has.
+void admit_mistake(Mistake mistake, Provenance& out) {
+    if (mistake == Mistake::None || out.masked) return;
+    const double gap = std::abs(out.result - out.recorded), size = std::max({std::abs(out.result), std::abs(out.recorded), 1e-3});
+    if (gap <= 1e-3 * size) return;
+    out.sentence += " This is what it should be: on purpose, " + std::string(mistake_info(mistake).words) + ".";
+}
+
 template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
@@ -191,6 +200,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
     out.recorded = recorded;
+    provenance::admit_mistake(trace.settings.mistake, out);
     return out;
 }
 

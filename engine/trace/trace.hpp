@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
+#include "engine/attention/mistake.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/model/config.hpp"
 #include "engine/model/parameters.hpp"
@@ -28,11 +29,19 @@ struct ForwardSettings {
     MaskSettings masks;
     double temperature = 1;  ///< weights = softmax(masked / temperature); > 0
     DropoutSettings dropout;
-    std::vector<Edit> edits;  ///< applied in their order
+    std::vector<Edit> edits;          ///< applied in their order
+    Mistake mistake = Mistake::None;  ///< what the pass gets wrong, on purpose
     bool operator==(const ForwardSettings&) const = default;
 };
 
 struct EditMarks;
+
+/// The dropout that a pass applies: what is set, and what Mistake::DropoutLeftOn adds to it.
+inline DropoutSettings applied_dropout(const ForwardSettings& settings) {
+    DropoutSettings dropout = settings.dropout;
+    if (settings.mistake == Mistake::DropoutLeftOn && dropout.attention == 0) dropout.attention = kDropoutLeftOn;
+    return dropout;
+}
 
 template <class Scalar>
 struct RecordedStage {

@@ -156,7 +156,7 @@ template <class Scalar>
 CrossEntropy TrainingState<Scalar>::evaluate(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets,
                                              const TrainSettings& settings, std::stop_token stop) {
     forward_ = settings.forward;
-    forward_.dropout = {};
+    if (settings.forward.mistake != Mistake::DropoutLeftOn) forward_.dropout = {};
     return run(tokens, source, targets, false, std::move(stop));
 }
 

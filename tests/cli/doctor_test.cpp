@@ -104,6 +104,39 @@ TEST(DoctorCommand, FindsItsOwnTracesCorrect) {
     }
 }
 
+TEST(DoctorCommand, NamesTheMistakesThatTheProgramMakesOnPurpose) {
+    const ScratchFolder folder;
+    const std::string file = folder.path("trace.safetensors");
+    for (const char* bug : {"no_scale", "softmax_over_queries", "inverted_mask", "padding_on_queries", "heads_split_without_transpose",
+                            "dropout_left_on", "no_residual"}) {
+        const Outcome traced = attnscope(
+            {"trace", "--preset", "gpt-tiny", "--text", "the cat sat on the mat", "--text", "it sat", "--bug", bug, "--out", file});
+        ASSERT_EQ(traced.exit_code, 0) << traced.err;
+        const Outcome outcome = attnscope({"doctor", "--json", file});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_THAT(outcome.out, HasSubstr(bug));
+    }
+    const Outcome unknown = attnscope({"trace", "--bug", "typo", "--out", file});
+    EXPECT_EQ(unknown.exit_code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("no_scale"));
+}
+
+TEST(DoctorCommand, TellsWhetherTheFutureIsSeen) {
+    const std::vector<std::string> look = {"doctor", "--preset", "causal-attention", "--leak", "3"};
+    EXPECT_EQ(attnscope(look).exit_code, 0);
+    std::vector<std::string> broken = look;
+    broken.insert(broken.end(), {"--bug", "causal_leaks_one", "--json"});
+    const Outcome outcome = attnscope(broken);
+    EXPECT_EQ(outcome.exit_code, 1);
+    const json line = json::parse(outcome.out);
+    EXPECT_EQ(line.at("changed"), 3);
+    ASSERT_EQ(line.at("moved").size(), 1U);
+    EXPECT_EQ(line.at("moved")[0].at("position"), 2);
+    EXPECT_EQ(attnscope({"doctor", "--leak", "99"}).exit_code, 2);
+    EXPECT_EQ(attnscope({"doctor", "--leak", "1", "file.npz"}).exit_code, 2);
+    EXPECT_EQ(attnscope({"doctor", "--bug", "no_scale", "file.npz"}).exit_code, 2);
+}
+
 /// A file in the format's own words: `entries` is the header.
 std::string safetensors(const json& entries, const std::string& data) {
     const std::string header = entries.dump();

@@ -49,6 +49,7 @@ TEST_F(FocusTest, AControlWithoutTooltipIsFound) {
 
 TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
     frames(2, contents);
+    release_keyboard_focus();  // which the window's first control has had since it opened
     focus.move(+1, false);
     EXPECT_TRUE(focus.on(focus.stops()[0].id));
     focus.press();
@@ -241,7 +242,7 @@ TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
 }
 
 /// Controls that do not note themselves would be missed by all of the above: nothing else may make a button of ImGui's own.
-TEST(Controls, AreMadeInOnePlace) {
+TEST(ControlsOfPanels, AreMadeInOnePlace) {
     const std::filesystem::path root = std::filesystem::path(ATTN_TEST_DATA).parent_path() / "app";
     // A heatmap is moved and zoomed by all buttons of the mouse; its cells have keys of their own.
     const std::set<std::string> surfaces = {"item.cpp", "imgui_compat.hpp", "heatmap_view.cpp"};

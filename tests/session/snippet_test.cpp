@@ -224,6 +224,17 @@ TEST(Snippet, ManyNumbersGoIntoAFile) {
     EXPECT_TRUE(all_in_files.ok) << all_in_files.said;
 }
 
+TEST(Snippet, AMistakeIsRefused) {
+    Document document = open_preset("causal-attention");
+    document.forward.mistake = Mistake::NoScale;
+    try {
+        stage_snippet(*computed(document), {Stage::Weights, 0}, {});
+        ADD_FAILURE() << "the snippet would compute other numbers";
+    } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("the scores are not divided"), std::string::npos) << error.what();
+    }
+}
+
 TEST(Snippet, AStageThatIsNotThereIsRefused) {
     const auto snapshot = computed(open_preset("causal-attention"));
     EXPECT_THROW(stage_snippet(*snapshot, {Stage::FfnOut, 0}, {}), Error);

@@ -1,0 +1,177 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
+
+namespace attn::app {
+namespace {
+
+Color spot_of(const Palette& colors, doctor::Verdict verdict) {
+    return verdict == doctor::Verdict::Correct ? colors.good : verdict == doctor::Verdict::Wrong ? colors.bad : colors.faint;
+}
+Color spot_of(const Palette& colors, doctor::Severity severity) {
+    return severity == doctor::Severity::Wrong ? colors.bad : severity == doctor::Severity::Warning ? colors.chosen : colors.faint;
+}
+
+std::string headline(const doctor::Diagnosis& diagnosis) {
+    if (diagnosis.verdict == doctor::Verdict::Correct) return "Healthy";
+    if (diagnosis.verdict == doctor::Verdict::Unknown) return "Not enough to judge";
+    const std::optional<Mistake> mistake = diagnosis.bug ? doctor::mistake_of(*diagnosis.bug) : std::nullopt;
+    if (mistake) return "Wrong: " + std::string(mistake_info(*mistake).title);
+    return diagnosis.bug == doctor::Bug::NonFinite ? "Wrong: numbers that are not finite" : "Wrong";
+}
+
+/// The stage of the shown trace that a finding is about.
+std::optional<StageId> stage_of(const PanelContext& context, const doctor::Finding& finding) {
+    const std::string name = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
+    std::optional<StageId> id = stage_from_tensor_name(name);
+    if (id && context.trace().find(*id) == nullptr) id.reset();
+    return id;
+}
+
+void go_to(PanelContext& context, const doctor::Finding& finding, const StageId& id) {
+    CellRef cell{id, "", {}};
+    for (std::size_t i = 0; i < std::min(cell.index.size(), finding.cell.size()); ++i) cell.index[i] = finding.cell[i];
+    if (finding.head >= 0) cell.index[1] = finding.head;
+    go_to_cell(context.view, context.trace(), cell);
+    context.view.view = View::Step;
+}
+
+/// A spot, wrapped words, and where they lead to; true when they were clicked.
+bool row(const PanelContext& context, const char* id, Color spot, const std::string& words, const std::string& place,
+         std::string_view tooltip) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const float width = ImGui::GetContentRegionAvail().x, indent = context.px(18);
+    const float text_height = wrapped_height(fonts.body, width - indent - context.px(10), words);
+    const float height = text_height + (place.empty() ? 0 : context.px(18)) + context.px(10);
+    const Item item = begin_item(context.ui(), id, {width, height}, {.tooltip = tooltip});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (item.hovered && !place.empty()) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
+    list.AddCircleFilled({item.min.x + context.px(7), item.min.y + context.px(14)}, context.px(4), spot);
+    draw_text_wrapped(list, fonts.body, {item.min.x + indent, item.min.y + context.px(5)}, width - indent - context.px(10), colors.text,
+                      words);
+    if (!place.empty())
+        draw_text(list, fonts.mono_small, {item.min.x + indent, item.min.y + text_height + context.px(7)}, colors.accent, place);
+    draw_focus_ring(context.ui(), item, context.px(6));
+    return item.pressed && !place.empty();
+}
+
+std::string place_text(const doctor::Finding& finding) {
+    std::string text = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
+    if (!finding.cell.empty()) text += fmt::format("[{}]", fmt::join(finding.cell, ","));
+    return text;
+}
+
+void draw_report(PanelContext& context, const DoctorReport& report) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    const doctor::Diagnosis& diagnosis = report.diagnosis;
+    const bool leads = report.file.empty();
+    status_badge(ui, leads ? "##own_verdict" : "##dump_verdict", spot_of(colors, diagnosis.verdict), headline(diagnosis), "",
+                 "Every stage is recomputed from the one before it; what differs is tried against the classic mistakes.");
+    gap(ui, 4);
+    // What is wrong is the first of the findings; what is right has none.
+    if (diagnosis.verdict != doctor::Verdict::Wrong) paragraph(ui, fonts.body, colors.muted, diagnosis.explanation);
+    ImGui::PushID(leads ? "own" : "dump");
+    int number = 0;
+    for (const doctor::Finding& finding : diagnosis.findings) {
+        ImGui::PushID(number++);
+        const std::optional<StageId> id = leads ? stage_of(context, finding) : std::nullopt;
+        const bool named = !finding.stage.empty();
+        const bool pressed = row(context, "##finding", spot_of(colors, finding.severity), finding.sentence,
+                                 named && (id || !leads) ? place_text(finding) : "", id ? "Show this stage and cell" : "");
+        if (pressed && id) go_to(context, finding, *id);
+        ImGui::PopID();
+    }
+    ImGui::PopID();
+}
+
+void draw_future(PanelContext& context, const DoctorReport& report) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    if (report.future.empty()) return;
+    section_heading(ui, "Is the future seen?");
+    const auto leaking =
+        std::count_if(report.future.begin(), report.future.end(), [](const FutureTest& test) { return !test.moved.empty(); });
+    const bool causal = context.trace().settings.masks.causal;
+    std::string verdict = "Whichever token of the first text becomes another, no output before it moves.";
+    if (leaking > 0)
+        verdict =
+            fmt::format("Of {} tokens that were changed one by one, {} moved the output of earlier positions. {}", report.future.size(),
+                        leaking, causal ? "With a causal mask none should." : "Without a causal mask that is as it should be.");
+    row(context, "##future",
+        leaking == 0 ? colors.good
+        : causal     ? colors.bad
+                     : colors.faint,
+        verdict, "", "One token after another is replaced by another one; earlier positions are then compared with what they were.");
+    for (const FutureTest& test : report.future) {
+        if (test.moved.empty() || !causal) continue;
+        std::vector<std::int64_t> positions;
+        double change = 0;
+        for (const doctor::Leak& leak : test.moved) {
+            positions.push_back(leak.position);
+            change = std::max(change, leak.change);
+        }
+        const std::string token = visible_text(context.snapshot.tokens.at(0).at(static_cast<std::size_t>(test.changed)).text);
+        ImGui::PushID(static_cast<int>(test.changed));
+        row(context, "##leak", colors.bad,
+            fmt::format("Another token at {} ({}) moves position{} {} by up to {:.2g}.", test.changed, token,
+                        positions.size() == 1 ? "" : "s", fmt::join(positions, ", "), change),
+            "", "");
+        ImGui::PopID();
+    }
+}
+
+void draw_dump(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    section_heading(ui, "A dump of other code");
+    std::string& path = context.view.dump_path;
+    const bool entered =
+        text_field(ui, "##dump_path", path, "path of a .safetensors or .npz file", 380,
+                   {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. The README describes them."});
+    ImGui::SameLine(0, context.px(8));
+    const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Say which file." : ""}});
+    if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{path}, ""});
+    gap(ui, 6);
+    if (context.dump == nullptr) {
+        paragraph(ui, fonts.label, colors.faint,
+                  "Save q, k, v and whatever stages your own attention has, and the doctor names the first stage that goes wrong.");
+        return;
+    }
+    text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));
+    if (context.dump->reading) paragraph(ui, fonts.body, colors.muted, "Reading …");
+    else if (!context.dump->problem.empty()) paragraph(ui, fonts.body, colors.bad, context.dump->problem);
+    else draw_report(context, *context.dump);
+}
+
+}  // namespace
+
+void draw_doctor_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    text_line(ui, fonts.heading, colors.text, "Doctor");
+    gap(ui, 6);
+    ImGui::BeginChild("##doctor", {0, 0}, false, 0);
+    section_heading(ui, "What is shown");
+    if (context.snapshot.doctor != nullptr) {
+        draw_report(context, *context.snapshot.doctor);
+        gap(ui, 10);
+        draw_future(context, *context.snapshot.doctor);
+    } else {
+        paragraph(ui, fonts.body, colors.muted, "The numbers are being examined, or are too many for it.");
+    }
+    gap(ui, 10);
+    separator(ui);
+    draw_dump(context);
+    ImGui::EndChild();
+}
+
+}  // namespace attn::app

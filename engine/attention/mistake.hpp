@@ -1,0 +1,54 @@
+#pragma once
+/// The classic mistakes of attention code, which a model can be told to make.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace attn {
+
+/// At most one at a time. Parameters, text and everything else stay what they are.
+enum class Mistake : std::uint8_t {
+    None,
+    NoScale,                      ///< scaled = scores
+    ScaleByModelWidth,            ///< scores / sqrt(d_model)
+    ScaledTwice,                  ///< scores / d_head
+    SoftmaxOverQueries,           ///< columns of the weights sum to 1
+    MaskAfterSoftmax,             ///< the softmax sees every key; masked weights become 0 afterwards
+    InvertedMask,                 ///< exactly the forbidden cells may attend
+    MaskMissing,                  ///< every cell may attend
+    CausalLeaksOne,               ///< s <= t + 1
+    CausalMasksSelf,              ///< s < t
+    PaddingOnQueries,             ///< padded queries attend nowhere, padded keys are seen; of self-attention
+    HeadsSplitWithoutTranspose,   ///< [T, H D] read as [H, T, D]
+    HeadsJoinedWithoutTranspose,  ///< [H, T, D] read as [T, H D]
+    DropoutLeftOn,                ///< dropout outside of training, at kDropoutLeftOn where no rate is set
+    KeysValuesSwapped,            ///< scores = q v^T, context = weights k
+    NoPositions,                  ///< the embedding is that of the tokens alone
+    NoResidual,                   ///< a block's result replaces the stream instead of being added to it
+    MissingNorm,                  ///< every layer norm passes its input on
+};
+
+inline constexpr double kDropoutLeftOn = 0.1;
+
+struct MistakeInfo {
+    Mistake mistake;
+    std::string_view name;   ///< in JSON and on the command line: "no_scale"
+    std::string_view title;  ///< "No scaling"
+    std::string_view words;  ///< what is wrong, for the middle of a sentence: "the scores are not divided by √d_head"
+    std::string_view look;   ///< one sentence: what to look for
+};
+
+/// All but None, in the order of the enumeration.
+std::span<const MistakeInfo> mistakes();
+/// Of a mistake other than None.
+const MistakeInfo& mistake_info(Mistake mistake);
+/// "none" or the name in MistakeInfo.
+std::string_view mistake_name(Mistake mistake);
+/// Throws ConfigError naming those that there are.
+Mistake mistake_by_name(std::string_view name);
+
+/// Whether the attention has to be computed stage by stage, because no fused kernel makes this mistake.
+bool needs_stages(Mistake mistake);
+
+}  // namespace attn

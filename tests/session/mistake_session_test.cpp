@@ -1,0 +1,81 @@
+/// Mistakes on purpose and the doctor, from the session's side.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/session/document_json.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/io/trace_file.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+Command with_mistake(const Session& session, Mistake mistake) {
+    ForwardSettings forward = session.document().forward;
+    forward.mistake = mistake;
+    return {command::SetForward{forward}, ""};
+}
+
+TEST(MistakeSession, ShowsTheMistakeBesideTheRightNumbers) {
+    Session session(open_preset("causal-attention"), [] {});
+    const auto right = session.wait(true);
+    EXPECT_EQ(right->correct, nullptr);
+    ASSERT_NE(right->doctor, nullptr);
+    EXPECT_EQ(right->doctor->diagnosis.verdict, doctor::Verdict::Correct) << right->doctor->diagnosis.explanation;
+    for (const FutureTest& test : right->doctor->future) EXPECT_TRUE(test.moved.empty()) << test.changed;
+    for (const MistakeInfo& info : mistakes()) {
+        session.apply(with_mistake(session, info.mistake));
+        const auto broken = session.wait(true);
+        ASSERT_EQ(broken->problem, "") << info.name;
+        ASSERT_NE(broken->correct, nullptr) << info.name;
+        EXPECT_EQ(broken->correct->settings.mistake, Mistake::None);
+        const StageId weights{Stage::Weights, 0};
+        const auto numbers = broken->correct->find(weights)->value.values(), before = right->trace->find(weights)->value.values();
+        EXPECT_TRUE(std::equal(numbers.begin(), numbers.end(), before.begin(), before.end())) << info.name;
+        EXPECT_TRUE(broken->verification->ok) << info.name << ": the reference makes the same mistake";
+    }
+    EXPECT_EQ(document_from_json(document_to_json(session.document()), "d"), session.document());
+    while (session.can_undo()) session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.document().forward.mistake, Mistake::None);
+}
+
+TEST(MistakeSession, TheDoctorNamesItAndSeesTheFuture) {
+    Session session(open_preset("causal-attention"), [] {});
+    session.apply(with_mistake(session, Mistake::CausalLeaksOne));
+    const auto snapshot = session.wait(true);
+    ASSERT_NE(snapshot->doctor, nullptr);
+    EXPECT_EQ(snapshot->doctor->diagnosis.bug, doctor::Bug::CausalLeaksOne);
+    ASSERT_FALSE(snapshot->doctor->future.empty());
+    const FutureTest& last = snapshot->doctor->future.back();
+    ASSERT_FALSE(last.moved.empty());
+    EXPECT_EQ(last.moved.back().position, last.changed - 1);
+}
+
+TEST(MistakeSession, ReadsADumpAwayFromTheWindow) {
+    const test::TemporaryFolder folder;
+    Session session(open_preset("causal-attention"), [] {});
+    session.apply(with_mistake(session, Mistake::NoScale));
+    const auto snapshot = session.wait(false);
+    EXPECT_EQ(session.dump(), nullptr);
+    TokenTexts texts;
+    for (const std::int64_t length : snapshot->trace->tokens.lengths) texts.emplace_back(static_cast<std::size_t>(length), "x");
+    const auto path = folder.path() / "dump.safetensors";
+    write_trace(path, *snapshot->trace, texts);
+    session.apply({command::OpenDump{path}, ""});
+    ASSERT_NE(session.dump(), nullptr);
+    EXPECT_EQ(session.dump()->file, path.string());
+    session.wait_for_dump();
+    EXPECT_FALSE(session.dump()->reading);
+    EXPECT_EQ(session.dump()->diagnosis.bug, doctor::Bug::NoScale);
+    std::ofstream(folder.path() / "bad.npz") << "no zip";
+    session.apply({command::OpenDump{folder.path() / "bad.npz"}, ""});
+    session.apply({command::OpenDump{folder.path() / "missing.npz"}, ""});
+    session.wait_for_dump();
+    EXPECT_NE(session.dump()->problem.find("missing.npz"), std::string::npos) << "the newest file counts";
+    EXPECT_FALSE(session.can_undo() && session.document().forward.mistake == Mistake::None) << "a file is no change of the document";
+}
+
+}  // namespace
+}  // namespace attn::app
