@@ -420,7 +420,7 @@ void add_examples(std::vector<Action>& all) {
 void add_mistakes(std::vector<Action>& all) {
     const auto add = [&](std::string name, Mistake mistake, std::string_view detail) {
         all.push_back({std::move(name),
-                       "Break it on purpose",
+                       "Break",
                        {},
                        KeyScope::Everywhere,
                        "",
