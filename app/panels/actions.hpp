@@ -43,6 +43,10 @@ struct Action {
     bool can_run(const PanelContext& context) const { return !available || available(context); }
 };
 
+/// Found by its name alone.
+Action without_key(std::string name, std::string group, std::function<void(PanelContext&)> run,
+                   std::function<bool(const PanelContext&)> available = {}, std::string detail = {});
+
 /// Those that have keys, and others that are always the same: a further one is a line in actions.cpp.
 std::span<const Action> actions();
 /// All of them, with those that depend on what there is: views, stages, heads, examples, lessons, tasks, colours.

@@ -63,7 +63,7 @@ TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {
     control('S');
     ASSERT_EQ(view.files.task, FileTask::Save);
     EXPECT_TRUE(view.files.path.text.ends_with("causal-attention.attnscope.json"));
-    view.files.path.text = "/tmp/";
+    view.files.path.text = "/elsewhere/";
     view.files.path.focus = true;
     ImGui::ClearActiveID();
     frames(3, ui_frame);
@@ -71,10 +71,10 @@ TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {
     EXPECT_TRUE(all<command::SetForward>().empty()) << "letters that are typed are no shortcuts";
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
-    EXPECT_EQ(all<command::SaveDocument>()[0].path, "/tmp/c.json");
+    EXPECT_EQ(all<command::SaveDocument>()[0].path, "/elsewhere/c.json");
     EXPECT_EQ(view.files.task, FileTask::None);
 
-    files.document = "/tmp/c.json";
+    files.document = "/elsewhere/c.json";
     control('S');
     EXPECT_EQ(view.files.task, FileTask::None);
     EXPECT_EQ(all<command::SaveDocument>().size(), 2U);
@@ -150,7 +150,7 @@ TEST_F(FilesPanel, CopyIsAProgram) {
 }
 
 TEST_F(FilesPanel, ATextIsAskedAbout) {
-    files.text = OpenedText{"/tmp/hamlet.txt", std::make_shared<const std::string>("to be")};
+    files.text = OpenedText{"/elsewhere/hamlet.txt", std::make_shared<const std::string>("to be")};
     frames(2, ui_frame);
     type("c", ui_frame);
     EXPECT_TRUE(all<command::SetForward>().empty());
