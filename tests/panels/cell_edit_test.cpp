@@ -7,48 +7,24 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class CellEditTest : public ImGuiFixture {
+class CellEditTest : public InterfaceFixture {
 protected:
     CellEditTest() {
-        contents_have_windows = true;
         session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
         session->wait(true);
         view.stage = {Stage::Scores, 0};
         frames(3, ui_frame);
     }
 
-    const Trace<float>& trace() const { return *session->snapshot()->trace; }
     const std::vector<Edit>& edits() const { return session->document().forward.edits; }
     float value(Stage stage, std::int64_t head, std::int64_t row, std::int64_t column) const {
         return trace().find({stage, 0})->value(0, head, row, column);
     }
-
-    void with_context(const std::function<void(PanelContext&)>& use) {
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now};
-        use(context);
-        for (const Command& command : sink) {
-            session->apply(command);
-            session->wait(false);
-        }
-        now += 1.0 / 60;
-    }
-    void draw() { with_context(draw_frame); }
 
     /// The middle of a cell of the current stage's map, which is the largest on screen.
     ImVec2 middle_of(std::int64_t row, std::int64_t column) {
@@ -79,12 +55,6 @@ protected:
         });
         return out;
     }
-
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-    double now = 0;
 };
 
 TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {

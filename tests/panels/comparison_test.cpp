@@ -13,53 +13,19 @@
 #include "app/panels/shown_maps.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class ComparisonTest : public ImGuiFixture {
+class ComparisonTest : public InterfaceFixture {
 protected:
-    ComparisonTest() { contents_have_windows = true; }
+    ComparisonTest() { carry_out = false; }
 
-    void open(const char* preset) {
-        session = std::make_unique<Session>(open_preset(preset), [] {});
-        session->wait(true);
-        select_first_cell(view, trace());
-    }
     void set_text(const std::string& text) {
         session->apply({command::SetTexts{{text}, {}}, ""});
         session->wait(false);
     }
-    const Trace<float>& trace() const { return *session->snapshot()->trace; }
-
-    template <class Use>
-    void with_context(Use use) {
-        snapshot_ = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot_,
-                             .snapshot = *snapshot_,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink};
-        matrices.use(*snapshot_);
-        use(context);
-    }
-    void draw() {
-        with_context([](PanelContext& context) { draw_frame(context); });
-    }
-    const std::function<void()> ui_frame = [this] { draw(); };
-
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-
-private:
-    std::shared_ptr<const Snapshot> snapshot_;
 };
 
 TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
@@ -70,7 +36,7 @@ TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
         EXPECT_FALSE(source.name.empty());
         EXPECT_FALSE(source.tooltip.empty());
     }
-    open("causal-attention");
+    open_example("causal-attention");
     // What is not there says so, with a sentence.
     for (const CompareSource& source : compare_sources())
         with_context([&](PanelContext& context) {
@@ -80,7 +46,7 @@ TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
 }
 
 TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     session->apply({command::SetTexts{{"the same words", "some other words here"}, {}}, ""});
     session->wait(false);
     view.stage = {Stage::Weights, 1};
@@ -96,18 +62,18 @@ TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
         EXPECT_EQ(sides.b.name, "layer 1, head 2, text 0");
         const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = matrices.difference(b, a);
         ASSERT_FALSE(difference.empty());
-        const Tensor<float>&before = trace().find({Stage::Weights, 0})->value, &now = trace().find({Stage::Weights, 1})->value;
+        const Tensor<float>&before = trace().find({Stage::Weights, 0})->value, &after = trace().find({Stage::Weights, 1})->value;
         for (std::int64_t t = 0; t < a.data.rows; ++t)
             for (std::int64_t s = 0; s < a.data.cols; ++s) {
                 EXPECT_EQ(a.at(t, s), before(1, 1, t, s));
-                EXPECT_EQ(b.at(t, s), now(0, 2, t, s));
-                EXPECT_EQ(difference.at(t, s), now(0, 2, t, s) - before(1, 1, t, s));
+                EXPECT_EQ(b.at(t, s), after(0, 2, t, s));
+                EXPECT_EQ(difference.at(t, s), after(0, 2, t, s) - before(1, 1, t, s));
             }
     });
 }
 
 TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     view.compare.choose(Compare::Unmasked);
     frames(2, ui_frame);
@@ -137,7 +103,7 @@ TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
 }
 
 TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     view.compare.choose(Compare::Unmasked);
     view.compare.layout = CompareLayout::InPlace;
@@ -158,7 +124,7 @@ TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
 }
 
 TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     view.pinned = session->snapshot();
     set_text("the animal");
@@ -186,7 +152,7 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
 }
 
 TEST_F(ComparisonTest, BothSidesShareOneRange) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.stage = {Stage::Scores, 1};
     view.compare.choose(Compare::Itself);
     view.compare.layer = 3;
@@ -201,7 +167,7 @@ TEST_F(ComparisonTest, BothSidesShareOneRange) {
 }
 
 TEST_F(ComparisonTest, HeadsAndGridShowDifferencesOnOneScale) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.heads_stage = Stage::Weights;
     view.stage = {Stage::Weights, 0};
     view.compare.choose(Compare::Unmasked);

@@ -6,35 +6,18 @@
 #include "app/panels/frame.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class FilesPanel : public ImGuiFixture {
+class FilesPanel : public InterfaceFixture {
 protected:
     FilesPanel() {
-        contents_have_windows = true;
+        carry_out = false;
         session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
         session->wait(false);
         frames(3, ui_frame);
-    }
-    void draw() {
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now += 1.0 / 60,
-                             .files = files};
-        draw_frame(context);
-        commands.insert(commands.end(), sink.begin(), sink.end());
     }
     void control(char letter, bool shift = false) {
         hold_modifiers(true, shift);
@@ -49,14 +32,6 @@ protected:
             if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
         return found;
     }
-
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    FilesState files;
-    ViewState view;
-    MatrixStore matrices;
-    std::vector<Command> commands;
-    double now = 0;
 };
 
 TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {

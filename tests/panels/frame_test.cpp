@@ -9,49 +9,15 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class FrameTest : public ImGuiFixture {
+class FrameTest : public InterfaceFixture {
 protected:
-    FrameTest() { contents_have_windows = true; }
+    FrameTest() { carry_out = false; }
 
-    void open(const char* preset) {
-        session = std::make_unique<Session>(open_preset(preset), [] {});
-        session->wait(true);
-        select_first_cell(view, trace());
-        frames(3, ui_frame);
-    }
-    const Trace<float>& trace() const { return *session->snapshot()->trace; }
-
-    /// Draws one frame; the commands of all frames are kept, and carried out where the test says so.
-    void draw() {
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now,
-                             .can_undo = session->can_undo(),
-                             .can_redo = session->can_redo()};
-        draw_frame(context);
-        for (const Command& command : sink) {
-            commands.push_back(command);
-            if (carry_out) {
-                session->apply(command);
-                session->wait(false);
-            }
-        }
-        now += 1.0 / 60;
-    }
     template <class What>
     const What* last_command() const {
         return commands.empty() ? nullptr : std::get_if<What>(&commands.back().what);
@@ -69,18 +35,10 @@ protected:
         }
         return best;
     }
-
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-    std::vector<Command> commands;
-    bool carry_out = false;
-    double now = 0;
 };
 
 TEST_F(FrameTest, TheMaskKeysEmitChangedMasks) {
-    open("causal-attention");
+    open_example("causal-attention");
     type("c", ui_frame);
     const auto* change = last_command<command::SetForward>();
     ASSERT_NE(change, nullptr);
@@ -92,7 +50,7 @@ TEST_F(FrameTest, TheMaskKeysEmitChangedMasks) {
 }
 
 TEST_F(FrameTest, ArrowsStepThroughTheStages) {
-    open("causal-attention");
+    open_example("causal-attention");
     press(Key::Home, ui_frame);
     EXPECT_EQ(view.stage.stage, Stage::Tokens);
     press(Key::Right, ui_frame);
@@ -105,7 +63,7 @@ TEST_F(FrameTest, ArrowsStepThroughTheStages) {
 }
 
 TEST_F(FrameTest, SpacePlaysToTheEndAndStops) {
-    open("numpy-single-head");
+    open_example("numpy-single-head");
     press(Key::Home, ui_frame);
     press(Key::Space, ui_frame);
     EXPECT_TRUE(view.playing);
@@ -115,7 +73,7 @@ TEST_F(FrameTest, SpacePlaysToTheEndAndStops) {
 }
 
 TEST_F(FrameTest, HoveringReadsACellAndClickingLocksIt) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     frames(2, ui_frame);
     const auto map = largest_map();
@@ -138,7 +96,7 @@ TEST_F(FrameTest, HoveringReadsACellAndClickingLocksIt) {
 }
 
 TEST_F(FrameTest, PaintingACellForbidsIt) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     view.painting = true;
     frames(2, ui_frame);
@@ -151,7 +109,7 @@ TEST_F(FrameTest, PaintingACellForbidsIt) {
 }
 
 TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {
-    open("causal-attention");
+    open_example("causal-attention");
     carry_out = true;
     const std::string before = session->document().texts[0];
     type("t", ui_frame);
@@ -170,7 +128,7 @@ TEST_F(FrameTest, TypingATextRecomputesWithEveryLetterAndUndoesAtOnce) {
 }
 
 TEST_F(FrameTest, EscapeBringsTheTextBack) {
-    open("causal-attention");
+    open_example("causal-attention");
     carry_out = true;
     const std::string before = session->document().texts[0];
     type("t", ui_frame);
@@ -183,7 +141,7 @@ TEST_F(FrameTest, EscapeBringsTheTextBack) {
 }
 
 TEST_F(FrameTest, AnInvalidModelSaysSoAndTheLastGoodPictureStays) {
-    open("multi-head");
+    open_example("multi-head");
     Config config = session->document().config;
     config.d_model = 15;
     session->apply({command::SetConfig{config}, ""});
@@ -196,7 +154,7 @@ TEST_F(FrameTest, AnInvalidModelSaysSoAndTheLastGoodPictureStays) {
 }
 
 TEST_F(FrameTest, AGridTileOpensItsHead) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.view = View::Grid;
     frames(2, ui_frame);
     // The second tile of the third row, whose last is the mean, in the order of drawing; the strip's thumbnails come after the tiles.
@@ -209,7 +167,7 @@ TEST_F(FrameTest, AGridTileOpensItsHead) {
 }
 
 TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
-    open("causal-attention");
+    open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
     type("b", ui_frame);
     frames(2, ui_frame);
@@ -226,7 +184,7 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
 }
 
 TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
-    open("causal-attention");
+    open_example("causal-attention");
     const auto& gradients = *session->snapshot()->gradients;
     for (const StageId& id : {StageId{Stage::Scores, 0}, StageId{Stage::Q, 0}, StageId{Stage::Residual1, 0}}) {
         const Matrix value = matrices.stage(trace(), id, 0, 1);
@@ -256,9 +214,9 @@ TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
 
 /// Every head's gradients, on one scale that is symmetric about 0 for the whole stage; values again when switched back.
 TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
-    open("multi-head");
+    open_example("multi-head");
     const auto& gradients = session->snapshot()->gradients;
-    if (gradients == nullptr) open("causal-attention");
+    if (gradients == nullptr) open_example("causal-attention");
     ASSERT_NE(session->snapshot()->gradients, nullptr);
     const RecordedStage<float>* recorded = session->snapshot()->gradients->find({Stage::Weights, 0});
     ASSERT_NE(recorded, nullptr);
@@ -293,7 +251,7 @@ TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
 
 TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
     for (const Preset& preset : presets()) {
-        open(preset.name.c_str());
+        open_example(preset.name);
         for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720), ImVec2(640, 400), ImVec2(90, 60)}) {
             ImGui::GetIO().DisplaySize = size;
             for (const auto& stage : trace().stages) {
@@ -311,7 +269,7 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
 }
 
 TEST_F(FrameTest, SurvivesARestlessPerson) {
-    open("multi-head");
+    open_example("multi-head");
     carry_out = true;
     std::mt19937 random(3);
     const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };

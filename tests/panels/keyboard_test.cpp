@@ -16,7 +16,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/keyboard_focus.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -74,52 +74,18 @@ TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
     EXPECT_FALSE(focus.visible()) << "the mouse takes over";
 }
 
-class KeyboardTest : public ImGuiFixture {
+class KeyboardTest : public InterfaceFixture {
 protected:
-    KeyboardTest() { contents_have_windows = true; }
-    void open(const std::string& preset) {
-        session = std::make_unique<Session>(open_preset(preset), [] {});
-        session->wait(true);
-        select_first_cell(view, *session->snapshot()->trace);
-        frames(3, ui_frame);
-    }
-    void draw() {
-        session->update();
-        session->wait(false);
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now,
-                             .can_undo = session->can_undo(),
-                             .can_redo = session->can_redo()};
-        draw_frame(context);
-        for (const Command& command : sink) session->apply(command);
-        now += 1.0 / 60;
-    }
     void expect_explained(const std::string& where) {
         frames(2, ui_frame);
         EXPECT_THAT(unexplained(view.focus), testing::IsEmpty()) << where;
         EXPECT_GT(view.focus.stops().size(), 8U) << where;
     }
-
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-    double now = 0;
 };
 
 TEST_F(KeyboardTest, EveryControlOfEveryViewHasATooltip) {
     for (const char* preset : {"causal-attention", "encoder-decoder", "gpt-tiny", "numpy-three-heads"}) {
-        open(preset);
+        open_example(preset);
         for (const auto& stage : session->snapshot()->trace->stages) {
             view.stage = stage.id;
             view.view = View::Step;
@@ -143,7 +109,7 @@ TEST_F(KeyboardTest, EveryControlOfEveryViewHasATooltip) {
 }
 
 TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
-    open("causal-attention");
+    open_example("causal-attention");
     RunSettings run = default_run(TaskKind::Copy);
     run.stop.steps = 12;
     session->apply({command::SetRun{run}, ""});
@@ -166,7 +132,7 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
 
 /// Tab alone reaches every control that can be used, in one round.
 TEST_F(KeyboardTest, TabReachesEverythingAndReturns) {
-    open("multi-head");
+    open_example("multi-head");
     for (const ViewInfo& info : views()) {
         view.view = info.view;
         view.focus.hide();
@@ -192,7 +158,7 @@ TEST_F(KeyboardTest, TabReachesEverythingAndReturns) {
 }
 
 TEST_F(KeyboardTest, SpacePressesAndTheRingIsDrawn) {
-    open("multi-head");
+    open_example("multi-head");
     const auto go_to = [&](const std::string& label) {
         for (int i = 0; i < 200; ++i) {
             press(Key::Tab, ui_frame);
@@ -226,7 +192,7 @@ TEST_F(KeyboardTest, SpacePressesAndTheRingIsDrawn) {
 }
 
 TEST_F(KeyboardTest, ASliderReachedByTabIsSteppedByArrows) {
-    open("multi-head");
+    open_example("multi-head");
     for (int i = 0; i < 200; ++i) {
         press(Key::Tab, ui_frame);
         bool there = false;

@@ -11,42 +11,18 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
 
-class LessonTest : public ImGuiFixture {
+class LessonTest : public InterfaceFixture {
 protected:
-    LessonTest() {
-        contents_have_windows = true;
-        session = std::make_unique<Session>(open_preset("multi-head"), [] {});
-        session->wait(false);
-        select_first_cell(view, *session->snapshot()->trace);
-        frames(3, ui_frame);
-    }
-    void draw() {
-        session->update();
-        if (instant) session->wait(false);
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now,
-                             .can_undo = session->can_undo(),
-                             .can_redo = session->can_redo()};
-        draw_frame(context);
-        changed = lesson_step_is_changed(context);
-        for (const Command& command : sink) session->apply(command);
-        now += 1.0 / 60;
+    LessonTest() { open_example("multi-head"); }
+    void draw() override {
+        InterfaceFixture::draw();
+        with_context([this](const PanelContext& context) { changed = lesson_step_is_changed(context); });
     }
     void open(const char* name) {
         open_lesson(view, session->document(), find_lesson(name));
@@ -58,12 +34,7 @@ protected:
     }
     const LessonStep& step() const { return view.lesson.shown(); }
 
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-    bool changed = false, instant = true;
-    double now = 0;
+    bool changed = false;
 };
 
 TEST_F(LessonTest, ArrowsAndPresenterKeysWalkThroughTheSteps) {

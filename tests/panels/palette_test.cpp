@@ -12,7 +12,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -67,39 +67,9 @@ TEST(Fuzzy, FindsLettersInTheirOrderAndPrefersBeginningsOfWords) {
     EXPECT_GT(fuzzy_score("und", "Undo"), fuzzy_score("und", "Unmasked, and others"));
 }
 
-class PaletteTest : public ImGuiFixture {
+class PaletteTest : public InterfaceFixture {
 protected:
-    PaletteTest() {
-        contents_have_windows = true;
-        session = std::make_unique<Session>(open_preset("multi-head"), [] {});
-        session->wait(false);
-        select_first_cell(view, *session->snapshot()->trace);
-        frames(3, ui_frame);
-    }
-    void with_context(const std::function<void(PanelContext&)>& use) {
-        session->update();
-        session->wait(false);
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink,
-                             .now = now,
-                             .can_undo = session->can_undo(),
-                             .can_redo = session->can_redo()};
-        use(context);
-        for (const Command& command : sink) session->apply(command);
-    }
-    void draw() {
-        with_context([](PanelContext& context) { draw_frame(context); });
-        now += 1.0 / 60;
-    }
+    PaletteTest() { open_example("multi-head"); }
     void open() {
         hold_modifiers(true, false);
         press('K', ui_frame);
@@ -122,12 +92,6 @@ protected:
         });
         return names;
     }
-
-    std::function<void()> ui_frame = [this] { draw(); };
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
-    double now = 0;
 };
 
 TEST_F(PaletteTest, DoesWhatIsTyped) {

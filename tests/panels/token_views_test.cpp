@@ -14,7 +14,7 @@
 #include "app/session/session.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
-#include "tests/support/imgui_fixture.hpp"
+#include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
@@ -89,40 +89,13 @@ TEST(TokenLines, FindsTheTokenUnderTheMouse) {
     EXPECT_FALSE(token_at(columns, {20, 10}, 3, 2));
 }
 
-class TokenViews : public ImGuiFixture {
+class TokenViews : public InterfaceFixture {
 protected:
-    TokenViews() { contents_have_windows = true; }
-
-    void open(const char* preset) {
-        session = std::make_unique<Session>(open_preset(preset), [] {});
-        session->wait(true);
-        select_first_cell(view, trace());
-        frames(3, ui_frame);
-    }
-    const Trace<float>& trace() const { return *session->snapshot()->trace; }
-    void draw() {
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink};
-        draw_frame(context);
-    }
-    const std::function<void()> ui_frame = [this] { draw(); };
-
-    std::unique_ptr<Session> session;
-    ViewState view;
-    MatrixStore matrices;
+    TokenViews() { carry_out = false; }
 };
 
 TEST_F(TokenViews, EveryKeyOpensItsView) {
-    open("causal-attention");
+    open_example("causal-attention");
     for (const auto& [key, expected] :
          {std::pair("n", View::Lines), std::pair("o", View::Totals), std::pair("w", View::Lens), std::pair("s", View::Step)}) {
         type(key, ui_frame);
@@ -132,7 +105,7 @@ TEST_F(TokenViews, EveryKeyOpensItsView) {
 }
 
 TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.view = View::Lines;
     frames(2, ui_frame);
     const int before = vertices();
@@ -160,7 +133,7 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
 
 /// While X is held the lines are those of the other state: without a mask there are many more.
 TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.view = View::Lines;
     view.compare.choose(Compare::Unmasked);
     frames(2, ui_frame);
@@ -187,25 +160,17 @@ TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
 }
 
 TEST_F(TokenViews, EveryOptionHasANameInThePalette) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     const auto run = [&](std::string_view name) {
-        const auto snapshot = session->snapshot();
-        CommandSink sink;
-        PanelContext context{.theme = theme,
-                             .canvas = canvas,
-                             .document = session->document(),
-                             .shared_snapshot = snapshot,
-                             .snapshot = *snapshot,
-                             .training = session->training(),
-                             .view = view,
-                             .matrices = matrices,
-                             .commands = sink};
-        for (const Action& action : all_actions(context))
-            if (action.name == name) {
-                action.run(context);
-                return true;
-            }
-        return false;
+        bool found = false;
+        with_context([&](PanelContext& context) {
+            for (const Action& action : all_actions(context))
+                if (action.name == name) {
+                    action.run(context);
+                    found = true;
+                }
+        });
+        return found;
     };
     EXPECT_TRUE(run("Lines of head 2 alone"));
     EXPECT_EQ(view.view, View::Lines);
@@ -228,7 +193,7 @@ TEST_F(TokenViews, EveryOptionHasANameInThePalette) {
 }
 
 TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     view.view = View::Totals;
     frames(2, ui_frame);
     const auto& readings = session->snapshot()->readings;
@@ -247,7 +212,7 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
 }
 
 TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     ASSERT_TRUE(session->snapshot()->readings->lens);
     Config config = session->document().config;
     config.lm_head = false;
@@ -260,7 +225,7 @@ TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {
 }
 
 TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     const LogitLens& lens = *session->snapshot()->readings->lens;
     const Tensor<float>& probabilities = trace().find({Stage::Probabilities})->value;
     for (std::int64_t t = 0; t < lens.positions; ++t) {
@@ -272,7 +237,7 @@ TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
 }
 
 TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
-    open("gpt-tiny");
+    open_example("gpt-tiny");
     const StageId id{Stage::Weights, 1};
     const Matrix mean = matrices.stage(trace(), id, 0, kMeanHead);
     ASSERT_FALSE(mean.empty());
@@ -331,7 +296,7 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
             contents_have_windows = true;
             for (int bin = 0; bin < kHistogramBins; ++bin) EXPECT_TRUE(std::isfinite(bar_height(s, bin, log)) || s.empty());
         }
-    open("causal-attention");
+    open_example("causal-attention");
     for (const bool whole : {false, true})
         for (const auto& stage : trace().stages) {
             view.histogram.whole = whole;

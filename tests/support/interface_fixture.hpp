@@ -1,0 +1,41 @@
+#pragma once
+/// The whole interface over a real session, frame by frame; commands are carried out before the next frame.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/panels/panel_context.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/imgui_fixture.hpp"
+
+namespace attn::app::test {
+
+class InterfaceFixture : public ImGuiFixture {
+protected:
+    InterfaceFixture() { contents_have_windows = true; }
+
+    /// The example, computed and verified, with a cell chosen, after three frames.
+    void open_example(const std::string& preset);
+    const Trace<float>& trace() const { return *session->snapshot()->trace; }
+    /// Calls `use` with what panels get, and then sees to the commands.
+    void with_context(const std::function<void(PanelContext&)>& use);
+    /// One frame of the whole interface.
+    virtual void draw();
+
+    const std::function<void()> ui_frame = [this] { draw(); };
+    std::unique_ptr<Session> session;
+    FilesState files;
+    ViewState view;
+    MatrixStore matrices;
+    std::vector<Command> commands;  ///< of all frames
+    bool carry_out = true;          ///< else they are only kept
+    bool instant = true;            ///< what a command sets off is computed before the next frame
+    double now = 0;
+
+private:
+    std::shared_ptr<const Snapshot> snapshot_;  // matrices of the last context point into it
+};
+
+}  // namespace attn::app::test
