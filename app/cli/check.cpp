@@ -2,7 +2,7 @@
 
 #include "engine/check/check.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,8 +30,9 @@ void print(const check::Report& report) {
         shape_width = std::max(shape_width, shape_text(tensor.shape).size());
     }
     for (const check::TensorResult& tensor : report.tensors)
-        fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}\n", tensor.name, name_width, shape_text(tensor.shape), shape_width,
-                   tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL");
+        fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}{}\n", tensor.name, name_width, shape_text(tensor.shape), shape_width,
+                   tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL",
+                   tensor.undetermined > 0 ? fmt::format(", {} more undetermined by rounding", tensor.undetermined) : "");
     if (report.not_recomputed > 0) fmt::print("  {} gradients are in the file and were not recomputed\n", report.not_recomputed);
 }
 

@@ -53,9 +53,9 @@ public:
     [[noreturn]] void fail(const std::string& tensor, const std::string& problem) const;
 
     /// Compares with the tensor of this name and adds a line to the report. Throws FileError when it is of another shape, or missing and
-    /// not a gradient: a file may hold any of those.
+    /// not a gradient: a file may hold any of those. `reach` as in compare_numbers().
     template <class Scalar>
-    void compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed);
+    void compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed, std::span<const double> reach = {});
     template <class Scalar>
     void compare(const std::string& name, const Tensor<Scalar>& computed) {
         compare(name, computed.shape(), computed.values());
@@ -73,8 +73,10 @@ private:
     std::map<std::string, TensorResult> results_;
 };
 
-/// Compares two lists of equal length; equal infinities and two NaNs agree.
+/// Compares two lists of equal length; equal infinities and two NaNs agree. Where `reach`, empty or of that length, says that rounding may
+/// have carried a number farther than the tolerance, one that is no farther away counts as undetermined.
 template <class Scalar>
-TensorResult compare_numbers(std::string name, std::span<const double> expected, std::span<const Scalar> computed, Tolerance tolerance);
+TensorResult compare_numbers(std::string name, std::span<const double> expected, std::span<const Scalar> computed, Tolerance tolerance,
+                             std::span<const double> reach = {});
 
 }  // namespace attn::check

@@ -20,6 +20,8 @@ struct TensorResult {
     double max_rel = 0;               ///< largest |computed - expected| / |expected|, over the cells whose expected value is not 0
     double max_excess = 0;            ///< largest error in units of its tolerance; > 1 fails
     std::int64_t worst_index = 0;     ///< flat index of the cell with max_excess
+    /// Numbers beyond the tolerance that rounding accounts for (see RoundingReach); they take no part in the figures above.
+    std::int64_t undetermined = 0;
     bool ok = true;
 };
 

@@ -164,19 +164,29 @@ Parameters<Scalar> load_parameters(const CaseFile& file, const Config& config, c
 
 template <class Scalar>
 void compare_parameters(CaseFile& file, const std::vector<ParameterLink>& links, const std::string& prefix, const ParameterLayout& layout,
-                        const Scalar* values) {
-    std::map<std::string, Tensor<Scalar>> tensors;
+                        const Scalar* values, const double* reach) {
+    struct Laid {
+        Tensor<Scalar> values;
+        std::vector<double> reach;
+    };
+    std::map<std::string, Laid> tensors;
     for (const ParameterLink& link : links) {
-        Tensor<Scalar>& tensor = tensors.try_emplace(link.tensor, link.tensor_shape).first->second;
+        Laid& laid = tensors.try_emplace(link.tensor, Laid{Tensor<Scalar>(link.tensor_shape), {}}).first->second;
+        if (reach != nullptr) laid.reach.resize(static_cast<std::size_t>(link.tensor_shape.count()));
         const ParameterInfo& info = info_of(layout, link);
-        for_each_number(link, info, [&](std::int64_t ours, std::int64_t theirs) { tensor.data()[theirs] = values[info.offset + ours]; });
+        for_each_number(link, info, [&](std::int64_t ours, std::int64_t theirs) {
+            laid.values.data()[theirs] = values[info.offset + ours];
+            if (reach != nullptr) laid.reach[static_cast<std::size_t>(theirs)] = reach[info.offset + ours];
+        });
     }
-    for (const auto& [name, tensor] : tensors) file.compare(prefix + name, tensor);
+    for (const auto& [name, laid] : tensors) file.compare(prefix + name, laid.values.shape(), laid.values.values(), laid.reach);
 }
 
 template Parameters<float> load_parameters(const CaseFile&, const Config&, const std::vector<ParameterLink>&);
 template Parameters<double> load_parameters(const CaseFile&, const Config&, const std::vector<ParameterLink>&);
-template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const float*);
-template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const double*);
+template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const float*,
+                                 const double*);
+template void compare_parameters(CaseFile&, const std::vector<ParameterLink>&, const std::string&, const ParameterLayout&, const double*,
+                                 const double*);
 
 }  // namespace attn::check

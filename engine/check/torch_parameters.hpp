@@ -39,9 +39,9 @@ template <class Scalar>
 Parameters<Scalar> load_parameters(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links);
 
 /// Compares parameters (or a buffer of gradients of the same layout) with the file's tensors `prefix` + name, laid out as the file has
-/// them.
+/// them. `reach` as in CaseFile::compare(), in the layout of the values; null without one.
 template <class Scalar>
 void compare_parameters(CaseFile& file, const std::vector<ParameterLink>& links, const std::string& prefix, const ParameterLayout& layout,
-                        const Scalar* values);
+                        const Scalar* values, const double* reach = nullptr);
 
 }  // namespace attn::check
