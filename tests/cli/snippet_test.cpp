@@ -25,7 +25,7 @@ TEST(SnippetCommand, PutsOperandsIntoAFile) {
     const Outcome outcome = attnscope({"snippet", "--preset", "gpt-tiny", "--stage", "logits", "--torch", "--operands", npz});
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_LT(outcome.out.size(), 2000U);
-    EXPECT_TRUE(run_python(folder.path(""), outcome.out, ATTN_TEST_DATA "/support/torch_stand_in").ok);
+    EXPECT_TRUE(run_python(folder.path(""), outcome.out, test::torch_path(folder.path(""))).ok);
     EXPECT_EQ(attnscope({"snippet", "--stage", "nothing"}).exit_code, 2);
     EXPECT_EQ(attnscope({"snippet", "--operands", "x.txt"}).exit_code, 2);
 }

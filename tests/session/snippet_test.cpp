@@ -1,4 +1,5 @@
-/// Every stage's snippet is run by Python: NumPy itself, and PyTorch's text on tests/support/torch_stand_in, as PyTorch is not installed.
+/// Every stage's snippet is run by Python: NumPy itself, and PyTorch's text by PyTorch or, where it is not
+/// installed, on tests/support/torch_stand_in.
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@ namespace {
 using attn::app::test::TemporaryFolder;
 using attn::test::PythonOutcome;
 using attn::test::run_python;
+using attn::test::torch_path;
 
 constexpr const char* kRunAll = R"(
 import pathlib, warnings
@@ -60,7 +62,7 @@ PythonOutcome run_all(const Snapshot& snapshot, const std::filesystem::path& fol
             put(folder / (name + ".py"), snippet.text);
             ++count;
         }
-    PythonOutcome outcome = run_python(folder, kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+    PythonOutcome outcome = run_python(folder, kRunAll, torch_path(folder));
     if (outcome.ok) {
         EXPECT_NE(outcome.said.find("ran " + std::to_string(count) + "\n"), std::string::npos) << outcome.said;
     }
@@ -164,6 +166,7 @@ TEST(Snippet, StrayBytesAndQuotesAreSpelt) {
 TEST(Snippet, ANumberThatIsOffIsSeen) {
     const TemporaryFolder folder;
     ATTN_NEEDS_NUMPY(folder.path());
+    const std::string torch = torch_path(folder.path());
     const auto snapshot = computed(open_preset("causal-attention"));
     for (const Stage stage : {Stage::Q, Stage::Weights, Stage::Logits, Stage::Tokens}) {
         SCOPED_TRACE(stage_name(stage));
@@ -176,7 +179,7 @@ TEST(Snippet, ANumberThatIsOffIsSeen) {
         for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
             const auto run = [&](const Snapshot& of) {
                 put(folder.path() / "stage_one.py", stage_snippet(of, id, {.dialect = dialect}).text);
-                return run_python(folder.path(), kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+                return run_python(folder.path(), kRunAll, torch);
             };
             EXPECT_TRUE(run(*snapshot).ok);
             const PythonOutcome outcome = run(wrong);
@@ -200,7 +203,7 @@ TEST(Snippet, NumbersThatAreNotFiniteGoWhereTheEngineSendsThem) {
     changed.trace = trace;
     for (const SnippetDialect dialect : {SnippetDialect::NumPy, SnippetDialect::PyTorch}) {
         put(folder.path() / "stage_one.py", stage_snippet(changed, context, {.dialect = dialect}).text);
-        const PythonOutcome outcome = run_python(folder.path(), kRunAll, ATTN_TEST_DATA "/support/torch_stand_in");
+        const PythonOutcome outcome = run_python(folder.path(), kRunAll, torch_path(folder.path()));
         EXPECT_TRUE(outcome.ok) << outcome.said;
     }
 }

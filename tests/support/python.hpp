@@ -29,6 +29,11 @@ inline PythonOutcome run_python(const std::filesystem::path& folder, const std::
 
 inline bool has_numpy(const std::filesystem::path& folder) { return run_python(folder, "import numpy\n").ok; }
 
+/// Where a script finds PyTorch: nowhere in particular if it is installed, else a stand-in that has its names and NumPy's arithmetic.
+inline std::string torch_path(const std::filesystem::path& folder) {
+    return run_python(folder, "import torch\n").ok ? "" : ATTN_TEST_DATA "/support/torch_stand_in";
+}
+
 }  // namespace attn::test
 
 /// Ends the test as skipped where there is no NumPy.
