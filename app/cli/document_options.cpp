@@ -30,16 +30,19 @@ std::string bug_names() {
     return names;
 }
 
-Document make_document(const DocumentOptions& options) {
+std::vector<std::string> given_texts(const DocumentOptions& options) {
     if (!options.texts.empty() && !options.text_file.empty()) throw Error("--text and --text-file cannot be given together");
+    if (options.text_file.empty()) return options.texts;
+    std::vector<std::string> lines = lines_with_text(read_text_file(options.text_file).text);
+    if (lines.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "there is no text in it");
+    return lines;
+}
+
+Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
     Document document = !options.document.empty() ? load_document(options.document)
                                                   : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
-    if (!options.texts.empty()) document.texts = options.texts;
-    if (!options.text_file.empty()) {
-        document.texts = lines_with_text(read_text_file(options.text_file).text);
-        if (document.texts.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "there is no text in it");
-    }
+    if (options.gives_text()) document.texts = given_texts(options);
     if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);
     return document;
 }

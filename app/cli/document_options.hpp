@@ -21,7 +21,9 @@ struct DocumentOptions {
     std::filesystem::path text_file;
     std::filesystem::path document;  ///< a saved one, in place of a preset
     std::string bug;                 ///< name of a mistake to make on purpose; "" for none
-    bool given() const { return !preset.empty() || !texts.empty() || !text_file.empty() || !document.empty() || !bug.empty(); }
+    bool gives_text() const { return !texts.empty() || !text_file.empty(); }
+    bool gives_model() const { return !preset.empty() || !document.empty() || !bug.empty(); }
+    bool given() const { return gives_text() || gives_model(); }
 };
 
 void add_document_options(CLI::App& command, DocumentOptions& options);
@@ -32,9 +34,11 @@ std::string preset_names();
 /// "no_scale, scale_d_model, ..."
 std::string bug_names();
 
-/// The preset or document with the texts given. Every line of a text file that is not blank is a sequence.
-/// Throws Error for a preset that does not exist and for both kinds of text at once, FileError for a file that cannot be read or holds no
-/// text.
+/// The texts given; none where there are none. Every line of a text file that is not blank is a sequence.
+/// Throws Error for both kinds of text at once, FileError for a file that cannot be read or holds no text.
+std::vector<std::string> given_texts(const DocumentOptions& options);
+
+/// The preset or document with the texts given. Throws as given_texts() does, and Error for a preset that does not exist.
 Document make_document(const DocumentOptions& options);
 
 /// Its trace, computed. Throws Error with the reason when the document cannot be computed.

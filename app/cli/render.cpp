@@ -99,8 +99,6 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
 
 /// Brings the session to what is asked for, computed and checked.
 std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Application& application) {
-    if (options.training.given() && options.document.given())
-        throw Error("--task and --run bring their own text: give neither --preset nor --text");
     std::shared_ptr<const Lesson> lesson;
     std::size_t step = 0;
     if (!options.lesson.empty()) {
@@ -109,7 +107,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         step = lesson_step_index(*lesson, options.training.step.value_or(1));
         play_step(application.session(), lesson->steps[step]);
     }
-    prepare_training(application.session(), options.training);
+    prepare_training(application.session(), options.training, options.document);
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});
         application.session().wait_for_dump();

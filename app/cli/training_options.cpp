@@ -34,8 +34,10 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
 }
 
-void prepare_training(Session& session, const TrainingOptions& options) {
+void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document) {
     if (!options.given()) return;
+    if (document.gives_model()) throw Error("--task and --run bring their own model: --preset, --document and --bug do not apply");
+    const std::vector<std::string> texts = given_texts(document);
     if (options.run.empty()) {
         session.apply({command::SetRun{settings_of(options)}, ""});
         session.apply({command::StartTraining{}, ""});
@@ -47,13 +49,13 @@ void prepare_training(Session& session, const TrainingOptions& options) {
     if (now.phase == TrainingPhase::Failed) throw Error(now.message);
     if (now.run == 0) throw Error(now.notice);
     if (options.step) session.apply({command::ShowMoment{options.step}, ""});
+    if (!texts.empty()) session.apply({command::SetTexts{texts, {}}, ""});
     if (!session.message().empty()) throw Error(session.message());
 }
 
 std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training) {
     Session session(make_document(document), [] {});
-    if (training.given() && document.given()) throw Error("--task and --run bring their own text: give neither --preset nor --text");
-    prepare_training(session, training);
+    prepare_training(session, training, document);
     std::shared_ptr<const Snapshot> snapshot = session.wait(false);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     return snapshot;

@@ -28,11 +28,12 @@ struct TrainingOptions {
 
 void add_training_options(CLI::App& command, TrainingOptions& options);
 
-/// Trains, or opens the run, and makes the document's model the one asked for. Throws Error saying what could not be done.
-void prepare_training(Session& session, const TrainingOptions& options);
+/// Trains, or opens the run, makes the document's model the one asked for, and gives it the texts of `document`, if there are any. Throws
+/// Error saying what could not be done, and where `document` gives a model too.
+void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document);
 
 /// The trace of the document, or of the model that was trained or opened, with its gradients. Throws Error with the reason when there is
-/// none, and for both at once.
+/// none, and as prepare_training() does.
 std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training);
 
 }  // namespace attn::app

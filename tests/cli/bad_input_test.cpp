@@ -89,7 +89,8 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
     expect_refused(render + Arguments{"--steps", "5"}, "--task");
     expect_refused(render + Arguments{"--task", "copy", "--steps", "0"}, "--steps");
     expect_refused(render + Arguments{"--task", "copy", "--seed", "-1"}, "--seed");
-    expect_refused(render + Arguments{"--task", "copy", "--text", "abc"}, "--text");
+    expect_refused(render + Arguments{"--task", "copy", "--preset", "gpt-tiny"}, "--preset");
+    expect_refused(render + Arguments{"--task", "copy", "--text", "abc", "--text-file", folder.path("x")}, "--text-file");
     expect_refused(render + Arguments{"--run", folder.path("nowhere")}, "nowhere");
     expect_refused(render + Arguments{"--stage", "no_such_stage"}, "no_such_stage");
     expect_refused(render + Arguments{"--stage", "cross_weights"}, "cross_weights");

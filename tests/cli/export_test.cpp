@@ -111,6 +111,22 @@ assert np.array_equal(np.array([[np.float32(c) for c in r[2:]] for r in rows[1:]
     EXPECT_TRUE(python.ok) << python.said;
 }
 
+TEST(Export, ATrainedModelReadsATextOfOnesOwn) {
+    const ScratchFolder folder;
+    const auto tokens = [&](std::vector<std::string> more) {
+        std::vector<std::string> all{"export", "--task", "text", "--steps", "2", "--stage", "tokens", "--out", folder.path("tokens.csv")};
+        all.insert(all.end(), more.begin(), more.end());
+        const Outcome outcome = attnscope(all);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return read_bytes(folder.path("tokens.csv"));
+    };
+    folder.file("two.txt", "the sea\n\nthe lighthouse\n");
+    const std::string own = tokens({"--text", "the sea", "--text", "the lighthouse"});
+    EXPECT_EQ(own, tokens({"--text-file", folder.path("two.txt")}));
+    EXPECT_NE(own, tokens({}));
+    EXPECT_NE(own.find(",4 s,"), std::string::npos) << own;
+}
+
 TEST(Export, SafetensorsOfOneStageHoldsItAlone) {
     const ScratchFolder folder;
     const std::string out = folder.path("one.safetensors");
