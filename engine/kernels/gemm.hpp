@@ -205,6 +205,28 @@ void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std
     }
 }
 
+/// Rows ahead of the one being packed that are asked for: a matrix's rows are too far apart for the processor to foresee the next.
+constexpr std::int64_t kRowsAhead = 8;
+
+/// Blocks of kRows columns, each [depth, kRows], of a matrix [depth, columns]; the last one is filled up with 0.
+template <class Scalar>
+void pack_columns(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows, kLine = 64 / sizeof(Scalar);
+    const std::int64_t whole = columns / kRows * kRows;
+    const Scalar* row = in;
+    // Along whole rows, which is the order that memory is read fastest in.
+    for (std::int64_t p = 0; p < depth; ++p, row += in_step) {
+        for (std::int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + kRowsAhead * in_step + j);
+        for (std::int64_t j = 0; j < whole; j += kRows) {
+            Scalar* to = out + j * depth + p * kRows;
+            int v = 0;
+            for (; v + kW <= kRows; v += kW) store(to + v, load(row + j + v));
+            if (v < kRows) store_part(to + v, load_part(row + j + v, kRows - v, Scalar{0}), kRows - v);
+        }
+    }
+    if (whole < columns) pack_rows(in + whole, in_step, columns - whole, std::int64_t{kRows}, depth, out + whole * depth);
+}
+
 /// Numbers in a row of a packed panel: whole vectors.
 template <class Scalar>
 ATTN_INLINE std::int64_t width_of(std::int64_t columns) {
@@ -229,6 +251,7 @@ void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::i
 #pragma GCC unroll 4
             for (int v = 0; v < T::kVectors; ++v) {
                 const std::int64_t lane = v * kWidth<Scalar>;
+                __builtin_prefetch(b + (row + kRowsAhead) * ldb + j + lane);
                 store(out + j * depth + row * T::kColumns + lane, load(b + row * ldb + j + lane));
             }
     pack_last_panel(b, ldb, columns, depth, out, T::kColumns);
@@ -278,11 +301,10 @@ struct GemmPass {
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
+        if (g.transpose_a == Transpose::Yes) return pack_columns(g.a + p * g.lda + i, g.lda, rows, depth, packed_a);
         for (std::int64_t r = 0; r < rows; r += T::kRows) {
             const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
-            Scalar* out = packed_a + r * depth;
-            if (g.transpose_a == Transpose::Yes) pack_rows(g.a + p * g.lda + i + r, g.lda, here, std::int64_t{T::kRows}, depth, out);
-            else pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, out, T::kRows);
+            pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, packed_a + r * depth, T::kRows);
         }
     }
 
