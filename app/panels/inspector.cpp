@@ -84,7 +84,9 @@ std::string term_label(const PanelContext& context, const CellRef& cell, const T
     const bool over_keys = to_self(cell.stage.stage) == Stage::Weights, over_vocabulary = cell.stage.stage == Stage::Probabilities;
     if (!over_keys && !over_vocabulary) return term.label;
     const int index = std::atoi(term.label.c_str());
-    return term.label + " " + index_label(context, cell.stage, over_keys ? Axis::S : Axis::V, index);
+    const bool over_queries = context.trace().settings.mistake == Mistake::SoftmaxOverQueries;
+    const Axis axis = over_keys ? (over_queries ? Axis::T : Axis::S) : Axis::V;
+    return term.label + " " + index_label(context, cell.stage, axis, index);
 }
 
 void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImVec2 at, float width, const BarScale& bars, int id) {
@@ -317,11 +319,11 @@ void draw_nothing_chosen(const PanelContext& context) {
 void draw_inspector(PanelContext& context) {
     const Ui ui = context.ui();
     const bool locked = context.view.hovered.empty() && !context.view.locked.empty();
-    section_heading(ui, locked ? "This cell · locked" : "This cell");
-    if (!context.ready()) return;
+    if (!context.ready()) return section_heading(ui, "This cell");
     const Trace<float>& trace = context.trace();
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
+    section_heading(ui, locked && cell ? "This cell · locked" : "This cell");
     if (!cell) {
         draw_nothing_chosen(context);
         return;

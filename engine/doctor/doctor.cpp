@@ -74,11 +74,11 @@ Diagnosis combined(std::vector<Diagnosis> each) {
     }
     const std::string where = first->attention.empty() ? "" : escaped(first->attention) + ": ";
     if (wrong > 0)
-        out.explanation = fmt::format("{}{} ({} of {} attentions in the file {} wrong.)", where, out.explanation, wrong, each.size(),
-                                      wrong == 1 ? "is" : "are");
+        out.explanation =
+            fmt::format("{}{} ({} of {} attentions {} wrong.)", where, out.explanation, wrong, each.size(), wrong == 1 ? "is" : "are");
     else if (correct > 0)
-        out.explanation = fmt::format("{} of {} attentions in the file are correct as far as they can be judged. {}{}", correct,
-                                      each.size(), where, out.explanation);
+        out.explanation =
+            fmt::format("{} of {} attentions are correct as far as they can be judged. {}{}", correct, each.size(), where, out.explanation);
     return out;
 }
 

@@ -13,16 +13,32 @@ std::string cell(const TraceCells& cells, const StageId& id, const Index& index)
 
 std::string pair_text(const Index& index) { return "query position " + number(index[2]) + " and key position " + number(index[3]); }
 
+/// The causal rule as it is applied; empty when it lets the cell be.
+std::string causal_rule(const TraceCells& cells, std::int64_t t, std::int64_t s) {
+    const MaskSettings& masks = cells.settings().masks;
+    if (!masks.causal || s < masks.prefix) return "";
+    switch (cells.mistake()) {
+    case Mistake::CausalLeaksOne:
+        return s > t + 1 ? "the key comes more than one position after the query (causal, off by one)" : "";
+    case Mistake::CausalMasksSelf:
+        return s >= t ? "the key does not come before the query (causal, off by one)" : "";
+    default:
+        return s > t ? "the key comes after the query (causal)" : "";
+    }
+}
+
 /// Why the settings forbid this cell, one clause per rule; empty when no rule does.
 std::vector<std::string> forbidding_rules(const TraceCells& cells, const StageId& id, const Index& index) {
     const MaskSettings& masks = cells.settings().masks;
     const std::int64_t t = index[2], s = index[3];
-    const bool from_memory = is_cross(id.stage);
+    const bool from_memory = is_cross(id.stage), on_queries = cells.mistake() == Mistake::PaddingOnQueries && !from_memory;
     const TokenBatch& keys = cells.tokens(from_memory ? Stack::Encoder : id.stack);
     std::vector<std::string> rules;
-    if (masks.padding && s >= keys.lengths[static_cast<std::size_t>(index[0])]) rules.push_back("the key is padding");
+    if (cells.mistake() == Mistake::InvertedMask) return {"the mask is inverted, and this cell is one that the mask means to allow"};
+    if (masks.padding && (on_queries ? t : s) >= keys.lengths[static_cast<std::size_t>(index[0])])
+        rules.push_back(on_queries ? "the query is padding" : "the key is padding");
     if (from_memory || id.stack == Stack::Encoder) return rules;
-    if (masks.causal && s > t && s >= masks.prefix) rules.push_back("the key comes after the query (causal)");
+    if (const std::string causal = causal_rule(cells, t, s); !causal.empty()) rules.push_back(causal);
     if (masks.window > 0 && std::abs(t - s) >= masks.window)
         rules.push_back("the key is " + number(std::abs(t - s)) + " positions away (window " + number(masks.window) + ")");
     if (masks.block > 0 && t / masks.block != s / masks.block)
@@ -41,14 +57,27 @@ std::string joined(const std::vector<std::string>& clauses) {
     return out;
 }
 
-/// A parameter's place inside the (packed) projections: its name and the column of head h, dimension d.
+/// A parameter's place inside the (packed) projections: its name and the column there of a projection's own column.
 struct ProjectionColumn {
     std::string parameter;
     std::int64_t column;
 };
 
-ProjectionColumn projection_column(const TraceCells& cells, const StageId& id, std::int64_t head, std::int64_t dim) {
-    const std::int64_t width = cells.config().attention_width(), column = head * cells.config().head_size() + dim;
+/// Where a number of the heads [H,P,D] stands in rows of all heads side by side [P, H D].
+struct JoinedPlace {
+    std::int64_t row, column, flat;
+};
+
+JoinedPlace joined_place(const TraceCells& cells, const StageId& heads, const Index& index) {
+    const auto [b, head, position, dim] = index;
+    const std::int64_t size = cells.config().head_size(), width = cells.config().attention_width();
+    if (cells.mistake() != Mistake::HeadsSplitWithoutTranspose) return {position, head * size + dim, 0};
+    const std::int64_t flat = (head * cells.shape(heads)[2].size + position) * size + dim;
+    return {flat / width, flat % width, flat};
+}
+
+ProjectionColumn projection_column(const TraceCells& cells, const StageId& id, std::int64_t column) {
+    const std::int64_t width = cells.config().attention_width();
     const Stage stage = to_self(id.stage);
     const std::int64_t part = stage == Stage::Q ? 0 : stage == Stage::K ? 1 : 2;
     if (!is_cross(id.stage)) return {parameter_prefix(id) + "attention.qkv", part * width + column};
@@ -56,26 +85,39 @@ ProjectionColumn projection_column(const TraceCells& cells, const StageId& id, s
     return {parameter_prefix(id) + "cross_attention.kv", (part - 1) * width + column};
 }
 
+/// What stands in for the keys and for the values, given what should.
+StageId keys_of(const TraceCells& cells, StageId keys) {
+    if (cells.mistake() == Mistake::KeysValuesSwapped) keys.stage = is_cross(keys.stage) ? to_cross(Stage::V) : Stage::V;
+    return keys;
+}
+StageId values_of(const TraceCells& cells, StageId values) {
+    if (cells.mistake() == Mistake::KeysValuesSwapped) values.stage = is_cross(values.stage) ? to_cross(Stage::K) : Stage::K;
+    return values;
+}
+
 }  // namespace
 
 Provenance projection(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, head, position, dim] = index;
     const StageId input = input_of(cells, id);
-    const auto [parameter, column] = projection_column(cells, id, head, dim);
+    const JoinedPlace from = joined_place(cells, id, {b, head, position, dim});
+    const auto [parameter, column] = projection_column(cells, id, from.column);
     const char letter = to_self(id.stage) == Stage::Q ? 'Q' : to_self(id.stage) == Stage::K ? 'K' : 'V';
-    const std::int64_t own_column = head * cells.config().head_size() + dim;
     Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over c of " + name_of(input) + "[" + number(position) + ",c] · W_" + letter + "[c," +
-                  number(own_column) + "]" + (cells.config().qkv_bias ? std::string(" + b_") + letter : "");
-    out.sentence = "Row " + number(position) + " of " + name_of(input) + " times column " + number(own_column) + " of W_" + letter +
-                   ", which is dimension " + number(dim) + " of head " + number(head) + ".";
-    add_linear(out, cells, input, {b, position, 0, 0}, 2, parameter, column);
+    out.formula = cell(cells, id, index) + " = Σ over c of " + name_of(input) + "[" + number(from.row) + ",c] · W_" + letter + "[c," +
+                  number(from.column) + "]" + (cells.config().qkv_bias ? std::string(" + b_") + letter : "");
+    out.sentence = "Row " + number(from.row) + " of " + name_of(input) + " times column " + number(from.column) + " of W_" + letter;
+    out.sentence += cells.mistake() == Mistake::HeadsSplitWithoutTranspose
+                        ? ": number " + number(from.flat) + " of the sequence's projections, read as head " + number(head) + ", position " +
+                              number(position) + ", dimension " + number(dim) + "."
+                        : ", which is dimension " + number(dim) + " of head " + number(head) + ".";
+    add_linear(out, cells, input, {b, from.row, 0, 0}, 2, parameter, column);
     return out;
 }
 
 Provenance scores(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, h, t, s] = index;
-    const StageId q = input_of(cells, id, 0), k = input_of(cells, id, 1);
+    const StageId q = input_of(cells, id, 0), k = keys_of(cells, input_of(cells, id, 1));
     Provenance out;
     out.formula =
         cell(cells, id, index) + " = Σ over d of " + name_of(q) + "[" + number(t) + ",d] · " + name_of(k) + "[" + number(s) + ",d]";
@@ -87,18 +129,50 @@ Provenance scores(const TraceCells& cells, const StageId& id, const Index& index
     return out;
 }
 
+namespace {
+
+/// What the scores are divided by, as the settings have it.
+struct Divisor {
+    std::string symbol;  ///< "√8"; "" for none
+    double value = 1;
+    std::string words;
+};
+
+Divisor divisor_of(const TraceCells& cells) {
+    const std::int64_t size = cells.config().head_size(), width = cells.config().d_model;
+    switch (cells.mistake()) {
+    case Mistake::NoScale:
+        return {"", 1, " as it is: nothing is divided."};
+    case Mistake::ScaleByModelWidth:
+        return {"√" + number(width), std::sqrt(static_cast<double>(width)),
+                " divided by the square root of the " + number(width) + " dimensions of the model."};
+    case Mistake::ScaledTwice:
+        return {number(size), static_cast<double>(size), " divided by √" + number(size) + " twice, which is by " + number(size) + "."};
+    default:
+        return {"√" + number(size), std::sqrt(static_cast<double>(size)),
+                " divided by the square root of the " + number(size) +
+                    " dimensions of a head, so that its spread does not grow with them."};
+    }
+}
+
+}  // namespace
+
 Provenance scaled(const TraceCells& cells, const StageId& id, const Index& index) {
     const StageId input = input_of(cells, id);
-    const std::int64_t size = cells.config().head_size();
+    const Divisor divisor = divisor_of(cells);
     Provenance out;
-    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + " ÷ √" + number(size);
-    out.sentence = "The score of " + pair_text(index) + " divided by the square root of the " + number(size) +
-                   " dimensions of a head, so that its spread does not grow with them.";
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
+    out.sentence = "The score of " + pair_text(index) + divisor.words;
     const Operand score = cells.operand(input, index);
-    const double root = std::sqrt(static_cast<double>(size));
+    if (divisor.symbol.empty()) {
+        out.terms.push_back(single("", score));
+        out.result = score.value;
+        return out;
+    }
+    out.formula += " ÷ " + divisor.symbol;
     Term term;
-    term.operands = {score, constant("√" + number(size), root)};
-    term.value = score.value / root;
+    term.operands = {score, constant(divisor.symbol, divisor.value)};
+    term.value = score.value / divisor.value;
     term.divides = true;
     out.terms.push_back(term);
     out.result = term.value;
@@ -132,16 +206,19 @@ Provenance masked(const TraceCells& cells, const StageId& id, const Index& index
 Provenance weights(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, h, t, own] = index;
     const StageId input = input_of(cells, id);
-    const std::int64_t keys = cells.shape(id)[3].size;
+    // Under this mistake the sum runs down a column, and the query takes the place of the key.
+    const bool down = cells.mistake() == Mistake::SoftmaxOverQueries, late = cells.mistake() == Mistake::MaskAfterSoftmax;
+    const std::int64_t count = cells.shape(id)[down ? 2 : 3].size, chosen = down ? t : own;
     const double temperature = cells.settings().temperature;
     double largest = -std::numeric_limits<double>::infinity();
     Provenance out;
     out.masked = cells.masked(id, index);
     std::int64_t allowed = 0;
-    for (std::int64_t s = 0; s < keys; ++s) {
-        Term term = single(number(s), cells.operand(input, {b, h, t, s}));
-        term.masked = cells.masked(id, {b, h, t, s});
-        term.own = s == own;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const Index at = {b, h, down ? i : t, down ? own : i};
+        Term term = single(number(i), cells.operand(input, at));
+        term.masked = !late && cells.masked(id, at);
+        term.own = i == chosen;
         allowed += term.masked ? 0 : 1;
         // A NaN becomes the maximum and stays it, so that it spreads over the row as in the trace.
         if (!term.masked && !std::isnan(largest) && !(term.value <= largest)) largest = term.value;
@@ -151,30 +228,41 @@ Provenance weights(const TraceCells& cells, const StageId& id, const Index& inde
         term.value =
             term.masked || largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp((term.value - largest) / temperature);
     const double sum = sum_of(out.terms);
-    const auto exponential = [&](const std::string& column) {
-        const std::string shifted = name_of(input) + "[" + number(t) + "," + column + "] - max";
+    const auto exponential = [&](const std::string& place) {
+        const std::string shifted = name_of(input) + "[" + place + "] - max";
         return temperature == 1 ? "exp(" + shifted + ")" : "exp((" + shifted + ") ÷ τ)";
     };
-    out.formula = cell(cells, id, index) + " = " + exponential(number(own)) + " ÷ Σ over s of " + exponential("s");
+    out.formula = cell(cells, id, index) + " = " + exponential(number(t) + "," + number(own)) + " ÷ Σ over " +
+                  (down ? "t of " + exponential("t," + number(own)) : "s of " + exponential(number(t) + ",s"));
     out.steps.push_back({"max", largest, {}});
     if (temperature != 1) out.steps.push_back({"temperature τ", temperature, {}});
     out.steps.push_back({"Σ exp", sum, {}});
-    if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend nowhere: its whole row is 0.";
+    const std::string amount = number(allowed);
+    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " is attended from nowhere: its whole column is 0.";
+    else if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend nowhere: its whole row is 0.";
+    else if (down)
+        out.sentence = "The share of query position " + number(t) + " in what attends to key position " + number(own) + ", among " +
+                       amount + (allowed == 1 ? " query." : " queries.");
     else
         out.sentence = "Softmax: the share of key position " + number(own) + " in what query position " + number(t) +
-                       " attends to, among " + number(allowed) + (allowed == 1 ? " key." : " keys.");
-    out.result = sum == 0 ? 0 : out.terms[static_cast<std::size_t>(own)].value / sum;
+                       " attends to, among " + amount + (allowed == 1 ? " key." : " keys.");
+    out.result = sum == 0 ? 0 : out.terms[static_cast<std::size_t>(chosen)].value / sum;
     out.steps.push_back({"exp ÷ Σ exp", out.result, {}});
+    if (!late || !out.masked) return out;
+    out.sentence = "Query position " + number(t) + " may not attend to key position " + number(own) +
+                   ": the weight becomes 0 after the softmax, and its share is lost to the row.";
+    out.result = 0;
     return out;
 }
 
 Provenance context(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, h, t, d] = index;
-    const StageId map = input_of(cells, id, 0), v = input_of(cells, id, 1);
+    const StageId map = input_of(cells, id, 0), v = values_of(cells, input_of(cells, id, 1));
     Provenance out;
     out.formula =
         cell(cells, id, index) + " = Σ over s of " + name_of(map) + "[" + number(t) + ",s] · " + name_of(v) + "[s," + number(d) + "]";
-    out.sentence = "Dimension " + number(d) + " of every value row, weighted by what query position " + number(t) + " attends to.";
+    out.sentence = "Dimension " + number(d) + " of every " + (to_self(v.stage) == Stage::K ? "key" : "value") +
+                   " row, weighted by what query position " + number(t) + " attends to.";
     for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
         Term term = product(number(s), cells.operand(map, {b, h, t, s}), cells.operand(v, {b, h, s, d}));
         term.masked = cells.masked(map, {b, h, t, s});
@@ -189,11 +277,19 @@ Provenance context(const TraceCells& cells, const StageId& id, const Index& inde
 Provenance concat(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, t, column, unused] = index;
     const StageId input = input_of(cells, id);
-    const std::int64_t size = cells.config().head_size(), head = column / size, dim = column % size;
+    const std::int64_t size = cells.config().head_size(), width = cells.config().attention_width();
+    Index from = {b, column / size, t, column % size};
     Provenance out;
-    out.formula = cell(cells, id, index) + " = " + cell(cells, input, {b, head, t, dim}) + " of head " + number(head);
-    out.sentence = "Heads stand side by side: column " + number(column) + " is dimension " + number(dim) + " of head " + number(head) + ".";
-    out.terms.push_back(single("head " + number(head), cells.operand(input, {b, head, t, dim})));
+    out.sentence =
+        "Heads stand side by side: column " + number(column) + " is dimension " + number(from[3]) + " of head " + number(from[1]) + ".";
+    if (cells.mistake() == Mistake::HeadsJoinedWithoutTranspose) {
+        const std::int64_t flat = t * width + column, positions = cells.shape(input)[2].size;
+        from = {b, flat / (positions * size), flat / size % positions, flat % size};
+        out.sentence = "Number " + number(flat) + " of all heads one after another: head " + number(from[1]) + ", position " +
+                       number(from[2]) + ", dimension " + number(from[3]) + ".";
+    }
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, from) + " of head " + number(from[1]);
+    out.terms.push_back(single("head " + number(from[1]), cells.operand(input, from)));
     out.result = out.terms.front().value;
     return out;
 }

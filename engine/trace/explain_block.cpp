@@ -23,12 +23,24 @@ std::string norm_parameter(const StageId& id) {
     }
 }
 
+/// A norm that is left out.
+Provenance passed_on(const TraceCells& cells, const StageId& id, const Index& index) {
+    const StageId input = input_of(cells, id);
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
+    out.sentence = "The number passes unchanged.";
+    out.terms.push_back(single("", cells.operand(input, index)));
+    out.result = out.terms.front().value;
+    return out;
+}
+
 }  // namespace
 
 Provenance norm(const TraceCells& cells, const StageId& id, const Index& index) {
     const auto [b, t, column, unused] = index;
     const StageId input = input_of(cells, id);
     const std::string name = std::string(stage_name(input.stage));
+    if (cells.mistake() == Mistake::MissingNorm) return passed_on(cells, id, index);
     const std::int64_t width = cells.shape(input)[2].size;
     const auto n = static_cast<double>(width);
     Provenance out;

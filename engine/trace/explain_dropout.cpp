@@ -28,6 +28,7 @@ Provenance embedding(const TraceCells& cells, const StageId& id, const Index& in
     Provenance out;
     out.formula = cell(cells, id, index) + " = ";
     for (const StageId& input : stage_inputs(cells.config(), id)) {
+        if (cells.mistake() == Mistake::NoPositions && input.stage == Stage::PositionEmbedding) continue;
         out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
         out.terms.push_back(single(input.stage == Stage::TokenEmbedding ? "what" : "where", cells.operand(input, index)));
     }
@@ -44,7 +45,7 @@ Provenance embedding(const TraceCells& cells, const StageId& id, const Index& in
 
 Provenance dropped(const TraceCells& cells, const StageId& id, const Index& index) {
     const StageId input = input_of(cells, id);
-    const double rate = cells.settings().dropout.attention;
+    const double rate = applied_dropout(cells.settings()).attention;
     Provenance out;
     out.masked = cells.masked(id, index);
     const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);
@@ -65,10 +66,14 @@ Provenance residual(const TraceCells& cells, const StageId& id, const Index& ind
                                                           : Stage::CrossAttentionOut;
     const double factor = rate == 0 ? 1 : cells.dropout_factor({sublayer, id.layer, id.stack}, cells.shape(id), index, rate);
     const std::string added = cell(cells, result, index);
+    const bool replaces = cells.mistake() == Mistake::NoResidual;
     Provenance out;
-    out.formula = cell(cells, id, index) + " = " + cell(cells, stream, index) + " + " + (rate == 0 ? added : "dropout(" + added + ")");
-    out.sentence = "The stream keeps what it had and adds what the sublayer found." + (rate == 0 ? "" : " " + fate(factor));
-    out.terms.push_back(single("stream", cells.operand(stream, index)));
+    out.formula = cell(cells, id, index) + " = " + (replaces ? "" : cell(cells, stream, index) + " + ") +
+                  (rate == 0 ? added : "dropout(" + added + ")");
+    out.sentence =
+        replaces ? "The stream becomes what the sublayer found." : "The stream keeps what it had and adds what the sublayer found.";
+    if (rate != 0) out.sentence += " " + fate(factor);
+    if (!replaces) out.terms.push_back(single("stream", cells.operand(stream, index)));
     out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));
     out.result = sum_of(out.terms);
     out.steps.push_back({"sum", out.result, {}});

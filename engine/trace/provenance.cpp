@@ -157,19 +157,24 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
     return out;
 }
 
-/// The arithmetic is the right one: where a mistake is made on purpose it gives another number than the trace has.
-void admit_mistake(Mistake mistake, Provenance& out) {
-    if (mistake == Mistake::None || out.masked) return;
-    const double gap = std::abs(out.result - out.recorded), size = std::max({std::abs(out.result), std::abs(out.recorded), 1e-3});
-    if (gap <= 1e-3 * size) return;
-    out.sentence += " This is what it should be: on purpose, " + std::string(mistake_info(mistake).words) + ".";
+/// Where a mistake that is made on purpose acts, and what the same operands give without it.
+void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const StageId& id) {
+    const bool masks = mistake >= Mistake::InvertedMask && mistake <= Mistake::PaddingOnQueries;
+    const bool alike = out.result == right.result || (std::isnan(out.result) && std::isnan(right.result));
+    const bool differs = !alike && !(std::abs(out.result - right.result) <= 1e-9 * (std::abs(out.result) + std::abs(right.result)));
+    const bool acts_here = out.formula != right.formula || (differs && !out.masked) || (masks && to_self(id.stage) == Stage::Masked);
+    if (!acts_here) return;
+    out.sentence += " On purpose, " + std::string(mistake_info(mistake).words) + ".";
+    if (differs && !out.masked) out.steps.push_back({"done right", right.result, {}});
 }
 
 template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
-    explicit CellsOf(const Trace<Scalar>& trace)
-        : TraceCells(trace.config, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
+    explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, trace.settings) {}
+    /// `settings` outlives this.
+    CellsOf(const Trace<Scalar>& trace, const ForwardSettings& settings)
+        : TraceCells(trace.config, settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
 
 private:
     static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
@@ -198,9 +203,14 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
     const double recorded = cells.value(cell);
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
+    if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
+        ForwardSettings right = trace.settings;
+        right.mistake = Mistake::None;
+        const provenance::CellsOf<Scalar> right_cells(trace, right);
+        provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake, cell.stage);
+    }
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
     out.recorded = recorded;
-    provenance::admit_mistake(trace.settings.mistake, out);
     return out;
 }
 

@@ -28,6 +28,8 @@ public:
 
     const Config& config() const { return config_; }
     const ForwardSettings& settings() const { return settings_; }
+    /// Made on purpose: formulas are those of what was computed, mistake and all.
+    Mistake mistake() const { return settings_.mistake; }
     /// What the stack reads.
     const TokenBatch& tokens(Stack stack) const { return stack == Stack::Encoder ? source_ : tokens_; }
 
