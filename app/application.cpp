@@ -28,6 +28,21 @@ void remember(const ViewState& view, Settings& settings) {
     settings.strip_height = static_cast<double>(view.panes.strip_height);
 }
 
+/// What is typed is there again at the next start, unless it is of a model that is not.
+void remember(const Document& document, Settings& settings) {
+    constexpr std::size_t kMostLetters = 20'000;
+    settings.preset = document.preset;
+    settings.texts.clear();
+    settings.source_texts.clear();
+    if (document.preset.empty()) return;
+    std::size_t letters = 0;
+    for (const auto& texts : {document.texts, document.source_texts})
+        for (const std::string& text : texts) letters += text.size();
+    if (letters > kMostLetters) return;
+    settings.texts = document.texts;
+    settings.source_texts = document.source_texts;
+}
+
 void recall(const Settings& settings, ViewState& view) {
     view.dark = settings.dark;
     view.ui_zoom = settings.zoom;
@@ -141,7 +156,9 @@ void Application::draw(Frame& frame) {
                          .knock_out = session_.knock_out(),
                          .dump = session_.dump(),
                          .message = session_.message(),
-                         .files = session_.files()};
+                         .files = session_.files(),
+                         .other_moment = session_.other_moment(),
+                         .other_step = session_.other_step()};
     if (frame.for_picture) return draw_for_picture(context);
     draw_frame(context);
     for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});
@@ -149,7 +166,7 @@ void Application::draw(Frame& frame) {
     order_picture(frame);
 
     remember(view_, frame.settings);
-    frame.settings.preset = (view_.lesson.open() ? *view_.lesson.document_before : session_.document()).preset;
+    remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
     if (!commands.empty()) frame.redraw_after = 0;
     const auto redraw_at = [&](double time) { frame.redraw_after = std::clamp(time - frame.time, 0.0, frame.redraw_after); };
     if (view_.train.replaying) redraw_at(view_.train.next_moment_at);

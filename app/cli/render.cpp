@@ -108,6 +108,11 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         play_step(application.session(), lesson->steps[step]);
     }
     prepare_training(application.session(), options.training, options.document);
+    if (options.view.compare_step) {
+        if (!application.session().document().trained) throw Error("--compare-step needs a training run: --task or --run");
+        application.session().apply({command::CompareMoment{options.view.compare_step}, ""});
+        application.session().wait_for_other_moment();
+    }
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});
         application.session().wait_for_dump();

@@ -32,6 +32,9 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
     compare.batch = options.compare_text;
     const bool elsewhere = compare.layer || compare.head || compare.batch;
     if (options.compare == "unmasked") compare.choose(Compare::Unmasked);
+    else if (options.compare == "unedited") compare.choose(Compare::Plain);
+    else if (options.compare == "correct") compare.choose(Compare::Correct);
+    else if (options.compare_step) compare.choose(Compare::Moment);
     else if (options.compare == "itself" || elsewhere) compare.choose(Compare::Itself);
     compare.layout = options.compare_as == "side"         ? CompareLayout::SideBySide
                      : options.compare_as == "difference" ? CompareLayout::Difference
@@ -69,10 +72,13 @@ void add_view_options(CLI::App& command, ViewOptions& options) {
     command.add_flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
     command.add_flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
-        .add_option("--compare", options.compare,
-                    "Compare with the state without masks (unmasked), or with another layer, head or text of the same state (itself)")
+        .add_option(
+            "--compare", options.compare,
+            "Compare with the state without masks (unmasked), without edits (unedited), without the mistake that is made on purpose "
+            "(correct), or with another layer, head or text of the same state (itself)")
         ->type_name("STATE")
-        ->check(CLI::IsMember({"unmasked", "itself"}));
+        ->check(CLI::IsMember({"unmasked", "unedited", "correct", "itself"}));
+    command.add_option("--compare-step", options.compare_step, "Compare with the model of this step of the training run")->type_name("N");
     command.add_option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
         ->type_name("LAYOUT")
         ->check(CLI::IsMember({"all", "side", "difference"}));

@@ -21,8 +21,9 @@ struct ViewOptions {
     bool gradients = false;
     bool all_layers = false;
     bool plain_mean = false;
-    std::string compare;             ///< "" for nothing
-    std::string compare_as = "all";  ///< or "side", "difference"
+    std::string compare;                       ///< "" for nothing
+    std::string compare_as = "all";            ///< or "side", "difference"
+    std::optional<std::int64_t> compare_step;  ///< of a training run
     std::optional<std::int64_t> compare_layer, compare_head, compare_text;
     std::string theme = "dark";
 };

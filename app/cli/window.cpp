@@ -26,6 +26,18 @@ void expect_readable(const std::filesystem::path& file) {
     read_any_file(file);
 }
 
+/// What was open last, unless something else is asked for.
+Document first_document(DocumentOptions wanted, const Settings& settings) {
+    const bool last = wanted.preset.empty() && is_preset(settings.preset), own_text = wanted.given();
+    if (last) wanted.preset = settings.preset;
+    Document document = make_document(wanted);
+    const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());
+    if (!last || own_text || settings.texts.empty() || !pairs) return document;
+    document.texts = settings.texts;
+    document.source_texts = settings.source_texts;
+    return document;
+}
+
 }  // namespace
 
 void add_window_options(CLI::App& program, WindowStart& start) {
@@ -44,10 +56,8 @@ void open_window(const WindowStart& start) {
     LoadedSettings loaded = load_settings(settings_file);
     if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
 
-    DocumentOptions wanted = start.document;
-    if (wanted.preset.empty() && is_preset(loaded.settings.preset)) wanted.preset = loaded.settings.preset;
     Waker waker;
-    Application application(make_document(wanted), [&waker] { waker.wake(); });
+    Application application(first_document(start.document, loaded.settings), [&waker] { waker.wake(); });
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
     if (!start.file.empty()) application.open(start.file);
     LoopOptions options;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/panels/cell_edit.hpp"
+#include "app/panels/comparison.hpp"
 #include "app/panels/edits.hpp"
 #include "app/panels/files.hpp"
 #include "app/panels/lesson_player.hpp"
@@ -205,6 +206,16 @@ std::vector<Action> table() {
         {"Compare with the unedited state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Plain); }, ready},
         {"Delete every edit", "Cell", {}, kAll, "", clear_edits, [](const C& c) { return !c.document.forward.edits.empty(); }},
         {"Compare with another layer, head or text", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Itself); }, ready},
+        {"Compare with another step of the run",
+         "Compare",
+         {},
+         kAll,
+         "",
+         [](C& c) {
+             compare_with_step(c, c.other_step.value_or(0));
+             if (c.view.view == View::Train) c.view.view = View::Step;
+         },
+         [](const C& c) { return c.document.trained.has_value(); }},
         {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
         {"Pin this state", "Compare", {}, kAll, "", pin_a, ready},
         {"Values or gradients",

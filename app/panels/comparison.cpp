@@ -13,23 +13,35 @@ namespace {
 
 ComparedState of_pin(const std::shared_ptr<const Snapshot>& pinned, const char* missing) {
     if (pinned == nullptr || pinned->trace == nullptr) return {nullptr, nullptr, missing};
-    return {pinned->trace.get(), pinned.get(), ""};
+    return {pinned->trace.get(), pinned.get(), "", pinned->readings.get()};
 }
 
-constexpr std::array<CompareSource, 6> kSources = {{
+ComparedState of_moment(const PanelContext& context) {
+    const auto& trained = context.document.trained;
+    if (!trained || trained->run != context.training.snapshot->run || trained->run == 0)
+        return {nullptr, nullptr, "The shown model has no steps to compare with: train one first (R)."};
+    const std::shared_ptr<const Snapshot>& other = context.other_moment;
+    if (other == nullptr || other->trace == nullptr)
+        return {nullptr, nullptr, other == nullptr || other->problem.empty() ? "That step is being computed." : other->problem};
+    return {other->trace.get(), other.get(), "", other->readings.get()};
+}
+
+constexpr std::array<CompareSource, 7> kSources = {{
     {Compare::Itself, "itself", "Another layer, head or text of what is shown.",
      [](const PanelContext& c) {
-         return ComparedState{c.snapshot.trace.get(), &c.snapshot, ""};
+         return ComparedState{c.snapshot.trace.get(), &c.snapshot, "", c.snapshot.readings.get()};
      }},
     {Compare::Plain, "unedited", "The same without the edits.",
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.plain.get(), &c.snapshot,
-                              c.snapshot.plain ? "" : "Nothing is edited, or the state without edits is being computed."};
+                              c.snapshot.plain ? "" : "Nothing is edited, or the state without edits is being computed.",
+                              c.snapshot.plain_readings.get()};
      }},
     {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.",
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.unmasked.get(), &c.snapshot,
-                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or too large to be kept."};
+                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or too large to be kept.",
+                              c.snapshot.unmasked_readings.get()};
      }},
     {Compare::Correct, "without the mistake", "The same computed right, while a mistake is made on purpose.",
      [](const PanelContext& c) {
@@ -37,8 +49,10 @@ constexpr std::array<CompareSource, 6> kSources = {{
          return ComparedState{c.snapshot.correct.get(), &c.snapshot,
                               c.snapshot.correct ? ""
                               : broken           ? "The right computation is under way, or too large to be kept."
-                                                 : "No mistake is made on purpose: see “break it on purpose” in the settings."};
+                                                 : "No mistake is made on purpose: see “break it on purpose” in the settings.",
+                              c.snapshot.correct_readings.get()};
      }},
+    {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", of_moment},
     {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.",
      [](const PanelContext& c) { return of_pin(c.view.pinned, "Nothing is pinned as A."); }},
     {Compare::PinnedB, "pinned B", "Moment B of a training run.",
@@ -57,6 +71,13 @@ std::string where(const ComparedSide& side, const ComparedSide& other) {
     if (side.head != other.head) text += side.head == kMeanHead ? std::string(", mean of the heads") : fmt::format(", head {}", side.head);
     if (side.batch != other.batch) text += fmt::format(", text {}", side.batch);
     return text;
+}
+
+std::string state_name(const PanelContext& context, const CompareSource& source, const ComparedState& state) {
+    const bool other_step = state.snapshot != nullptr && state.snapshot != &context.snapshot && state.snapshot->trained_step;
+    if (!other_step) return std::string(source.name);
+    const std::string step = "step " + format_count(*state.snapshot->trained_step);
+    return source.source == Compare::Moment ? step : fmt::format("{}, {}", source.name, step);
 }
 
 std::string shape_words(const Matrix& matrix) {
@@ -88,6 +109,39 @@ void include(SharedRange& range, bool& any, float lo, float hi) {
 
 std::span<const CompareSource> compare_sources() { return kSources; }
 
+std::optional<ComparedState> compared_state(const PanelContext& context) {
+    const CompareSource* source = chosen_source(context);
+    return source == nullptr ? std::nullopt : std::optional(source->state(context));
+}
+
+ComparedReadings compared_readings(const PanelContext& context) {
+    const CompareSource* source = chosen_source(context);
+    if (source == nullptr) return {};
+    const ComparedState state = source->state(context);
+    ComparedReadings out{state.readings, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
+    out.name = state_name(context, *source, state);
+    const bool pinned = source->source == Compare::Pinned || source->source == Compare::PinnedB;
+    if (out.readings == nullptr && out.missing.empty())
+        out.missing =
+            pinned ? "That state was pinned before this was read off it: pin it again." : "What is read off that state is being computed.";
+    if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
+    if (source->source == Compare::Itself && out.batch == context.view.batch) {
+        out.readings = nullptr;
+        out.missing = "This view is of all layers and heads: choose another text, or another state.";
+    }
+    return out;
+}
+
+void compare_with_step(PanelContext& context, std::int64_t step) {
+    const auto& moments = context.training.snapshot->moments;
+    context.view.compare.choose(Compare::Moment);
+    if (moments.empty()) return;
+    const auto after = std::lower_bound(moments.begin(), moments.end(), step);
+    std::int64_t nearest = after == moments.end() ? moments.back() : *after;
+    if (after != moments.begin() && (after == moments.end() || step - *(after - 1) < nearest - step)) nearest = *(after - 1);
+    if (context.other_step != nearest) context.commands.push_back({command::CompareMoment{nearest}, ""});
+}
+
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
     return {context.snapshot.trace.get(), &context.snapshot, id, head, context.view.batch, "", ""};
 }
@@ -111,9 +165,7 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     // A head of a stage that has none is not worth a word.
     if (stage != nullptr && !stage->value.shape().has(Axis::H)) side.head = shown.head;
     const std::string place = where(side, shown);
-    side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : std::string(source->name) + place;
-    if (state.snapshot != nullptr && state.snapshot != &context.snapshot && state.snapshot->trained_step)
-        side.name += ", step " + format_count(*state.snapshot->trained_step);
+    side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : state_name(context, *source, state) + place;
     return side;
 }
 

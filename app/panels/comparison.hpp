@@ -1,6 +1,8 @@
 #pragma once
 /// Comparing the shown state (B) with another one (A): another state, layer, head or sequence of the batch.
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +17,7 @@ struct ComparedState {
     const Trace<float>* trace = nullptr;
     const Snapshot* snapshot = nullptr;  ///< whose texts label the trace's axes
     std::string missing{};
+    const Readings* readings = nullptr;  ///< of the trace; null while they are not there
 };
 
 struct CompareSource {
@@ -25,6 +28,19 @@ struct CompareSource {
 };
 /// Everything but Off, in the order of the menu.
 std::span<const CompareSource> compare_sources();
+
+/// The state that is compared with; nothing while the comparison is off.
+std::optional<ComparedState> compared_state(const PanelContext& context);
+/// Readings of the state that is compared with, for views of whole traces.
+struct ComparedReadings {
+    const Readings* readings = nullptr;  ///< null: see `missing`
+    const Snapshot* snapshot = nullptr;
+    std::int64_t batch = 0;
+    std::string name{}, missing{};
+};
+ComparedReadings compared_readings(const PanelContext& context);
+/// Makes the step of the training run nearest to `step` the state that is compared with.
+void compare_with_step(PanelContext& context, std::int64_t step);
 
 /// One slice of one state.
 struct ComparedSide {

@@ -13,6 +13,7 @@ enum class Compare : std::uint8_t {
     Plain,     ///< without what was changed on purpose: the edits
     Unmasked,  ///< without masks and dropout, at temperature 1
     Correct,   ///< without the mistake that is made on purpose
+    Moment,    ///< another step of the training run
     Pinned,    ///< kept by hand, in any view: A of a training run
     PinnedB,   ///< B of a training run
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/panels/comparison.hpp"
 #include "app/panels/equation_layout.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/panels.hpp"
@@ -18,7 +19,8 @@ namespace {
 
 constexpr float kHeader = 40, kRowLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMostCell = 128, kLeastRow = 26,
                 kMostRow = 60;
-constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1};
+constexpr float kComparedRow = 42;
+constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
 const LogitLens* lens_of(const PanelContext& context) {
     const auto& readings = context.snapshot.readings;
@@ -48,7 +50,32 @@ double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b) {
     return counted > 0 ? sum / static_cast<double>(counted) : std::nan("");
 }
 
+/// The state that the table is compared with.
+struct OtherLens {
+    const LogitLens* lens = nullptr;  ///< null: none
+    std::int64_t batch = 0;
+    std::string name, problem;  ///< why there is none although one is asked for
+};
+
+OtherLens other_lens(const PanelContext& context, const LogitLens& lens) {
+    OtherLens other;
+    if (!context.view.compare.on()) return other;
+    const ComparedReadings readings = compared_readings(context);
+    other.name = readings.name;
+    other.batch = readings.batch;
+    other.problem = readings.missing;
+    if (readings.readings == nullptr) return other;
+    const auto& found = readings.readings->lens;
+    if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
+        readings.snapshot->vocabulary != context.snapshot.vocabulary)
+        other.problem = "That state has another text, vocabulary or number of layers: its predictions do not stand at the same places.";
+    else other.lens = &*found;
+    return other;
+}
+
 struct Table {
+    const LogitLens* compared = nullptr;  ///< with whose right tokens' probabilities the cells are compared
+    std::int64_t compared_batch = 0;
     ImVec2 origin;  ///< of the first cell, scrolled
     float cell = 0, row = 0;
     std::int64_t batch = 0;
@@ -67,10 +94,19 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
         draw_text_in(list, fonts.mono_small, min, max, {0.5F, 0.5F}, colors.bad, "NaN");
         return;
     }
-    const Color fill = context.canvas.color(kProbability, cell.top[0].probability);
+    const LensCell* before = table.compared == nullptr ? nullptr : &table.compared->at(row, table.compared_batch, t);
+    const Color fill = before == nullptr
+                           ? context.canvas.color(kProbability, cell.top[0].probability)
+                           : context.canvas.color(kChange, cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
     list.AddRectFilled(min, max, fill, context.px(3));
-    draw_text_in(list, fonts.mono_small, {min.x + context.px(5), min.y}, max, {0, 0.5F}, ink_on(fill),
+    const bool other_token = before != nullptr && before->count > 0 && before->top[0].token != cell.top[0].token;
+    const float middle = other_token ? min.y + (max.y - min.y) * 0.56F : max.y;
+    draw_text_in(list, fonts.mono_small, {min.x + context.px(5), min.y}, {max.x, middle}, {0, 0.5F}, ink_on(fill),
                  elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
+    if (other_token)
+        draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F},
+                     with_alpha(ink_on(fill), 0.75F),
+                     elide(fonts.mono_tiny, "A " + token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
     // Right predictions are framed; elsewhere a figure says how far the right token is from the top.
     if (cell.next_rank == 1) {
         list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
@@ -123,7 +159,8 @@ void draw_column_heads(const PanelContext& context, const LogitLens& lens, const
     list.PopClipRect();
 }
 
-void cell_tooltip(const PanelContext& context, const LogitLens& lens, std::size_t row, std::int64_t b, std::int64_t t) {
+void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Table& table, std::size_t row, std::int64_t t) {
+    const std::int64_t b = table.batch;
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const LensCell& cell = lens.at(row, b, t);
@@ -139,6 +176,17 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, std::size_
         text_line(ui, fonts.mono, colors.good,
                   fmt::format("{} {:<12} {}", cell.next_rank, token_text(context, cell.next),
                               format_number(static_cast<double>(cell.next_probability), {.decimals = 4})));
+    if (table.compared != nullptr) {
+        const LensCell& before = table.compared->at(row, table.compared_batch, t);
+        if (before.count > 0)
+            text_line(ui, fonts.mono, colors.muted,
+                      fmt::format("A {:<12} {}", token_text(context, before.top[0].token),
+                                  format_number(static_cast<double>(before.top[0].probability), {.decimals = 4})));
+        if (cell.next >= 0)
+            text_line(ui, fonts.mono, colors.text,
+                      "right token: B − A = " + format_number(static_cast<double>(cell.next_probability - before.next_probability),
+                                                              {.decimals = 4, .plus = true}));
+    }
     text_line(ui, fonts.label, colors.faint, "click: choose · double-click: open this stage step by step");
     end_tooltip();
 }
@@ -151,7 +199,7 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     if (t < 0 || row < 0 || t >= lens.positions || row >= static_cast<std::int64_t>(lens.stages.size())) return;
     context.view.hovered.set(Axis::T, t);
     context.view.lens.hovered_row = row;
-    cell_tooltip(context, lens, static_cast<std::size_t>(row), table.batch, t);
+    cell_tooltip(context, lens, table, static_cast<std::size_t>(row), t);
     if (!ImGui::IsMouseClicked(0)) return;
     context.view.locked.set(Axis::T, t);
     context.view.stage = lens.stages[static_cast<std::size_t>(row)];
@@ -166,13 +214,14 @@ float least_cell(const PanelContext& context, const LogitLens& lens) {
     return std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
 }
 
-void draw_table(PanelContext& context, const LogitLens& lens, const Box& box) {
+void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
     const float labels = context.px(kRowLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
     table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMostCell));
-    table.row = std::clamp((box.height() - heads) / rows, context.px(kLeastRow), context.px(kMostRow));
-    table.batch = std::min(context.view.batch, lens.batches - 1);
+    table.row = std::clamp((box.height() - heads) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
+    table.batch = std::min(batch, lens.batches - 1);
+    if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
     ImGui::SetCursorScreenPos(box.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##lens", {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
@@ -238,11 +287,22 @@ void draw_lens_view(PanelContext& context) {
                         "of the model in the settings of the Step view.");
         return;
     }
-    const std::string_view legend =
-        "Framed: the token that really follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
-        "that follow.";
+    const OtherLens other = other_lens(context, *lens);
+    const Comparison& compare = context.view.compare;
+    const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
+    std::string legend = "Framed: the token that really follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
+                         "that follow.";
+    if (!other.problem.empty()) legend = other.problem;
+    else if (other.lens != nullptr && !in_place)
+        legend = fmt::format("Colour: how much more (orange) or less (blue) likely the right token is than in A: {}. Small: A's own first "
+                             "choice where it is another. Hold X for A itself.",
+                             other.name);
+    else if (other.lens != nullptr)
+        legend = fmt::format("{}: {}. Hold X: A and B change places.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
-    draw_table(context, *lens, {{at.x, at.y + context.px(kHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}});
+    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
+    if (other.lens != nullptr && compare.swapped) draw_table(context, *other.lens, other.batch, nullptr, box);
+    else draw_table(context, *lens, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
     draw_text_wrapped(list, fonts.label, {at.x, at.y + room.y - foot}, room.x, colors.faint, legend);
 }
 

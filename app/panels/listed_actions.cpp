@@ -75,6 +75,11 @@ void add_mistakes(std::vector<Action>& all) {
             std::move(name), "Break", [mistake](PanelContext& c) { set_mistake(c, mistake); }, ready, std::string(detail)));
     };
     for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
+    for (const MistakeInfo& info : mistakes())
+        all.push_back(without_key(
+            fmt::format("Train right and broken: {}", info.title), "Break",
+            [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
+            "Two runs of the same seed, one without and one with the mistake."));
     add("Compute it right again", Mistake::None, "Makes no mistake on purpose.");
 }
 

@@ -1,5 +1,6 @@
 #include "app/panels/mistakes.hpp"
 
+#include <algorithm>
 #include <string>
 
 #include "app/panels/edits.hpp"
@@ -7,14 +8,97 @@
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
+namespace {
+
+/// The first stage of a layer whose numbers it changes.
+Stage first_changed_stage(Mistake mistake) {
+    switch (mistake) {
+    case Mistake::None:
+        break;
+    case Mistake::NoScale:
+    case Mistake::ScaleByModelWidth:
+    case Mistake::ScaledTwice:
+        return Stage::Scaled;
+    case Mistake::InvertedMask:
+    case Mistake::MaskMissing:
+    case Mistake::CausalLeaksOne:
+    case Mistake::CausalMasksSelf:
+    case Mistake::PaddingOnQueries:
+        return Stage::Masked;
+    case Mistake::SoftmaxOverQueries:
+    case Mistake::MaskAfterSoftmax:
+        return Stage::Weights;
+    case Mistake::HeadsSplitWithoutTranspose:
+        return Stage::Q;
+    case Mistake::HeadsJoinedWithoutTranspose:
+        return Stage::Concat;
+    case Mistake::DropoutLeftOn:
+        return Stage::Dropped;
+    case Mistake::KeysValuesSwapped:
+        return Stage::Scores;
+    case Mistake::NoPositions:
+        return Stage::Embedding;
+    case Mistake::NoResidual:
+        return Stage::Residual1;
+    case Mistake::MissingNorm:
+        return Stage::Norm1;
+    }
+    return Stage::Weights;
+}
+
+/// What a mistake needs to change anything, for the end of a sentence.
+std::string_view what_it_takes(Mistake mistake) {
+    switch (first_changed_stage(mistake)) {
+    case Stage::Masked:
+        return mistake == Mistake::PaddingOnQueries ? "it takes texts of different lengths" : "it takes a mask that is on";
+    case Stage::Q:
+    case Stage::Concat:
+        return "it takes more than one head";
+    case Stage::Embedding:
+        return "it takes a model with positions";
+    case Stage::Residual1:
+        return "it takes a model with residual additions";
+    case Stage::Norm1:
+        return "it takes a model with layer norms";
+    default:
+        return mistake == Mistake::MaskAfterSoftmax ? "it takes a mask that is on" : "it takes a larger head or more than one token";
+    }
+}
+
+/// Whether every number of the broken state is that of the right one. A difference anywhere is looked for from the end on.
+bool changes_nothing(const PanelContext& context) {
+    if (!context.ready() || context.snapshot.correct == nullptr) return false;
+    const auto &broken = context.trace().stages, &right = context.snapshot.correct->stages;
+    if (broken.size() != right.size()) return false;
+    for (std::size_t i = broken.size(); i-- > 0;) {
+        const auto a = broken[i].value.values(), b = right[i].value.values();
+        if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;
+    }
+    return true;
+}
+
+/// Shows where the mistake begins to act; earlier stages are the same as without it.
+void go_where_it_acts(PanelContext& context, Mistake mistake) {
+    if (!context.ready()) return;
+    StageId id = context.view.stage;
+    id.stage = first_changed_stage(mistake);
+    id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
+    if (context.trace().find(id) != nullptr) context.view.stage = id;
+}
+
+}  // namespace
 
 void set_mistake(PanelContext& context, Mistake mistake) {
     ForwardSettings forward = context.document.forward;
     forward.mistake = mistake;
     emit_forward(context, std::move(forward), "");
     Comparison& compare = context.view.compare;
-    if (mistake != Mistake::None) compare.choose(Compare::Correct);
-    else if (compare.source == Compare::Correct) compare.choose(Compare::Off);
+    if (mistake != Mistake::None) {
+        compare.choose(Compare::Correct);
+        go_where_it_acts(context, mistake);
+    } else if (compare.source == Compare::Correct) {
+        compare.choose(Compare::Off);
+    }
 }
 
 void draw_mistake_settings(PanelContext& context) {
@@ -33,26 +117,53 @@ void draw_mistake_settings(PanelContext& context) {
                                    : std::string("Look for this: ") + std::string(mistake_info(now).look));
 }
 
+void train_both(PanelContext& context, Mistake mistake) {
+    RunSettings run = context.document.run;
+    run.train.forward.mistake = mistake;
+    emit_run(context, std::move(run), "");
+    context.commands.push_back({command::TrainBoth{}, ""});
+    context.view.view = View::Train;
+}
+
 void draw_training_mistake(PanelContext& context) {
     const Ui ui = context.ui();
-    const Mistake now = context.document.run.train.forward.mistake;
+    const auto& [colors, fonts, scale] = context.theme;
+    const Mistake set = context.document.run.train.forward.mistake;
     const auto choose = [&](Mistake mistake) {
         RunSettings run = context.document.run;
         run.train.forward.mistake = mistake;
         emit_run(context, std::move(run), "");
     };
-    text_line(ui, context.theme.fonts.label, context.theme.colors.text, "mistake");
-    if (begin_menu_button(ui, "##training_mistake", now == Mistake::None ? "none" : mistake_info(now).title, -1,
-                          {.tooltip = "Makes a classic mistake in every step. Begin a new run with the same seed to see its curve beside "
-                                      "that of the right one."})) {
-        if (menu_item(ui, "none", now == Mistake::None, "The run is right.")) choose(Mistake::None);
+    if (begin_menu_button(ui, "##training_mistake", set == Mistake::None ? "no mistake" : mistake_info(set).title, -1,
+                          {.tooltip = "A classic mistake that a run makes in every step, from its first one on."})) {
+        if (menu_item(ui, "no mistake", set == Mistake::None, "The run is right.")) choose(Mistake::None);
         for (const MistakeInfo& info : mistakes())
-            if (menu_item(ui, info.title, info.mistake == now, info.look)) choose(info.mistake);
+            if (menu_item(ui, info.title, info.mistake == set, info.look)) choose(info.mistake);
         end_menu_button();
     }
-    if (now != Mistake::None)
-        paragraph(ui, context.theme.fonts.label, context.theme.colors.bad,
-                  "Broken on purpose: " + std::string(mistake_info(now).words) + ".");
+    gap(ui, 4);
+    const TrainingSnapshot& now = *context.training.snapshot;
+    if (set == Mistake::None) {
+        paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve beside that of a right run.");
+    } else {
+        paragraph(ui, fonts.label, colors.bad, "Broken on purpose: " + std::string(mistake_info(set).words) + ".");
+        const bool running = now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused;
+        const bool under_way = running && (now.then == set || now.settings.train.forward.mistake == set);
+        if (under_way) {
+            const bool waits = now.then == set;
+            paragraph(ui, fonts.label, colors.muted,
+                      waits ? "This is the right run. The broken one, with the same seed, follows when it has come to its end."
+                            : std::string(mistake_info(set).look));
+            if (waits && link(ui, "begin the broken one now", "The curve of the right run stays as far as it has come."))
+                context.commands.push_back({command::RestartTraining{}, ""});
+        } else if (button(ui, "Train right and broken",
+                          {.look = ButtonLook::Accent,
+                           .width = -1,
+                           .notes = {.tooltip = "Two runs of the same seed, the right one first; both curves stay. A right run that has "
+                                                "come to its end already is not made again."}})) {
+            train_both(context, set);
+        }
+    }
     gap(ui, 6);
 }
 
@@ -60,17 +171,26 @@ void draw_mistake_sign(PanelContext& context) {
     const Mistake mistake = context.document.forward.mistake;
     if (mistake == Mistake::None) return;
     const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float width = ImGui::GetContentRegionAvail().x, height = context.px(32), button_width = 72;
+    const float width = ImGui::GetContentRegionAvail().x, height = context.px(32), repair = 72, train = 104;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
-    const MistakeInfo& info = mistake_info(mistake);
-    const std::string text = "Broken on purpose: " + std::string(info.words) + ".";
+    const bool idle = changes_nothing(context);
+    const std::string text = idle ? "Broken on purpose, but nothing changes here: " + std::string(what_it_takes(mistake)) + "."
+                                  : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
-              elide(fonts.label, text, width - context.px(button_width + 24)));
-    ImGui::SetCursorScreenPos({at.x + width - context.px(button_width + 4), at.y + context.px(3)});
-    if (button(context.ui(), "repair", {.width = button_width, .height = 26, .notes = {.tooltip = "Computes it right again."}}))
+              elide(fonts.label, text, width - context.px(repair + train + 32)));
+    ImGui::SetCursorScreenPos({at.x + width - context.px(repair + train + 8), at.y + context.px(3)});
+    if (button(
+            ui, "train with it",
+            {.width = train,
+             .height = 26,
+             .notes = {.tooltip = "Two training runs of the same seed, one right and one with this mistake: their curves side by side."}}))
+        train_both(context, mistake);
+    ImGui::SetCursorScreenPos({at.x + width - context.px(repair + 4), at.y + context.px(3)});
+    if (button(ui, "repair", {.width = repair, .height = 26, .notes = {.tooltip = "Computes it right again."}}))
         set_mistake(context, Mistake::None);
     ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(10)});
 }

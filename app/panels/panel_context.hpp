@@ -1,6 +1,8 @@
 #pragma once
 /// What every panel gets: the look, the numbers, what the person set and looks at, and where to put what they ask for.
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "app/panels/matrix.hpp"
@@ -36,6 +38,8 @@ struct PanelContext {
     std::shared_ptr<const DoctorReport> dump{};  ///< of the file opened last; null before the first
     std::string_view message{};                  ///< what the last command could not do, "" when it could
     const FilesState& files = no_files();
+    std::shared_ptr<const Snapshot> other_moment{};  ///< the moment that is compared with; null: none
+    std::optional<std::int64_t> other_step{};        ///< its step, also before it is computed
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }

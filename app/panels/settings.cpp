@@ -312,10 +312,8 @@ void draw_settings(PanelContext& context) {
     if (view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut) {
         if ((view != View::Lens && view != View::KnockOut) || (context.ready() && batch_size(context.trace()) > 1))
             section(LessonControl::Shown, draw_shown);
-        if (view == View::Lines) {
-            section(LessonControl::Shown, draw_lines_settings);
-            section(LessonControl::Compare, draw_compare_settings);
-        }
+        if (view == View::Lines) section(LessonControl::Shown, draw_lines_settings);
+        if (view != View::KnockOut) section(LessonControl::Compare, draw_compare_settings);
         section(LessonControl::Edits, draw_edit_list);
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);

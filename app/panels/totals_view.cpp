@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "app/panels/comparison.hpp"
 #include "app/panels/labels.hpp"
 #include "app/panels/matrix_view.hpp"
 #include "app/panels/panels.hpp"
@@ -21,27 +22,33 @@ constexpr float kHeader = 44;
 /// What of the readings the view shows.
 struct Shown {
     const AttentionTotals* totals = nullptr;
+    const Trace<float>* trace = nullptr;
     std::size_t layer = 0;  ///< the last one that counts
     StageId weights;        ///< of that layer
     std::int64_t batch = 0;
 };
 
-Shown shown_totals(const PanelContext& context) {
+Shown shown_of(const PanelContext& context, const Readings* readings, const Trace<float>* trace, std::int64_t batch) {
     Shown shown;
-    if (context.snapshot.readings == nullptr) return shown;
-    shown.totals = context.snapshot.readings->of(context.view.stage.stack);
-    if (shown.totals == nullptr && !context.snapshot.readings->totals.empty()) shown.totals = &context.snapshot.readings->totals.front();
+    shown.trace = trace;
+    if (readings == nullptr || trace == nullptr) return shown;
+    shown.totals = readings->of(context.view.stage.stack);
+    if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
     if (shown.totals == nullptr) return shown;
     const std::size_t last = shown.totals->rollouts.size() - 1;
     shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
     shown.weights = {Stage::Weights, static_cast<int>(shown.layer), shown.totals->stack};
-    shown.batch = std::min(context.view.batch, shown.totals->rollouts[0].shape()[0].size - 1);
+    shown.batch = std::min(batch, shown.totals->rollouts[0].shape()[0].size - 1);
     return shown;
+}
+
+Shown shown_totals(const PanelContext& context) {
+    return shown_of(context, context.snapshot.readings.get(), context.snapshot.trace.get(), context.view.batch);
 }
 
 Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
     const bool rollout = context.view.totals.rollout;
-    const RecordedStage<float>* weights = context.trace().find(shown.weights);
+    const RecordedStage<float>* weights = shown.trace->find(shown.weights);
     // A rollout's own position counts even where attention to it is masked.
     const Mask* mask = rollout || weights == nullptr ? nullptr : weights->mask.get();
     return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
@@ -129,6 +136,85 @@ void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, st
     draw_row(context, "sum", number(sum), colors.text);
 }
 
+/// The matrices side by side, and what they are compared by.
+struct Picture {
+    Equation equation;
+    std::string words;    ///< what A and B are; "" without a comparison
+    std::string problem;  ///< why the comparison is not shown
+};
+
+Picture picture_of(PanelContext& context, const Shown& shown) {
+    Picture picture;
+    picture.equation.result = shown_matrix(context, shown);
+    picture.equation.result.symbol.clear();
+    const Comparison& compare = context.view.compare;
+    if (!compare.on()) return picture;
+    const ComparedReadings other = compared_readings(context);
+    const Shown before = shown_of(context, other.readings, compared_state(context)->trace, other.batch);
+    if (before.totals == nullptr) {
+        picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
+        return picture;
+    }
+    Matrix a = shown_matrix(context, before), b = picture.equation.result;
+    a.labelled_by = {other.snapshot, before.batch};
+    std::string first = "A", second = "B";
+    std::string name_a = other.name, name_b = "shown";
+    if (compare.swapped) {
+        std::swap(a, b);
+        std::swap(first, second);
+        std::swap(name_a, name_b);
+    }
+    picture.words = fmt::format("{}: {}. {}: {}. Hold X: A and B change places.", first, name_a, second, name_b);
+    if (compare.layout == CompareLayout::InPlace) {
+        b.symbol.clear();
+        picture.equation.result = std::move(b);
+        return picture;
+    }
+    a.symbol = fmt::format("{}  {}", first, name_a);
+    b.symbol = fmt::format("{}  {}", second, name_b);
+    a.name += " before";
+    picture.equation.layout = compare.layout == CompareLayout::Difference ? Layout::Single : Layout::Sum;
+    if (compare.layout == CompareLayout::SideBySide) {
+        picture.equation.operands = {std::move(a)};
+        picture.equation.result = std::move(b);
+        picture.equation.rows_differ = other.batch != shown.batch || other.snapshot != &context.snapshot;
+        return picture;
+    }
+    Matrix difference = context.matrices.difference(b, a);
+    if (difference.empty()) {
+        picture.problem = "The two states have texts of different lengths: they can stand side by side, but have no difference.";
+        return picture;
+    }
+    difference.symbol = fmt::format("{} − {}", second, first);
+    if (compare.layout == CompareLayout::All) picture.equation.operands = {std::move(b), std::move(a)};
+    picture.equation.op = "−";
+    picture.equation.result = std::move(difference);
+    return picture;
+}
+
+void draw_sign(const PanelContext& context, const Box& left, const Box& right, std::string_view sign) {
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.title, {left.max.x, left.min.y}, {right.min.x, left.max.y}, {0.5F, 0.5F},
+                 context.theme.colors.muted, sign);
+}
+
+/// Takes over what is hovered and clicked in one of the matrices.
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool comparing) {
+    const MatrixViewResult result =
+        draw_matrix(context, matrix, box,
+                    {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = stage, .comparing = comparing});
+    const auto take = [](AxisSelection& selection, const HeatmapCell& cell) {
+        selection.set(Axis::T, cell.row);
+        selection.set(Axis::S, cell.col);
+    };
+    if (result.hovered) {
+        take(context.view.hovered, *result.hovered);
+        const std::vector<std::string> rows = axis_labels(context, stage, Axis::T, matrix.data.rows, matrix.labelled_by),
+                                       cols = axis_labels(context, stage, Axis::S, matrix.data.cols, matrix.labelled_by);
+        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.labels = rows, .axis = Axis::T}, {.labels = cols, .axis = Axis::S});
+    }
+    if (result.clicked) take(context.view.locked, *result.clicked);
+}
+
 }  // namespace
 
 void draw_totals_view(PanelContext& context) {
@@ -165,28 +251,20 @@ void draw_totals_view(PanelContext& context) {
     const Words words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
-    const float text_height =
-        context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x, colors.muted, words.sentence);
-
-    Equation equation;
-    equation.result = shown_matrix(context, shown);
-    equation.result.symbol.clear();
+    const Picture picture = picture_of(context, shown);
+    const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
+    const float text_height = context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
+                                                                 picture.problem.empty() ? colors.muted : colors.bad, sentence);
+    const Equation& equation = picture.equation;
     const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
-    const MatrixViewResult result =
-        draw_matrix(context, equation.result, layout.result,
-                    {.role = MatrixRole::Result, .row_labels = true, .col_labels = true, .stage = shown.weights});
-    const auto take = [](AxisSelection& selection, const HeatmapCell& cell) {
-        selection.set(Axis::T, cell.row);
-        selection.set(Axis::S, cell.col);
-    };
-    if (result.hovered) {
-        take(context.view.hovered, *result.hovered);
-        const std::vector<std::string> rows = axis_labels(context, shown.weights, Axis::T, equation.result.data.rows),
-                                       cols = axis_labels(context, shown.weights, Axis::S, equation.result.data.cols);
-        heatmap_tooltip(context.ui(), equation.result.data, *result.hovered, {.labels = rows, .axis = Axis::T},
-                        {.labels = cols, .axis = Axis::S});
+    const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;
+    for (std::size_t i = 0; i < equation.operands.size(); ++i) {
+        const bool last = i + 1 == equation.operands.size();
+        draw_part(context, equation.operands[i], layout.operands[i], shown.weights, i == 0, comparing);
+        if (!equation.op.empty())
+            draw_sign(context, layout.operands[i], last ? layout.result : layout.operands[i + 1], last ? "=" : equation.op);
     }
-    if (result.clicked) take(context.view.locked, *result.clicked);
+    draw_part(context, equation.result, layout.result, shown.weights, equation.operands.empty() || equation.rows_differ, comparing);
     draw_color_scale(context, equation.result, layout.bar, false);
 }
 

@@ -179,6 +179,19 @@ void draw_tiles(PanelContext& context, const Pins* pins) {
     ImGui::EndChild();
 }
 
+/// That what is shown is not the model as it was trained, with a way to the list; returns the height it took.
+float draw_edits_note(PanelContext& context, ImVec2 at) {
+    const auto& edits = context.document.forward.edits;
+    const auto on = std::count_if(edits.begin(), edits.end(), [](const Edit& edit) { return edit.on; });
+    if (on == 0) return 0;
+    ImGui::SetCursorScreenPos(at);
+    const std::string words =
+        on == 1 ? "An edit is applied to every step: show it" : fmt::format("{} edits are applied to every step: show them", on);
+    if (link(context.ui(), words.c_str(), "The list of edits stands in the settings of the other views; there they can be switched off."))
+        context.view.view = View::Step;
+    return context.px(22);
+}
+
 /// Heading, probe and the choice between maps, lines and the difference of two moments.
 float draw_header(PanelContext& context, const Pins& pins, bool difference) {
     const Ui ui = context.ui();
@@ -213,7 +226,7 @@ float draw_header(PanelContext& context, const Pins& pins, bool difference) {
         draw_text_in(list, fonts.mono_small, {at.x + used, at.y + context.px(2)}, {limit, at.y + context.px(20)}, {1, 0.5F}, colors.muted,
                      shown);
     }
-    return context.px(32);
+    return context.px(32) + draw_edits_note(context, {at.x, at.y + context.px(26)});
 }
 
 void draw_empty(PanelContext& context) {

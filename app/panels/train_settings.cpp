@@ -42,7 +42,9 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
 }
 
 bool is_pending(const PanelContext& context) {
-    return context.training.snapshot->run != 0 && !same_model(context.document.run, context.training.snapshot->settings);
+    const RunSettings &set = context.document.run, &now = context.training.snapshot->settings;
+    return context.training.snapshot->run != 0 &&
+           (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
 }
 
 /// Heading that folds what follows; true while it is open.
@@ -137,7 +139,8 @@ void draw_pending(PanelContext& context) {
     if (button(ui, "Apply and restart",
                {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
         context.commands.push_back({command::RestartTraining{}, ""});
-    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen, "Task or model changed; until then this run goes on as it is.");
+    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen,
+              "Task, model or mistake changed; until then this run goes on as it is.");
 }
 
 void draw_optimizer(PanelContext& context) {
@@ -166,7 +169,6 @@ void draw_optimizer(PanelContext& context) {
     run_slider(context, "weight decay", run.train.adamw.weight_decay,
                {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0; biases and norms are left alone."}},
                [](RunSettings& r, double v) { r.train.adamw.weight_decay = v; });
-    draw_training_mistake(context);
     const DropoutSettings& dropout = run.train.forward.dropout;
     run_slider(
         context, "dropout", std::max({dropout.attention, dropout.residual, dropout.embedding}),
@@ -178,6 +180,10 @@ void draw_optimizer(PanelContext& context) {
     count_slider(context, "batch size", run.batch_size,
                  {.min = 1, .max = 256, .step = 1, .log = true, .notes = {.tooltip = "Sequences of one step."}},
                  [](RunSettings& r, std::int64_t v) { r.batch_size = v; });
+}
+
+void draw_mistake(PanelContext& context) {
+    if (section(context, TrainSection::Mistake, "Break it on purpose", "new run")) draw_training_mistake(context);
 }
 
 void draw_task_size(PanelContext& context) {
@@ -360,11 +366,15 @@ void draw_progress(PanelContext& context) {
     ImGui::SetCursorScreenPos(at);
     progress_bar(ui, last > 0 ? static_cast<float>(now.step) / static_cast<float>(last) : 0);
     at.y += context.px(12);
-    line(last > 0 ? fmt::format("step {} of {}", format_count(now.step), format_count(last)) : "step " + format_count(now.step));
+    std::string steps =
+        last > 0 ? fmt::format("step {} of {}", format_count(now.step), format_count(last)) : "step " + format_count(now.step);
+    if (now.then != Mistake::None) steps += " · then broken";
+    line(steps);
 }
 
 void draw_scrolled(PanelContext& context) {
     draw_optimizer(context);
+    draw_mistake(context);
     draw_model(context);
     draw_stop(context);
     draw_sampling(context);

@@ -157,6 +157,8 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
             return compute_gradients(job);
         case Step::Sample:
             return compute_sample(job);
+        case Step::Compared:
+            return compute_compared_readings(job);
         case Step::Verify:
             shown_.verification = std::make_shared<const reference::Verification>(computation_.verify(*shown_.trace, job));
             return publish(unfinished());
@@ -180,10 +182,11 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
     // Whatever stopped a computation that nobody waits for any more is of no interest, and the newer request comes next.
     if (job.stop_requested()) return;
     shown_.problem = std::move(problem);
+    shown_.problem_document = step == Step::Trace ? request.document : shown_.document;
     shown_.problem_field = field;
-    if (step == Step::Sample) sampled_ = true;  // it would only fail again
     if (step == Step::Trace) return publish(unfinished());
-    publish(step < Step::Verify && depth_ == Depth::Everything ? Step::Verify : Step::Rest);
+    gave_up_ = true;
+    publish(step < Step::Verify && depth_ == Depth::Everything && computation_.verify ? Step::Verify : Step::Rest);
 }
 
 std::shared_ptr<const Parameters<float>> Analyst::parameters_of(const Request& request, const Config& config) {
@@ -208,7 +211,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     const auto computed = std::chrono::steady_clock::now();
     std::vector<StageRange> ranges = stage_ranges(*trace);
     std::vector<HeadScore> scores = head_scores(*trace);
-    std::shared_ptr<const Trace<float>> plain = reusable_plain(*trace);
+    std::shared_ptr<const Trace<float>> plain = reusable_plain(*trace), unmasked_before = shown_.unmasked;
 
     // From here on nothing throws: the shown state is the old one or the new one.
     shown_.compute_ms = std::chrono::duration<double, std::milli>(computed - start).count();
@@ -219,7 +222,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
         shown_.sample.reset();
         shown_.readings.reset();
     }
-    sampled_ = read_ = false;
+    sampled_ = read_ = gave_up_ = false;
     shown_.run = request.learned.has_value() ? request.learned->run : 0;
     shown_.trained_step.reset();
     if (request.learned.has_value()) shown_.trained_step = request.learned->moment.step;
@@ -233,11 +236,15 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.vocabulary = std::move(prepared.vocabulary);
     shown_.unmasked = reusable_baseline();
     shown_.plain = std::move(plain);
+    if (shown_.unmasked != unmasked_before) shown_.unmasked_readings.reset();
+    shown_.plain_readings.reset();
+    shown_.correct_readings.reset();
     shown_.correct.reset();
     shown_.gradients.reset();
     shown_.verification.reset();
     shown_.doctor.reset();
     shown_.problem.clear();
+    shown_.problem_document.reset();
     shown_.problem_field = Field::None;
     trace_mib_ = prepared.trace_mib;
     publish(unfinished());
@@ -278,6 +285,23 @@ void Analyst::compute_readings(const std::stop_token& job) {
     shown_.readings = std::make_shared<const Readings>(computation_.readings(*shown_.trace, job));
     read_ = true;
     publish(unfinished());
+}
+
+void Analyst::compute_compared_readings(const std::stop_token& job) {
+    const auto read = [&](const std::shared_ptr<const Trace<float>>& trace, std::shared_ptr<const Readings>& readings) {
+        if (trace == nullptr || readings != nullptr) return;
+        readings = trace == shown_.trace ? shown_.readings : std::make_shared<const Readings>(computation_.readings(*trace, job));
+    };
+    read(shown_.plain, shown_.plain_readings);
+    read(shown_.unmasked, shown_.unmasked_readings);
+    read(shown_.correct, shown_.correct_readings);
+    publish(unfinished());
+}
+
+bool Analyst::wants_compared_readings() const {
+    const auto lacks = [](const auto& trace, const auto& readings) { return trace != nullptr && readings == nullptr; };
+    return computation_.readings && (lacks(shown_.plain, shown_.plain_readings) || lacks(shown_.unmasked, shown_.unmasked_readings) ||
+                                     lacks(shown_.correct, shown_.correct_readings));
 }
 
 void Analyst::compute_correct(const std::stop_token& job) {
@@ -322,6 +346,7 @@ bool Analyst::wants_gradients() const {
 
 Analyst::Step Analyst::unfinished() const {
     if (shown_.trace == nullptr || depth_ == Depth::Trace) return Step::Rest;
+    if (gave_up_) return Step::Rest;
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
     if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
@@ -330,7 +355,8 @@ Analyst::Step Analyst::unfinished() const {
         return Step::Correct;
     if (wants_gradients()) return Step::Gradients;
     if (wants_sample()) return Step::Sample;
-    if (shown_.verification == nullptr) return Step::Verify;
+    if (wants_compared_readings()) return Step::Compared;
+    if (shown_.verification == nullptr && computation_.verify) return Step::Verify;
     return shown_.doctor == nullptr && computation_.examine && trace_mib_ <= kBaselineLimitMiB ? Step::Examine : Step::Rest;
 }
 

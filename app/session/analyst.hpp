@@ -24,7 +24,7 @@ struct Computation {
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;
-    std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
+    std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;    ///< none: skipped
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients{};  ///< of predicting the next token; none: skipped
     /// What follows the first sequence; none: skipped.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample{};
@@ -44,8 +44,9 @@ struct LearnedParameters {
 enum class Depth : std::uint8_t { Trace, Sample, Everything };
 
 /// One thread. For every document: trace, published at once; then, in idle time, the trace without edits, the one without masks, the
-/// readings, the one without its mistake, the gradients, the sample, the verification and the doctor's report, each published when it is
-/// there. A newer request abandons whatever is under way. All methods are for one thread (the UI's).
+/// readings, the one without its mistake, the gradients, the sample, the readings of what it is compared with, the verification and the
+/// doctor's report, each published when it is there. A newer request abandons whatever is under way. All methods are for one thread (the
+/// UI's).
 class Analyst {
 public:
     Analyst(Computation computation, std::function<void()> wake);
@@ -67,7 +68,7 @@ public:
 
 private:
     /// In this order after every request.
-    enum class Step : std::uint8_t { Trace, Plain, Baseline, Readings, Correct, Gradients, Sample, Verify, Examine, Rest };
+    enum class Step : std::uint8_t { Trace, Plain, Baseline, Readings, Correct, Gradients, Sample, Compared, Verify, Examine, Rest };
     struct Request {
         std::shared_ptr<const Document> document;  // null: none
         std::optional<LearnedParameters> learned;
@@ -87,6 +88,8 @@ private:
     void compute_gradients(const std::stop_token& job);
     void compute_sample(const std::stop_token& job);
     void compute_readings(const std::stop_token& job);
+    void compute_compared_readings(const std::stop_token& job);
+    bool wants_compared_readings() const;
     bool wants_gradients() const;
     bool wants_sample() const;
     /// What the shown trace still lacks.
@@ -112,6 +115,7 @@ private:
     Depth depth_ = Depth::Everything;  // of what is shown
     bool read_ = false;                // the shown readings are those of the shown trace
     bool sampled_ = false;             // the shown sample is that of the shown trace
+    bool gave_up_ = false;             // something about the shown trace could not be computed, and would only fail again
     std::shared_ptr<const Parameters<float>> drawn_;
 
     std::jthread worker_;  // last: it uses everything above

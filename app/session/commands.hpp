@@ -48,8 +48,15 @@ struct StepTraining {};
 struct ResetTraining {};
 /// A new run with the document's settings that starts at once.
 struct RestartTraining {};
+/// Two runs of the same seed, one after the other: without the mistake that the document's run makes, then with it. A right run that has
+/// come to its end already is not made again.
+struct TrainBoth {};
 /// Makes the document's model that of the last kept moment of the current run at or before `step`; none: follows the newest.
 struct ShowMoment {
+    std::optional<std::int64_t> step;
+};
+/// The model of another moment of the shown run, computed beside the shown one from the same text and settings; none: no longer.
+struct CompareMoment {
     std::optional<std::int64_t> step;
 };
 /// Back to freshly drawn parameters.
@@ -125,10 +132,11 @@ struct Redo {};
 struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
-                 command::ResetTraining, command::RestartTraining, command::ShowMoment, command::ShowUntrained, command::SetSampling,
-                 command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint, command::OpenCheckpoint, command::MeasureHeads,
-                 command::StopMeasuring, command::SaveDocument, command::OpenFile, command::UseText, command::ExportTensor,
-                 command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump, command::Undo, command::Redo>
+                 command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
+                 command::ShowUntrained, command::SetSampling, command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint,
+                 command::OpenCheckpoint, command::MeasureHeads, command::StopMeasuring, command::SaveDocument, command::OpenFile,
+                 command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump,
+                 command::Undo, command::Redo>
         what;
     std::string merge;
 };

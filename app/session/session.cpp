@@ -1,6 +1,9 @@
 #include "app/session/session.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "app/session/analyst.hpp"
@@ -9,6 +12,7 @@
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
 #include "app/session/knock_out_worker.hpp"
+#include "app/session/other_moment.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
@@ -29,8 +33,8 @@ Document ready_to_open(Document document) {
 
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
-        : history(ready_to_open(std::move(document))), files(wake), analyst(std::move(computation), wake), knock_out(wake),
-          trainer(std::move(engine), wake), dumps(wake) {
+        : history(ready_to_open(std::move(document))), files(wake), others(computation, wake), analyst(std::move(computation), wake),
+          knock_out(wake), trainer(std::move(engine), wake), dumps(wake) {
         files.set_document({}, history.current());
     }
 
@@ -42,6 +46,9 @@ struct Session::Impl {
     void changed(const Document& before);
     void request(Depth depth);
     std::optional<LearnedParameters> learned_parameters();
+    /// Has the moment that is compared with computed as the document is now.
+    void request_other_moment();
+    void train_both();
     void measure_heads(const KnockOutQuestion& question);
     void adopt_new_run();
     void follow();
@@ -54,6 +61,7 @@ struct Session::Impl {
     std::optional<LearnedParameters> learned;  ///< asked for last
     Follower follower;
     FileDesk files;
+    OtherMoment others;
     Analyst analyst;
     KnockOutWorker knock_out;
     Trainer trainer;
@@ -85,7 +93,29 @@ void Session::Impl::changed(const Document& before) {
     if (shown != document()) request(Depth::Everything);
 }
 
+void Session::Impl::request_other_moment() {
+    const auto of_run = [this](std::int64_t step) { return trainer.moment(run().run, std::max(step, run().moments.front())); };
+    const bool possible = document().trained && document().trained->run == run().run && !run().moments.empty();
+    others.keep_up(history.current(), run().run, possible ? of_run : std::function<Moment(std::int64_t)>());
+}
+
+/// The right run first, so that the broken one is watched against its curve.
+void Session::Impl::train_both() {
+    const RunSettings& broken = document().run;
+    if (broken.train.forward.mistake == Mistake::None) throw Error("choose the mistake that the second run is to make");
+    RunSettings right = broken;
+    right.train.forward.mistake = Mistake::None;
+    const auto complete = [&](const RunCurves& curves) {
+        if (curves.settings != right) return false;
+        const bool ended = curves.run == run().run && run().phase == TrainingPhase::Finished;
+        return ended || (right.stop.steps > 0 && !curves.losses.empty() && curves.losses.back().step >= right.stop.steps);
+    };
+    if (std::any_of(training.runs.begin(), training.runs.end(), complete)) trainer.restart(broken);
+    else trainer.chain(right, broken);
+}
+
 void Session::Impl::request(Depth depth) {
+    request_other_moment();
     if (!document().trained.has_value()) return analyst.request(history.current());
     std::optional<LearnedParameters> parameters = learned_parameters();
     if (!parameters.has_value()) {
@@ -120,7 +150,15 @@ void Session::Impl::adopt_new_run() {
     Document next = document_of_run(document(), run(), {}, probe);
     probe = run().probe;
     if (run().from_file) next.run = run().settings;
+    const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
     change(std::move(next), "");
+    if (kept < edits)
+        files.carry_out(
+            {command::TellFile{fmt::format("The run's model is another one: {} stayed behind with the model before. Undo goes back there.",
+                                           edits == 1 ? "the edit" : fmt::format("{} edits", edits)),
+                               false},
+             ""},
+            history.current(), analyst.snapshot());
 }
 
 void Session::Impl::follow() {
@@ -185,6 +223,7 @@ private:
 struct Order {
     Trainer& trainer;
     DumpReader& dumps;
+    OtherMoment& others;
     TrainingReport& training;
     const RunSettings& settings;
     bool operator()(const command::StartTraining&) { return trainer.start(settings), true; }
@@ -194,6 +233,7 @@ struct Order {
     bool operator()(const command::RestartTraining&) { return trainer.restart(settings), true; }
     bool operator()(const command::SaveCheckpoint& save) { return trainer.save(save.path), true; }
     bool operator()(const command::OpenCheckpoint& open) { return trainer.open(open.path), true; }
+    bool operator()(const command::CompareMoment& compare) { return others.choose(compare.step), true; }
     bool operator()(const command::OpenDump& open) { return dumps.open(open.path), true; }
     bool operator()(const command::ForgetRun& forget) {
         if (forget.run == training.snapshot->run) throw Error("the curves of the run under way cannot be removed");
@@ -228,7 +268,9 @@ void Session::apply(const Command& command) {
     if (const auto* measure = std::get_if<command::MeasureHeads>(&command.what)) return impl_->measure_heads(measure->question);
     if (impl_->files.carry_out(command, impl_->history.current(), impl_->analyst.snapshot())) return;
     try {
-        if (std::visit(Order{impl_->trainer, impl_->dumps, impl_->training, document().run}, command.what)) return;
+        if (std::holds_alternative<command::TrainBoth>(command.what)) return impl_->train_both();
+        if (std::visit(Order{impl_->trainer, impl_->dumps, impl_->others, impl_->training, document().run}, command.what))
+            return impl_->request_other_moment();
         Change change{document(), impl_->run(), impl_->probe};
         std::visit(change, command.what);
         impl_->change(std::move(change.document), command.merge);
@@ -259,6 +301,12 @@ std::shared_ptr<const DoctorReport> Session::dump() const { return impl_->dumps.
 void Session::wait_for_dump() { impl_->dumps.wait(); }
 
 std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
+
+std::shared_ptr<const Snapshot> Session::other_moment() const { return impl_->others.snapshot(); }
+
+std::optional<std::int64_t> Session::other_step() const { return impl_->others.step(); }
+
+void Session::wait_for_other_moment() { impl_->others.wait(); }
 
 std::shared_ptr<const Snapshot> Session::wait(bool verified) { return impl_->analyst.wait(verified); }
 

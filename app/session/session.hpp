@@ -1,8 +1,10 @@
 #pragma once
 /// The document with its undo history, and the workers that turn it into snapshots.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "app/session/commands.hpp"
@@ -44,6 +46,12 @@ public:
     void wait_for_dump();
     /// Newest snapshot; never null.
     std::shared_ptr<const Snapshot> snapshot() const;
+    /// The same document at the moment that CompareMoment chose; null when none is. Its trace is null until it is computed.
+    std::shared_ptr<const Snapshot> other_moment() const;
+    /// That moment's step.
+    std::optional<std::int64_t> other_step() const;
+    /// Waits until it is computed. For rendering without a window and tests.
+    void wait_for_other_moment();
     /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering
     /// without a window and tests.
     std::shared_ptr<const Snapshot> wait(bool verified);

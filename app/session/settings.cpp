@@ -13,7 +13,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::uint64_t kMaxSettingsBytes = 64 << 10;
+constexpr std::uint64_t kMaxSettingsBytes = 256 << 10;
 constexpr std::int32_t kMaxPosition = 100'000;  // window systems count in 16 bits; this leaves room for odd ones
 
 Settings parse(const std::string& text, const std::string& source) {
@@ -34,6 +34,8 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("window_height", settings.window_height, 150, kMaxPosition);
     object.read("window_maximized", settings.window_maximized);
     object.read("preset", settings.preset);
+    object.read("texts", settings.texts);
+    object.read("source_texts", settings.source_texts);
     object.read("recent_files", settings.recent_files);
     return settings;
 }
@@ -92,6 +94,8 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"window_height", settings.window_height},
         {"window_maximized", settings.window_maximized},
         {"preset", settings.preset},
+        {"texts", settings.texts},
+        {"source_texts", settings.source_texts},
         {"recent_files", settings.recent_files},
     };
     write_whole_file(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");

@@ -17,8 +17,9 @@ struct Settings {
     bool window_placed = false;  ///< false: the system chooses where the window opens
     std::int32_t window_x = 0, window_y = 0, window_width = 1600, window_height = 1000;
     bool window_maximized = false;
-    std::string preset;                     ///< the last one opened, "" for the default
-    std::vector<std::string> recent_files;  ///< newest first
+    std::string preset;                            ///< the last one opened, "" for the default
+    std::vector<std::string> texts, source_texts;  ///< the last ones of that preset; empty: its own
+    std::vector<std::string> recent_files;         ///< newest first
     bool operator==(const Settings&) const = default;
 };
 

@@ -75,6 +75,8 @@ struct Snapshot {
     std::shared_ptr<const GradientTrace<float>> gradients;
     /// What is read off the whole of `trace`. It follows shortly after; null until then.
     std::shared_ptr<const Readings> readings;
+    /// The same of `plain`, `unmasked` and `correct`; each null until it is there.
+    std::shared_ptr<const Readings> plain_readings, unmasked_readings, correct_readings;
     std::vector<StageRange> ranges;                               ///< of every stage of `trace`, in its order
     std::vector<HeadScore> head_scores;                           ///< of every head of `trace`
     std::vector<std::vector<Token>> tokens;                       ///< [B][T]
@@ -84,7 +86,8 @@ struct Snapshot {
     std::shared_ptr<const DoctorReport> doctor;                   ///< of `trace`; null until it is done, and beyond kBaselineLimitMiB
     double compute_ms = 0;                                        ///< wall time of the forward pass
     std::string problem;  ///< why the newest document could not be computed, "" when it could; `trace` is then the last good one
-    Field problem_field = Field::None;  ///< the setting that `problem` is about, None when it is about no single one
+    std::shared_ptr<const Document> problem_document;  ///< what `problem` is about
+    Field problem_field = Field::None;                 ///< the setting that `problem` is about, None when it is about no single one
 };
 
 }  // namespace attn::app

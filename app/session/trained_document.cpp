@@ -21,9 +21,16 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
     document.special_tokens = run.special_tokens;
     document.vocabulary_texts.clear();
     document.vocabulary = run.vocabulary;
+    ForwardSettings forward = run.settings.train.forward;
+    forward.dropout = {};
+    // What was asked of the model of the run before is asked of this one too, but for the mistake: that is the run's own.
+    if (document.trained.has_value() && document.config == config) {
+        const Mistake mistake = forward.mistake;
+        forward = std::move(document.forward);
+        forward.mistake = mistake;
+    }
+    document.forward = std::move(forward);
     document.config = config;
-    document.forward = run.settings.train.forward;
-    document.forward.dropout = {};
     document.trained = TrainedModel{run.run, step};
     return document;
 }

@@ -60,6 +60,7 @@ void Trainer::pause() { send(Pause{}); }
 void Trainer::step(RunSettings settings) { send(OneStep{std::move(settings)}); }
 void Trainer::reset(RunSettings settings) { send(NewRun{std::move(settings), false}); }
 void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), true}); }
+void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
 void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
 void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
 void Trainer::open(std::filesystem::path path) { send(Open{std::move(path)}); }
@@ -67,7 +68,7 @@ void Trainer::open(std::filesystem::path path) { send(Open{std::move(path)}); }
 void Trainer::send(Order order) {
     {
         const std::lock_guard lock(mutex_);
-        if (std::holds_alternative<NewRun>(order)) job_.request_stop();
+        if (std::holds_alternative<NewRun>(order) || std::holds_alternative<Chain>(order)) job_.request_stop();
         orders_.push_back(std::move(order));
         rests_ = false;
     }
@@ -148,7 +149,7 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
 
 void Trainer::carry_out(const Start& start, const std::stop_token& job) {
     if (run_ == nullptr) return take_up(engine_.start(start.settings), TrainingPhase::Running, false, job);
-    run_->apply(start.settings);
+    adopt(start.settings);
     const std::string finished = run_->finished();
     set_phase(finished.empty() ? TrainingPhase::Running : TrainingPhase::Finished, finished);
 }
@@ -162,7 +163,7 @@ void Trainer::carry_out(const Pause&, const std::stop_token& job) {
 
 void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
     if (run_ == nullptr) take_up(engine_.start(step.settings), TrainingPhase::Paused, false, job);
-    else run_->apply(step.settings);
+    else adopt(step.settings);
     state_.phase = TrainingPhase::Paused;
     train_one(job);
     score_heads(true, job);
@@ -174,10 +175,23 @@ void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
     take_up(engine_.start(fresh.settings), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
 }
 
+void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
+    take_up(engine_.start(chain.first), TrainingPhase::Running, false, job);
+    then_ = chain.second;
+    state_.then = then_->train.forward.mistake;
+    publish(true);
+}
+
 void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
     if (run_ == nullptr) return;
-    run_->apply(apply.settings);
+    adopt(apply.settings);
     publish(true);
+}
+
+/// A curve is that of the mistake its run began with.
+void Trainer::adopt(RunSettings settings) {
+    settings.train.forward.mistake = run_->settings().train.forward.mistake;
+    run_->apply(settings);
 }
 
 void Trainer::carry_out(const Save& save, const std::stop_token&) {
@@ -208,6 +222,7 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
 void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
     if (run_ != nullptr) publish(false);  // the last points of the one that goes
     run_ = std::move(run);
+    then_.reset();
     TrainingSnapshot state;
     state.serial = state_.serial;
     state.run = state_.run + 1;
@@ -250,7 +265,9 @@ void Trainer::advance(const std::stop_token& job) {
     train_one(job);
     const std::string finished = run_->finished();
     score_heads(!finished.empty(), job);
-    if (!finished.empty()) set_phase(TrainingPhase::Finished, finished);
+    if (finished.empty()) return;
+    if (!then_) return set_phase(TrainingPhase::Finished, finished);
+    take_up(engine_.start(*std::exchange(then_, {})), TrainingPhase::Running, false, job);
 }
 
 void Trainer::train_one(const std::stop_token& job) {

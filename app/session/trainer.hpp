@@ -39,7 +39,9 @@ public:
     void step(RunSettings settings);
     void reset(RunSettings settings);    ///< a new run, paused
     void restart(RunSettings settings);  ///< a new run, running
-    void apply(RunSettings settings);    ///< to the run under way
+    /// Runs `first` and, when it has come to its end, `second`, unless another run is begun meanwhile.
+    void chain(RunSettings first, RunSettings second);
+    void apply(RunSettings settings);  ///< to the run under way, but for a mistake: that is made from a run's first step on
     void save(std::filesystem::path path);
     /// Takes up the run in the file, paused; the one under way goes on when the file cannot be used.
     void open(std::filesystem::path path);
@@ -64,6 +66,9 @@ private:
         RunSettings settings;
         bool running;
     };
+    struct Chain {
+        RunSettings first, second;
+    };
     struct Apply {
         RunSettings settings;
     };
@@ -73,7 +78,7 @@ private:
     struct Open {
         std::filesystem::path path;
     };
-    using Order = std::variant<Start, Pause, OneStep, NewRun, Apply, Save, Open>;
+    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open>;
     void send(Order order);
 
     void work(const std::stop_token& stop);
@@ -83,6 +88,7 @@ private:
     void carry_out(const Pause& pause, const std::stop_token& job);
     void carry_out(const OneStep& step, const std::stop_token& job);
     void carry_out(const NewRun& fresh, const std::stop_token& job);
+    void carry_out(const Chain& chain, const std::stop_token& job);
     void carry_out(const Apply& apply, const std::stop_token& job);
     void carry_out(const Save& save, const std::stop_token& job);
     void carry_out(const Open& open, const std::stop_token& job);
@@ -90,6 +96,7 @@ private:
     /// What a run from a folder has told before.
     void add_past();
     void advance(const std::stop_token& job);
+    void adopt(RunSettings settings);
     void train_one(const std::stop_token& job);
     void evaluate_if_due(const std::stop_token& job);
     /// Of moments that the history keeps, as many as cost little; `always` those of this step.
@@ -116,8 +123,9 @@ private:
 
     // The worker's own.
     std::unique_ptr<LiveRun> run_;
-    TrainingSnapshot state_;  // as it is to be published next
-    RunCurves fresh_;         // points since the last publication
+    std::optional<RunSettings> then_;  // of the run that begins when this one has ended
+    TrainingSnapshot state_;           // as it is to be published next
+    RunCurves fresh_;                  // points since the last publication
     std::int64_t heads_step_ = -1;
     Clock::time_point heads_due_, parameters_due_, publication_due_;
     double busy_ = 0;  // seconds of training so far, evaluations included

@@ -34,8 +34,9 @@ struct TrainingSnapshot {
     std::uint64_t run = 0;     ///< counts runs from 1; 0 before the first
     bool from_file = false;    ///< taken up from a checkpoint
     TrainingPhase phase = TrainingPhase::Idle;
-    std::string message;   ///< why it finished or failed
-    RunSettings settings;  ///< as the run uses them now
+    std::string message;           ///< why it finished or failed
+    RunSettings settings;          ///< as the run uses them now
+    Mistake then = Mistake::None;  ///< of the run that begins when this one has ended; None: no run does
     std::int64_t step = 0;
     std::shared_ptr<const Parameters<float>> parameters;  ///< after `step` steps, or a few before the newest
     std::int64_t parameters_step = 0;

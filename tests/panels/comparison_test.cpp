@@ -72,6 +72,70 @@ TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
     });
 }
 
+TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
+    open_example("gpt-tiny");
+    view.compare.choose(Compare::Unmasked);
+    const auto large_maps = [&](View shown, CompareLayout layout) {
+        view.view = shown;
+        view.compare.layout = layout;
+        frames(2, ui_frame);
+        canvas.calls.clear();
+        frame(ui_frame);
+        return std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 200; });
+    };
+    EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 3);
+    EXPECT_EQ(large_maps(View::Totals, CompareLayout::SideBySide), 2);
+    EXPECT_EQ(large_maps(View::Totals, CompareLayout::Difference), 1);
+    EXPECT_EQ(large_maps(View::Totals, CompareLayout::InPlace), 1);
+    for (const CompareLayout layout : {CompareLayout::All, CompareLayout::InPlace}) EXPECT_EQ(large_maps(View::Lens, layout), 0);
+    with_context([&](PanelContext& context) {
+        const ComparedReadings readings = compared_readings(context);
+        EXPECT_EQ(readings.readings, context.snapshot.unmasked_readings.get());
+        EXPECT_EQ(readings.name, "unmasked");
+    });
+    // Another head of the same state is nothing that can be compared there: it says so.
+    view.compare.choose(Compare::Itself);
+    with_context([&](PanelContext& context) {
+        EXPECT_EQ(compared_readings(context).readings, nullptr);
+        EXPECT_NE(compared_readings(context).missing, "");
+    });
+    EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
+}
+
+TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
+    open_example("causal-attention");
+    with_context([&](PanelContext& context) {
+        const ComparedState state = compared_state([&]() -> PanelContext& {
+                                        view.compare.choose(Compare::Moment);
+                                        return context;
+                                    }())
+                                        .value();
+        EXPECT_EQ(state.trace, nullptr);
+        EXPECT_NE(state.missing, "") << "nothing is trained";
+    });
+    RunSettings run = default_run(TaskKind::Copy);
+    run.model.d_model = 8;
+    run.model.num_heads = 1;
+    run.model.d_ff = 8;
+    run.stop = {.steps = 12};
+    session->apply({command::SetRun{run}, ""});
+    session->apply({command::StartTraining{}, ""});
+    session->wait_for_training();
+    carry_out = true;
+    with_context([](PanelContext& context) { compare_with_step(context, 3); });
+    EXPECT_EQ(session->other_step(), 3);
+    with_context([&](PanelContext& context) {
+        view.stage = {Stage::Weights, 0};
+        const ComparedSides sides = compared_sides(context, view.stage, 0);
+        ASSERT_FALSE(sides.a.empty()) << sides.a.missing;
+        EXPECT_EQ(sides.a.name, "step 3");
+        EXPECT_EQ(sides.b.name, "shown");
+    });
+    with_context([](PanelContext& context) { compare_with_step(context, 999); });
+    EXPECT_EQ(session->other_step(), 12);
+    frames(2, ui_frame);
+}
+
 TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};

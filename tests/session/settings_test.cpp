@@ -43,6 +43,8 @@ Settings some_settings() {
     settings.window_width = 1234;
     settings.window_maximized = true;
     settings.preset = "gpt-tiny";
+    settings.texts = {"a “quoted” text", "", "two\nlines"};
+    settings.source_texts = {"x", "y", "z"};
     return settings;
 }
 

@@ -16,6 +16,7 @@ void InterfaceFixture::open_example(const std::string& preset) {
 void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& use) {
     session->update();
     if (instant) session->wait(false);
+    if (instant) session->wait_for_other_moment();
     snapshot_ = session->snapshot();
     CommandSink sink;
     PanelContext context{.theme = theme,
@@ -30,7 +31,9 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .now = now,
                          .can_undo = session->can_undo(),
                          .can_redo = session->can_redo(),
-                         .files = files};
+                         .files = files,
+                         .other_moment = session->other_moment(),
+                         .other_step = session->other_step()};
     matrices.use(*snapshot_);
     use(context);
     for (const Command& command : sink) {
