@@ -82,6 +82,7 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
     if (state.refusal.empty() && part == EditPart::Number && is_masked(context, cell))
         state.refusal = "Masked: this cell takes no part in attention. Allow it in the masks first.";
     state.typed = kind == EditKind::Scale ? "0" : state.refusal.empty() ? format_exact(number_at(context, cell), true) : "";
+    state.offered.clear();
 }
 
 /// Makes the cell the chosen one, so that the arithmetic beside it is that of the number being changed.
@@ -134,6 +135,13 @@ void end_popup() {
     ImGui::PopStyleVar(3);
 }
 
+/// A heading with a token in it, which is not to be written in capitals.
+void name_heading(const PanelContext& context, const std::string& name) {
+    const auto& [colors, fonts, scale] = context.theme;
+    text_line(context.ui(), fonts.small, colors.faint, elide(fonts.small, name, ImGui::GetContentRegionAvail().x));
+    gap(context.ui(), 2);
+}
+
 void draw_heading(const PanelContext& context, const EditWords& words) {
     const auto& [colors, fonts, scale] = context.theme;
     const float width = ImGui::GetContentRegionAvail().x;
@@ -151,6 +159,7 @@ EditWords field_words(const PanelContext& context) {
 
 void take_over_typed(PanelContext& context) {
     EditState& state = context.view.edits;
+    if (!state.offered.empty() && state.typed == state.offered) return ImGui::CloseCurrentPopup();
     const std::optional<double> value = parse(state.typed);
     if (!value) {
         state.problem = "This is not a number.";
@@ -176,10 +185,8 @@ void draw_field(PanelContext& context, bool opens) {
     }
     draw_heading(context, field_words(context));
     gap(context.ui(), 4);
-    if (opens) {
-        ++state.opened;
-        ImGui::SetKeyboardFocusHere();
-    }
+    if (opens) ++state.opened;
+    if (opens) ImGui::SetKeyboardFocusHere();
     ImGui::PushID(state.opened);
     const bool entered =
         text_field(context.ui(), "##number", state.typed, state.kind == EditKind::Scale ? "times" : "number", -1, {.error = state.problem});
@@ -227,7 +234,7 @@ void draw_row_items(PanelContext& context) {
     const Ui ui = context.ui();
     ImGui::PushID("row");
     gap(ui, 6);
-    section_heading(ui, target_of(context, edit_at(context, state.cell, EditPart::Row)));
+    name_heading(context, target_of(context, edit_at(context, state.cell, EditPart::Row)));
     if (menu_item(ui, "set to …")) ask_for_field(context, state.cell, EditKind::Set, EditPart::Row);
     if (menu_item(ui, "set to 0")) apply(context, EditPart::Row, EditKind::Set, 0);
     if (menu_item(ui, "scale by …")) ask_for_field(context, state.cell, EditKind::Scale, EditPart::Row);
@@ -278,7 +285,9 @@ void draw_row_picker(PanelContext& context) {
     const Shape& shape = stage->value.shape();
     Edit edit = edit_at(context, state.cell, EditPart::Row);
     edit.kind = EditKind::TakeRow;
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, "Take the row of");
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text,
+              "Let " + target_of(context, edit_at(context, state.cell, EditPart::Row)) + " take the numbers of");
+    gap(context.ui(), 6);
     for (std::int64_t row = 0; row < shape[shape.rank() - 2].size; ++row) {
         if (row == edit.row) continue;
         Edit other = edit;
@@ -329,7 +338,11 @@ void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeome
         state.x = geometry.x_of(static_cast<double>(at.col));
         state.above = geometry.y_of(static_cast<double>(at.row)) - context.px(4);
         state.below = geometry.y_of(static_cast<double>(at.row + 1)) + context.px(4);
-        if (!menu) return ask_for_field(context, cell.value_or(CellRef()));
+        if (!menu) {
+            ask_for_field(context, cell.value_or(CellRef()));
+            state.offered = state.typed;
+            return;
+        }
         state.ask = EditState::Ask::Menu;
         state.cell = cell.value_or(CellRef());
         state.x = ImGui::GetIO().MousePos.x, state.above = state.below = ImGui::GetIO().MousePos.y;

@@ -23,6 +23,7 @@ struct EditState {
     EditKind kind = EditKind::Set;
     EditPart part = EditPart::Number;
     std::string typed, problem;       ///< in the field; what is wrong with it
+    std::string offered;              ///< what stood in the field when it opened: confirming that changes nothing
     int opened = 0;                   ///< how often; a field of its own each time, so that all of its text is selected
     std::optional<CellRef> by_key;    ///< chosen with Enter: the field opens where the cell is drawn
     bool picking_row = false;         ///< the menu lists the rows that can be taken

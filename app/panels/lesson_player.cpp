@@ -33,12 +33,15 @@ bool looks_elsewhere(const ViewState& view, const LessonLook& look) {
            view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
-/// The numbers on screen are those of the document as it is set.
+/// What is on screen is the document as it is set: its numbers, or why there are none.
 bool computed(const PanelContext& context) {
-    if (!context.ready()) return false;
-    Document shown = *context.snapshot.document;
-    shown.run = context.document.run;  // what is set for training changes nothing that is shown
-    return shown == context.document;
+    const auto is_set = [&](const std::shared_ptr<const Document>& document) {
+        if (document == nullptr) return false;
+        Document shown = *document;
+        shown.run = context.document.run;  // what is set for training changes nothing that is shown
+        return shown == context.document;
+    };
+    return (context.ready() && is_set(context.snapshot.document)) || is_set(context.snapshot.problem_document);
 }
 
 void give_back(ViewState& view, const ViewState& before) {

@@ -41,7 +41,7 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
     for (std::int64_t head = 0; head < heads; ++head)
         if (lines.shows(head))
             picture.maps.push_back(
-                {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head)});
+                {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head), head_round(head)});
     if (lines.mean) picture.maps.push_back({drawn_weights(context, id, kMeanHead), context.theme.colors.text, "mean of all heads"});
     const Matrix first = drawn_weights(context, id, 0);
     picture.keys = axis_labels(context, id, Axis::S, first.data.cols, first.labelled_by);
@@ -92,6 +92,11 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     const ImVec2 spot{at.x + context.px(14), at.y + height / 2};
     if (on) list.AddCircleFilled(spot, context.px(5), color);
     else list.AddCircle(spot, context.px(5), color, 0, context.px(1.5F));
+    // Dashed lines belong to a spot that is cut through.
+    for (std::int64_t cut = 0; !mean && cut < std::min<std::int64_t>(head_round(head), 2); ++cut) {
+        const float x = spot.x + context.px(head_round(head) == 1 ? 0 : cut == 0 ? -2 : 2);
+        list.AddLine({x, spot.y - context.px(6)}, {x, spot.y + context.px(6)}, on ? colors.raised : colors.pane, context.px(1.5F));
+    }
     draw_text_in(list, fonts.label, {at.x + context.px(24), at.y}, max, {0, 0.5F}, on ? colors.text : colors.faint, name);
     return width;
 }

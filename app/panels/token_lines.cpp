@@ -25,6 +25,16 @@ bool out_of_sight(const ImDrawList& list, float y0, float y1) {
     return std::max(y0, y1) < low.y || std::min(y0, y1) > high.y;
 }
 
+/// `dash` is the length of a dash and of the gap after it; 0: drawn through.
+void draw_line(ImDrawList& list, ImVec2 from, ImVec2 to, Color color, float thickness, float dash) {
+    if (dash <= 0) return list.AddLine(from, to, color, thickness);
+    const float dx = to.x - from.x, dy = to.y - from.y, length = std::sqrt(dx * dx + dy * dy);
+    for (float at = 0; at < length; at += 2 * dash) {
+        const float t0 = at / length, t1 = std::min(at + dash, length) / length;
+        list.AddLine({from.x + dx * t0, from.y + dy * t0}, {from.x + dx * t1, from.y + dy * t1}, color, thickness);
+    }
+}
+
 /// One column of names; where rows are lower than a letter every second or third token keeps its name.
 void draw_column(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns, Axis axis,
                  const std::optional<PointedToken>& looked_at) {
@@ -129,8 +139,8 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
         const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
         const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;
         if (strength <= 0 || out_of_sight(list, from, to)) continue;
-        list.AddLine({columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
-                     context.px(shown ? 1.F + 1.5F * strength : 1.F));
+        draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
+                  context.px(shown ? 1.F + 1.5F * strength : 1.F), context.px(picture.maps[line.map].dash()));
     }
     if (!picture.labels) return threshold;
     draw_column(context, picture, columns, Axis::S, looked_at);

@@ -14,7 +14,10 @@ namespace attn::app {
 struct LineMap {
     Matrix weights;
     Color color = 0;
-    std::string name;  ///< "head 2"
+    std::string name;        ///< "head 2"
+    std::int64_t round = 0;  ///< of the head's colour: see head_round()
+    /// Logical pixels of a dash; 0: drawn through.
+    float dash() const { return round == 0 ? 0 : round == 1 ? 8.F : 3.F; }
 };
 
 struct TokenLines {

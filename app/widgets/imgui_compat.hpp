@@ -101,6 +101,16 @@ inline bool key_pressed(Key key, bool repeat = true) { return ImGui::IsKeyPresse
 /// The same for an upper-case letter or a digit.
 inline bool key_pressed(char symbol, bool repeat = false) { return ImGui::IsKeyPressed(compat::imgui_key(symbol), repeat); }
 
+/// True in the frame in which Enter goes down: a field also takes one that was pressed for something else, still held and repeating.
+inline bool enter_pressed_now() {
+#if IMGUI_VERSION_NUM >= 18700
+    return ImGui::IsKeyPressed(ImGuiKey_Enter, false) || ImGui::IsKeyPressed(ImGuiKey_KeypadEnter, false);
+#else
+    return ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter), false) ||
+           ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_KeyPadEnter), false);
+#endif
+}
+
 /// True while an upper-case letter or a digit is held down.
 inline bool key_down(char symbol) { return ImGui::IsKeyDown(compat::imgui_key(symbol)); }
 

@@ -1,6 +1,7 @@
 #include "app/widgets/path_field.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -11,6 +12,14 @@ namespace {
 void replace_text(ImGuiInputTextCallbackData* data, const std::string& text) {
     data->DeleteChars(0, data->BufTextLen);
     data->InsertChars(0, text.c_str());
+}
+
+/// A whole path that is pasted behind a folder takes its place: "/a/b//c" becomes "/c", and "/a/~/c" becomes "~/c".
+void start_anew(ImGuiInputTextCallbackData* data) {
+    const std::string_view text(data->Buf, static_cast<std::size_t>(data->BufTextLen));
+    const std::size_t root = text.rfind("//"), home = text.rfind("/~/");
+    if (root != std::string_view::npos) data->DeleteChars(0, static_cast<int>(root) + 1);
+    else if (home != std::string_view::npos) data->DeleteChars(0, static_cast<int>(home) + 1);
 }
 
 bool has_chosen(const PathField& field) { return field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size()); }
@@ -36,6 +45,7 @@ int on_input(ImGuiInputTextCallbackData* data) {
         break;
     }
     default:
+        start_anew(data);
         if (field.caret_to_end) {
             data->ClearSelection();
             data->CursorPos = data->BufTextLen;
@@ -77,6 +87,10 @@ PathFieldResult path_field(const Ui& ui, const char* id, PathField& field, const
                                       ImGuiInputTextFlags_EnterReturnsTrue;
     result.entered = ImGui::InputTextWithHint(id, hint, field.text.data(), field.text.capacity() + 1, flags, on_input, &field);
     if (ImGui::IsItemActive()) field.focus = false;
+    if (result.entered && !enter_pressed_now()) {
+        result.entered = false;
+        field.focus = true;  // ImGui has ended the typing
+    }
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ImGui::IsItemActive() ? c.accent : c.line,
                                         ui.px(6), 0, ui.px(1));
     ImGui::PopStyleColor(3);

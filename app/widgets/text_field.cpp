@@ -32,7 +32,9 @@ bool text_field(const Ui& ui, const char* id, std::string& text, const char* hin
     if (ui.focus != nullptr && ui.focus->arrived() && ui.focus->on(ImGui::GetID(id))) ImGui::SetKeyboardFocusHere();
     ImGui::SetNextItemWidth(resolve_width(ui, width, ui.px(160)));
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_EnterReturnsTrue;
-    const bool entered = ImGui::InputTextWithHint(id, hint, text.data(), text.capacity() + 1, flags, grow, &text);
+    const bool confirmed = ImGui::InputTextWithHint(id, hint, text.data(), text.capacity() + 1, flags, grow, &text);
+    const bool entered = confirmed && enter_pressed_now();
+    if (confirmed && !entered) ImGui::SetKeyboardFocusHere(-1);  // ImGui has ended the typing
     const Color line = !notes.error.empty() ? c.bad : ImGui::IsItemActive() ? c.accent : c.line;
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), line, ui.px(6), 0, ui.px(1));
     ImGui::PopStyleColor(3);

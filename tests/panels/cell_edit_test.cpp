@@ -57,6 +57,34 @@ protected:
     }
 };
 
+TEST_F(CellEditTest, EnterOnTheNumberThatIsThereChangesNothing) {
+    double_click(middle_of(3, 1));
+    ASSERT_TRUE(any_popup_open());
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(any_popup_open());
+    EXPECT_TRUE(edits().empty());
+}
+
+TEST_F(CellEditTest, EnterHeldDownOpensTheFieldAndDoesNotConfirmIt) {
+    view.locked.set(Axis::T, 3);
+    view.locked.set(Axis::S, 1);
+    hold(Key::Enter, true);
+    frames(2, ui_frame);
+    ASSERT_TRUE(any_popup_open());
+    view.edits.typed = "7";  // as if something stood in it
+    frames(60, ui_frame);    // longer than it takes a key to repeat
+    EXPECT_TRUE(edits().empty());
+    EXPECT_TRUE(any_popup_open());
+    hold(Key::Enter, false);
+    frames(3, ui_frame);
+    type("4", ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_EQ(edits().size(), 1U) << "the keyboard is in the field again";
+    EXPECT_EQ(edits()[0].value, 4);
+}
+
 TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
     const float before = value(Stage::Weights, 0, 3, 1);
     double_click(middle_of(3, 1));

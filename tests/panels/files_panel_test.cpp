@@ -79,6 +79,32 @@ TEST_F(FilesPanel, OpenListsFoldersAndCompletesNames) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/run.safetensors");
 }
 
+TEST_F(FilesPanel, AWholePathBehindTheOfferedFolderTakesItsPlace) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    ASSERT_EQ(view.files.path.text, "/data/old/");
+    type("/tmp/x.json", ui_frame);
+    EXPECT_EQ(view.files.path.text, "/tmp/x.json");
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/tmp/x.json");
+}
+
+TEST_F(FilesPanel, EnterHeldDownDoesNotConfirmThePathThatIsOffered) {
+    hold(Key::Enter, true);  // as after a line of the palette was chosen with it
+    frames(2, ui_frame);
+    view.files.task = FileTask::Save;
+    view.files.path.text = "/elsewhere/c.json";
+    view.files.path.focus = true;
+    frames(60, ui_frame);
+    EXPECT_TRUE(all<command::SaveDocument>().empty());
+    EXPECT_EQ(view.files.task, FileTask::Save);
+    hold(Key::Enter, false);
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(all<command::SaveDocument>().size(), 1U);
+}
+
 TEST_F(FilesPanel, EscapeLeavesEverythingAsItWas) {
     control('O');
     press(Key::Escape, ui_frame);

@@ -91,6 +91,11 @@ TEST(HeadColors, AreFarApartForEveryEye) {
 }
 
 TEST(HeadColors, BeginAgainAfterTheLast) {
+    // Heads of one colour are told apart by their round, and lines of another round look different.
+    EXPECT_EQ(head_round(0), 0);
+    EXPECT_EQ(head_round(kHeadColors - 1), 0);
+    EXPECT_EQ(head_round(kHeadColors), 1);
+    EXPECT_EQ(head_round(2 * kHeadColors + 3), 2);
     EXPECT_EQ(head_color(palette(true), kHeadColors + 2), head_color(palette(true), 2));
     EXPECT_EQ(head_color(palette(false), -1), head_color(palette(false), kHeadColors - 1));
 }

@@ -69,6 +69,20 @@ TEST_F(LessonTest, ArrowsAndPresenterKeysWalkThroughTheSteps) {
     EXPECT_FALSE(changed);
 }
 
+TEST_F(LessonTest, AStepThatCannotBeComputedLetsTheViewGo) {
+    const Lesson bad = parse_lesson(
+        R"({"name": "bad", "title": "Bad", "steps": [
+            {"title": "One", "preset": "causal-attention", "config": {"context_length": 2}, "stage": "q", "caption": "Too long."}]})",
+        "bad");
+    open_lesson(view, session->document(), std::make_shared<const Lesson>(bad));
+    frames(6, ui_frame);
+    ASSERT_NE(session->snapshot()->problem, "");
+    EXPECT_FALSE(view.lesson.look_pending);
+    view.view = View::Heads;
+    frames(3, ui_frame);
+    EXPECT_EQ(view.view, View::Heads) << "the person may look elsewhere";
+}
+
 TEST_F(LessonTest, ArrowsBelongToTheStagesAgainAfterTheLesson) {
     view.stage = {Stage::Scores, 0};
     view.panes.strip = false;
