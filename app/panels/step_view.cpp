@@ -247,16 +247,9 @@ void draw_tokens(PanelContext& context, const Box& area) {
                   fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
-/// The sentence of the preset that is open, as long as its own texts are: of other texts it might not be true.
-std::string_view preset_sentence(const Document& document) {
-    for (const Preset& preset : presets())
-        if (preset.name == document.preset && preset.document.texts == document.texts) return preset.document.look_at;
-    return {};
-}
-
-/// What the preset wants to be looked at for, at the foot of the pane; returns the height it took.
+/// What is worth looking at, at the foot of the pane; returns the height it took.
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string_view sentence = preset_sentence(context.document);
+    const std::string_view sentence = look_at(context.document);
     if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
     const auto& [colors, fonts, scale] = context.theme;
     const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);

@@ -45,6 +45,19 @@ std::span<const Preset> presets() {
     return kAll;
 }
 
+std::string_view look_at(const Document& document) {
+    if (document.forward.mistake != Mistake::None) return mistake_info(document.forward.mistake).look;
+    if (document.trained) return {};
+    for (const Preset& preset : presets()) {
+        const Document& own = preset.document;
+        if (preset.name == document.preset && own.texts == document.texts && own.source_texts == document.source_texts &&
+            own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens && own.config == document.config &&
+            own.forward == document.forward)
+            return own.look_at;
+    }
+    return {};
+}
+
 Document open_preset(std::string_view name) {
     std::string names;
     for (const Preset& preset : presets()) {

@@ -25,6 +25,10 @@ std::span<const Preset> presets();
 /// Throws Error naming the presets that there are.
 Document open_preset(std::string_view name);
 
+/// What is worth looking at in a document: of a mistake made on purpose where it shows, else the preset's sentence while text, model, masks
+/// and numbers are the preset's own, for of others it might not be true. Else "".
+std::string_view look_at(const Document& document);
+
 /// Reads a preset's JSON. Throws FileError naming `source` and the place for anything unknown, missing or of a wrong type.
 Preset parse_preset(std::string_view json, std::string_view source);
 

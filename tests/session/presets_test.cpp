@@ -44,6 +44,25 @@ TEST(Presets, SayWhatToLookAt) {
     }
 }
 
+TEST(Presets, TheirSentenceStandsOnlyWhereItIsTrue) {
+    const Document document = open_preset("causal-attention");
+    EXPECT_EQ(look_at(document), document.look_at);
+    Document other = document;
+    other.texts = {"another text"};
+    EXPECT_EQ(look_at(other), "");
+    other = document;
+    other.forward.masks.causal = false;
+    EXPECT_EQ(look_at(other), "");
+    other = document;
+    other.config.num_heads = 1;
+    EXPECT_EQ(look_at(other), "");
+    other = document;
+    other.trained = TrainedModel{};
+    EXPECT_EQ(look_at(other), "");
+    other.forward.mistake = Mistake::CausalLeaksOne;
+    EXPECT_EQ(look_at(other), mistake_info(Mistake::CausalLeaksOne).look);
+}
+
 TEST(Presets, ComputeAndAgreeWithTheReference) {
     for (const Preset& preset : presets()) {
         SCOPED_TRACE(preset.name);
