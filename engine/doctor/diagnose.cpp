@@ -33,7 +33,9 @@ public:
 
     Diagnosis run() {
         if (attention_.across_heads) return heads_attend_to_heads();
-        for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, attention_.concat_may_be_projected));
+        const Known known{attention_.concat_may_be_projected, 0, nullptr};
+        for (const Sequence& sequence : attention_.sequences) judged_.push_back(judge(sequence, known));
+        share_position_bias(known);
         find_wrong();
         if (wrong_) explain_wrong();
         else if (!find_odd_number() && !find_dropout_left_on()) explain_right();
@@ -61,6 +63,17 @@ private:
         out_.explanation = "The maps are [B,T,H,H]: heads attend to heads within one position, because q, k and v were not brought to "
                            "[B,H,T,D] by a transpose after the split.";
         return std::move(out_);
+    }
+
+    /// A short sequence does not show a position bias that a longer one does.
+    void share_position_bias(Known known) {
+        std::optional<PositionBias> most;
+        for (const Judgement& judgement : judged_)
+            if (judgement.bias && (!most || judgement.bias->distances > most->distances)) most = judgement.bias;
+        if (!most) return;
+        known.bias = &*most;
+        for (std::size_t b = 0; b < judged_.size(); ++b)
+            if (!judged_[b].right && !judged_[b].bias) judged_[b] = judge(attention_.sequences[b], known);
     }
 
     /// The sequence whose first difference comes first.
@@ -119,16 +132,19 @@ private:
                                            right_text(), found.front().suspect->dropout_rate);
             return;
         }
-        if (found.empty() && (judgement.undecided || attention_.inputs_may_be_unprojected)) {
+        const bool complete = !found.empty() && found.front().complete(wrong);
+        if (!complete && dropout_may_hide(static_cast<Part>(first))) {
             out_.verdict = Verdict::Unknown;
             out_.explanation =
-                judgement.undecided
-                    ? fmt::format("{} cannot be reproduced without a mask, with a causal one or with padding at an end, nor by a known "
-                                  "mistake: it takes the mask or the weights to tell.",
-                                  out_.stage)
-                    : fmt::format("{} cannot be reproduced from the tensors given; they may be what goes into the projections "
-                                  "instead of what comes out.",
-                                  out_.stage);
+                fmt::format("{} differs from what weights without dropout give. The file says that this is training: it takes "
+                            "dropped, the weights after dropout, to judge it.",
+                            out_.stage);
+            clear_place();
+            return;
+        }
+        if ((found.empty() && attention_.inputs_may_be_unprojected) || (!complete && judgement.undecided != Undecided::Nothing)) {
+            out_.verdict = Verdict::Unknown;
+            out_.explanation = fmt::format("{} cannot be reproduced {}", out_.stage, reason_for_doubt(judgement.undecided));
             clear_place();
             return;
         }
@@ -144,12 +160,34 @@ private:
         out_.explanation = fmt::format("{} {}{}", difference_, sentence_of(*best.suspect), consequence(best, wrong));
         std::vector<std::string> same;
         for (std::size_t i = 1; i < found.size(); ++i)
-            if (found[i].complete(wrong) && best.complete(wrong) && found[i].suspect->bug != best.suspect->bug)
+            if (found[i].complete(wrong) && best.complete(wrong) && found[i].suspect->bug != best.suspect->bug &&
+                !found[i].suspect->scale_is_observed)  // a factor that has a name is no other one
                 same.push_back(fmt::format("{} ({})", bug_name(found[i].suspect->bug),
                                            found[i].suspect->bug == Bug::Other ? found[i].suspect->detail
                                                                                : std::string(bug_words(found[i].suspect->bug))));
         if (!same.empty())
             out_.explanation += fmt::format(" The same numbers would come from {}; they cannot be told apart here.", list_text(same));
+    }
+
+    static const char* reason_for_doubt(Undecided undecided) {
+        switch (undecided) {
+        case Undecided::Mask:
+            return "without a mask, with a causal one or with padding at an end, nor by a known mistake: it takes the mask or the weights "
+                   "to "
+                   "tell.";
+        case Undecided::Scale:
+            return "from the scores whatever they are multiplied by. It takes q and k, or head_size in the metadata, and mask to tell.";
+        case Undecided::Nothing:
+            break;
+        }
+        return "from the tensors given; they may be what goes into the projections instead of what comes out.";
+    }
+
+    /// In training the context is that of dropped weights, which the file may not hold.
+    bool dropout_may_hide(Part first) const {
+        const Sequence& sequence = attention_.sequences.front();
+        return hints_.training == true && hints_.dropout != 0.0 && !sequence.has(Part::Dropped) &&
+               (first == Part::Context || (first == Part::Concat && !sequence.has(Part::Context)));
     }
 
     static std::string sentence_of(const Suspect& suspect) {
@@ -176,8 +214,10 @@ private:
         for (const Judgement& each : judged_)
             if (const auto& compared = each.outcome.parts[static_cast<std::size_t>(part)])
                 out_.max_error = std::max(out_.max_error, compared->max_error);
-        difference_ = fmt::format("{}{} is {} where {} follows from the stages before it.", out_.stage, cell_text(out_.cell),
-                                  number_text(comparison.recorded), number_text(comparison.expected));
+        const std::string recorded = fmt::format("{}{} is {}", out_.stage, cell_text(out_.cell), number_text(comparison.recorded));
+        difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
+                          ? fmt::format("{} where the mask lets a score through.", recorded)
+                          : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
     }
     void clear_place() {
         out_.stage.clear();

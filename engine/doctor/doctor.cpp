@@ -31,9 +31,17 @@ bool masks_are_sane(const Attention& attention) {
 /// A lower rank is the better reading: numbers that follow from each other do so by no accident.
 int rank(const Diagnosis& diagnosis) {
     if (diagnosis.verdict == Verdict::Correct) return 0;
-    if (diagnosis.reproduced) return 1;
-    if (diagnosis.verdict == Verdict::Unknown) return 2;
-    return diagnosis.bug == Bug::Other ? 4 : 3;
+    if (diagnosis.reproduced || diagnosis.bug == Bug::NonFinite) return 1;
+    return diagnosis.verdict == Verdict::Unknown ? 2 : 3;
+}
+
+/// A sentence on names that mean nothing here: one of them may be what is missing.
+std::string not_known(const std::vector<std::string>& names) {
+    constexpr std::size_t kMost = 8;
+    if (names.empty()) return "";
+    std::vector<std::string> some;
+    for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) some.push_back(escaped(names[i]));
+    return fmt::format(" Not known by name: {}{}.", fmt::join(some, ", "), names.size() > kMost ? ", ..." : "");
 }
 
 Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& hints) {
@@ -53,6 +61,7 @@ Diagnosis examine_group(const ArrayFile& file, const Group& group, const Hints& 
         }
     }
     if (!best) std::rethrow_exception(misfit);
+    if (best->verdict == Verdict::Unknown) best->explanation += not_known(group.unknown);
     return *std::move(best);
 }
 
@@ -96,6 +105,9 @@ Diagnosis examine(const ArrayFile& file) {
         Diagnosis nothing;
         nothing.explanation =
             "There is no attention in the file: it takes tensors such as q, k, v, scores, weights or context, bare or behind a prefix.";
+        std::vector<std::string> names;
+        for (const NamedArray& array : file.arrays) names.push_back(array.name);
+        nothing.explanation += not_known(names);
         return nothing;
     }
     std::vector<Diagnosis> each;

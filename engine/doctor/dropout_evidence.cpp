@@ -129,7 +129,7 @@ DropoutEvidence find_dropout(const std::vector<double>& dropped, const Estimate&
         } else {
             kept += value > slack;
             value *= out.factor;
-            slack = slack * out.factor + 12 * rounding.unit * std::fabs(value);
+            slack = slack * out.factor + 12 * rounding.unit * std::fabs(value) + least(rounding);
         }
     }
     // Of a few weights all may have been spared.
@@ -179,7 +179,7 @@ std::optional<double> find_hidden_dropout(const std::vector<double>& context, co
     if (factors.empty())
         for (const double rate : {0.1, 0.2, 0.5, 0.3, 0.25, 0.05, 0.15, 0.4, 0.6, 0.7, 0.75, 0.8}) candidates.push_back(1 / (1 - rate));
     for (const double factor : candidates) {
-        if (!(factor > 1.0001)) continue;
+        if (!(factor > 1.005)) continue;
         std::size_t tried = 0;
         bool all = true;
         for (const Row* row : open) {

@@ -152,6 +152,21 @@ Hints read_hints(const ArrayFile& file) {
     return hints;
 }
 
+/// Programs overwrite their scores with the masked ones and keep the name. A mask is the same for every head of a sequence, and rarely
+/// about a single cell; a product that became infinite by accident is not.
+bool holds_a_mask(const NamedArray& scores, const std::string& source) {
+    if (scores.shape.size() != 4 || scores.count() == 0) return false;
+    const std::vector<double> values = values_as<double>(scores, source);
+    const auto map = static_cast<std::size_t>(scores.shape[2] * scores.shape[3]), heads = static_cast<std::size_t>(scores.shape[1]);
+    std::size_t forbidden = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const bool here = values[i] <= kForbidding;
+        forbidden += here;
+        if (i / map % heads != 0 && here != (values[i - map] <= kForbidding)) return false;
+    }
+    return forbidden > 1;
+}
+
 /// A mask that stands further out in the names applies to every attention below it that has none of its own.
 void inherit_masks(std::map<std::string, Group, decltype(&natural_less)>& groups) {
     for (auto& [prefix, group] : groups) {
@@ -173,6 +188,7 @@ Dump sort_dump(const ArrayFile& file) {
     std::map<std::string, Group, decltype(&natural_less)> groups(&natural_less);
     const bool own_trace = has_format(file, "attnscope-trace/1");
     std::map<std::string, NamedPart> beside_masks;
+    std::map<std::string, std::vector<std::string>> unknown;
     for (const NamedArray& array : file.arrays) {
         SplitName name = split_name(array.name);
         // attnscope writes a mask beside each of its stages: "attention.weights.keep".
@@ -180,16 +196,22 @@ Dump sort_dump(const ArrayFile& file) {
         const SplitName outer = split_name(name.prefix);
         const bool beside = name.last == "keep" && std::find(std::begin(keep_of), std::end(keep_of), outer.last) != std::end(keep_of);
         if (beside) name.prefix = outer.prefix;
-        const std::optional<NameMeaning> meaning = meaning_of_name(name.last);
-        if (!meaning || is_gradient(name.prefix) || array.shape.empty()) continue;
+        std::optional<NameMeaning> meaning = meaning_of_name(name.last);
+        if (is_gradient(name.prefix) || array.shape.empty()) continue;
+        if (!meaning) {
+            if (array.count() > 1) unknown[name.prefix].push_back(name.last);
+            continue;
+        }
+        const bool holds_mask = meaning->part == Part::Scores && holds_a_mask(array, file.source);
+        meaning->may_be_later = meaning->may_be_later || holds_mask;
         Group& group = groups[name.prefix];
         group.prefix = name.prefix;
         if (meaning->part) {
-            group.parts.push_back({&array, *meaning});
+            group.parts.push_back({&array, *meaning, holds_mask});
         } else if (beside) {
-            beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning});  // the three are the same
+            beside_masks.try_emplace(name.prefix, NamedPart{&array, *meaning, false});  // the three are the same
         } else {
-            group.masks.push_back({&array, *meaning});
+            group.masks.push_back({&array, *meaning, false});
             group.complete_mask = own_trace;
         }
     }
@@ -202,7 +224,10 @@ Dump sort_dump(const ArrayFile& file) {
     }
     inherit_masks(groups);
     for (auto& [prefix, group] : groups)
-        if (!group.parts.empty()) dump.groups.push_back(std::move(group));
+        if (!group.parts.empty()) {
+            group.unknown = unknown[prefix];
+            dump.groups.push_back(std::move(group));
+        }
     return dump;
 }
 

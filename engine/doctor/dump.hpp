@@ -24,13 +24,15 @@ struct Hints {
 struct NamedPart {
     const NamedArray* array = nullptr;
     NameMeaning meaning;
+    bool holds_mask = false;  ///< of scores: they were overwritten by the masked ones
 };
 
 /// Tensors that share a prefix.
 struct Group {
     std::string prefix;
     std::vector<NamedPart> parts, masks;
-    bool complete_mask = false;  ///< the mask stands beside the stages as attnscope writes it
+    std::vector<std::string> unknown;  ///< names that mean nothing to it
+    bool complete_mask = false;        ///< the mask stands beside the stages as attnscope writes it
 };
 
 struct Dump {

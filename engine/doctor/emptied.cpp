@@ -7,12 +7,11 @@
 namespace attn::doctor {
 namespace {
 
-/// Scores that a large number was added to by a program that computes in double, whatever it stores.
-Estimate below_a_mask(const Estimate& scores) {
-    constexpr double kAdded = 2e9;
+/// Scores that survived a large number being added to them, up to `lost`.
+Estimate below_a_mask(const Estimate& scores, double lost) {
     Estimate out = scores;
     if (out.slack.empty()) out.slack.assign(out.value.size(), 0);
-    for (double& slack : out.slack) slack += kAdded * 0x1p-53;
+    for (double& slack : out.slack) slack += lost;
     return out;
 }
 
@@ -29,7 +28,12 @@ std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Es
     std::vector<Estimate> out;
     for (const double value : {1 / static_cast<double>(length), 0.0, std::numeric_limits<double>::quiet_NaN()})
         out.push_back({std::vector<double>(cells, value), std::vector<double>(cells, value > 0 ? 8 * rounding.unit : 0)});
-    if (unmasked != nullptr) out.push_back(softmax(below_a_mask(*unmasked), axis, sizes.temperature, sizes, rounding));
+    if (unmasked == nullptr) return out;
+    // 1e9 leaves nothing of a score but in double, whatever the program stores; 1e4 does in float32 too.
+    const double lost_in_double = 2e9 * 0x1p-53, lost_of_few = 2e4 * rounding.unit;
+    out.push_back(softmax(below_a_mask(*unmasked, lost_in_double), axis, sizes.temperature, sizes, rounding));
+    if (lost_of_few < 0.01 && lost_of_few > lost_in_double)
+        out.push_back(softmax(below_a_mask(*unmasked, lost_of_few), axis, sizes.temperature, sizes, rounding));
     return out;
 }
 

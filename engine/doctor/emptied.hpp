@@ -8,7 +8,7 @@
 
 namespace attn::doctor {
 
-/// Maps [H,T,S] that hold one of these everywhere; the last one only when `unmasked` (the scaled scores) is given.
+/// Maps [H,T,S] that hold one of these everywhere; the last ones only when `unmasked` (the scaled scores) is given.
 std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Estimate* unmasked, const Rounding& rounding);
 
 /// The candidate that agrees with the recording in most of these cells.

@@ -30,10 +30,9 @@ void for_heads(std::int64_t heads, std::int64_t positions, std::int64_t size, co
             for (std::int64_t d = 0; d < size; ++d) move(flat++, h, p, d);
 }
 
-/// The smallest numbers of a format have fewer digits, or are flushed to 0.
-double least(const Rounding& rounding) { return rounding.unit >= 0x1p-11 ? 0x1p-24 : rounding.unit >= 0x1p-24 ? 1e-37 : 1e-300; }
-
 }  // namespace
+
+double least(const Rounding& rounding) { return rounding.unit >= 0x1p-11 ? 0x1p-24 : rounding.unit >= 0x1p-24 ? 1e-37 : 1e-300; }
 
 Rounding rounding_of(const Sequence& sequence) {
     Rounding rounding;
@@ -42,6 +41,10 @@ Rounding rounding_of(const Sequence& sequence) {
     // Files of 16-bit numbers are often written by programs that computed with longer ones: then each factor was rounded afterwards.
     if (sequence.unit > 0x1p-24) rounding.product = 2 * sequence.unit;
     return rounding;
+}
+
+double sum_tolerance(const Sequence& sequence) {
+    return std::max(1e-6, 4 * sequence.unit * (1 + 0.1 * static_cast<double>(sequence.keys)));
 }
 
 Estimate unpack(const Estimate& packed, Packing packing, std::int64_t heads, std::int64_t positions, std::int64_t size) {
@@ -106,7 +109,7 @@ Estimate scaled(const Estimate& x, double factor, const Rounding& rounding) {
     return out;
 }
 
-Estimate masked(const Estimate& x, const Keep& keep, const std::vector<double>& bias, const Rounding& rounding) {
+Estimate masked(const Estimate& x, const Keep& keep, const std::vector<double>& bias, double bias_error, const Rounding& rounding) {
     Estimate out = x;
     if (out.slack.empty()) out.slack.assign(out.value.size(), 0);
     for (std::size_t i = 0; i < out.value.size(); ++i) {
@@ -116,7 +119,7 @@ Estimate masked(const Estimate& x, const Keep& keep, const std::vector<double>& 
             continue;
         }
         const double added = bias.empty() ? 0 : bias[i];
-        out.slack[i] += kSafety * rounding.unit * (std::fabs(out.value[i]) + 2 * std::fabs(added)) + least(rounding);
+        out.slack[i] += bias_error + kSafety * rounding.unit * (std::fabs(out.value[i]) + 2 * std::fabs(added)) + least(rounding);
         out.value[i] += added;
     }
     return out;
@@ -201,7 +204,10 @@ Comparison compare(const std::vector<double>& recorded, const Estimate& expected
         const double x = recorded[i], y = expected.value[i], slack = expected.slack_at(i);
         if (std::isinf(slack) || std::isnan(slack)) continue;
         ++out.judged;
-        if (x == y || (std::isnan(x) && std::isnan(y)) || (x <= kForbidding && y == -kInfinity)) continue;
+        if (x == y || (std::isnan(x) && std::isnan(y)) || (x <= kForbidding && y == -kInfinity)) {
+            ++out.exact;
+            continue;
+        }
         const double gap = std::fabs(x - y), error = std::isnan(gap) ? kInfinity : gap;
         out.max_error = std::max(out.max_error, error);
         const double excess = slack > 0 ? error / slack : kInfinity;

@@ -22,6 +22,11 @@ struct Rounding {
     double product = 0;            ///< relative error of the factors of a product beyond that, where a GPU shortens them
 };
 Rounding rounding_of(const Sequence& sequence);
+/// What the smallest numbers of the recording's format may be off by: they have fewer digits, or are flushed to 0.
+double least(const Rounding& rounding);
+
+/// How far the sum of a softmax's row may be from 1.
+double sum_tolerance(const Sequence& sequence);
 
 /// Heads out of packed rows: where dimension d of head h at position p comes from.
 enum class Packing : std::uint8_t {
@@ -40,8 +45,8 @@ Estimate pack(const Estimate& heads, Packing packing, std::int64_t count, std::i
 Estimate products(const Estimate& a, const Estimate& b, std::int64_t heads, std::int64_t rows, std::int64_t columns, std::int64_t size,
                   const Rounding& rounding);
 Estimate scaled(const Estimate& x, double factor, const Rounding& rounding);
-/// scaled + bias, -inf where not kept.
-Estimate masked(const Estimate& scaled, const Keep& keep, const std::vector<double>& bias, const Rounding& rounding);
+/// scaled + bias, -inf where not kept. The biases may be off by `bias_error`.
+Estimate masked(const Estimate& scaled, const Keep& keep, const std::vector<double>& bias, double bias_error, const Rounding& rounding);
 /// Softmax of masked / temperature along an axis of [H,T,S]. A line without any score above kForbidding may hold anything: programs
 /// give NaN, zeros or equal shares.
 Estimate softmax(const Estimate& masked, SoftmaxAxis axis, double temperature, const Sequence& sizes, const Rounding& rounding);
@@ -58,6 +63,7 @@ struct Comparison {
     std::int64_t differing = 0;         ///< how many do
     std::int64_t nan = 0;               ///< how many of these are recorded as NaN
     std::int64_t judged = 0;            ///< cells where not anything goes
+    std::int64_t exact = 0;             ///< how many of these are recorded to the last digit: the zeros and ones of masked weights
     bool ok() const { return first < 0; }
 };
 /// Where -inf is expected, as in a masked map, any number below kForbidding will do.

@@ -23,13 +23,37 @@ public:
         for (int i = 0; i < kPartCount; ++i) {
             const Part part = static_cast<Part>(i);
             if (!sequence_.has(part)) continue;
-            if (const MaybeEstimate expected = recomputed(part))
+            if (const MaybeEstimate expected = recomputed(part)) {
                 outcome_.parts[static_cast<std::size_t>(i)] = compare(sequence_[part], *expected);
+                if (part == Part::Weights) compare_sums(*expected, *outcome_.parts[static_cast<std::size_t>(i)]);
+            }
         }
         return std::move(outcome_);
     }
 
+    MaybeEstimate scaled() { return input(Part::Scaled); }
+
 private:
+    /// Rounding that carries single weights far leaves their sums alone: a softmax divides by what it has added up.
+    void compare_sums(const Estimate& expected, Comparison& out) const {
+        if (recipe_.axis != SoftmaxAxis::Keys || recipe_.mask == MaskUse::AfterSoftmax || outcome_.dropout_rate > 0) return;
+        const auto keys = static_cast<std::size_t>(sequence_.keys);
+        for (std::size_t row = 0; row < expected.value.size() && out.ok(); row += keys) {
+            double recorded = 0, meant = 0;
+            bool known = true;
+            for (std::size_t i = row; i < row + keys; ++i) {
+                recorded += sequence_[Part::Weights][i];
+                meant += expected.value[i];
+                known = known && std::isfinite(expected.slack_at(i));
+            }
+            if (!known || std::isnan(recorded) || std::isnan(meant) || std::fabs(recorded - meant) <= sum_tolerance(sequence_)) continue;
+            ++out.differing;
+            out.first = static_cast<std::int64_t>(row);
+            out.recorded = sequence_[Part::Weights][row];
+            out.expected = expected.value[row];
+        }
+    }
+
     /// What a later stage reads: the recording, or what it would be.
     MaybeEstimate input(Part part) {
         MaybeEstimate& known = inputs_[static_cast<std::size_t>(part)];
@@ -90,7 +114,7 @@ private:
         double least = compare(sequence_[Part::Scores], *best).max_excess;
         for (const double factor : recipe_.partial) {
             if (factor == 1 || least <= 1) continue;
-            const MaybeEstimate other = share(scaled(*product, factor, rounding_));
+            const MaybeEstimate other = share(doctor::scaled(*product, factor, rounding_));
             const double excess = compare(sequence_[Part::Scores], *other).max_excess;
             if (excess > 1) continue;
             best = other;
@@ -105,7 +129,7 @@ private:
         const MaybeEstimate from = input(Part::Scores);
         if (from == nullptr) return nullptr;
         if (sequence_.has(Part::Scores)) recomputed(Part::Scores);  // finds out what part of the scaling they have
-        return share(scaled(*from, recipe_.scale / partial_, rounding_));
+        return share(doctor::scaled(*from, recipe_.scale / partial_, rounding_));
     }
 
     const std::vector<double>& bias() const {
@@ -113,18 +137,38 @@ private:
         return recipe_.with_bias ? sequence_.intent.bias : none;
     }
 
+    Estimate with_mask(const Estimate& from, const Keep& keep, const std::vector<double>& biases) const {
+        return masked(from, keep, biases, sequence_.intent.bias_error, rounding_);
+    }
+
+    /// Where nothing is recorded that masked scores could be recomputed from, they still show where the mask let a score through.
+    MaybeEstimate mask_pattern() const {
+        const Intent& intent = sequence_.intent;
+        if (!sequence_.has(Part::Masked) || (!intent.given && intent.causal != true)) return nullptr;
+        if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
+        if (recipe_.mask == MaskUse::AsZeros) return nullptr;
+        const Keep* keep = recipe_.mask == MaskUse::BeforeSoftmax ? recipe_.keep.get() : recipe_.shown.get();
+        Estimate out{sequence_[Part::Masked], {}};
+        for (std::size_t i = 0; i < out.value.size(); ++i) {
+            const bool let_through = keep == nullptr || (*keep)[i] != 0;
+            if (!let_through) out.value[i] = -std::numeric_limits<double>::infinity();
+            else if (out.value[i] <= kForbidding) out.value[i] = std::numeric_limits<double>::quiet_NaN();
+        }
+        return share(std::move(out));
+    }
+
     MaybeEstimate masked_scores() {
         const MaybeEstimate from = input(Part::Scaled);
-        if (from == nullptr) return nullptr;
+        if (from == nullptr) return mask_pattern();
         if (recipe_.mask == MaskUse::AsZeros) {
             Estimate out = *from;
             for (std::size_t i = 0; i < out.value.size(); ++i)
                 if ((*recipe_.keep)[i] == 0) out.value[i] = 0;
             return share(std::move(out));
         }
-        if (recipe_.mask == MaskUse::BeforeSoftmax) return share(with_untold_bias(masked(*from, *recipe_.keep, bias(), rounding_)));
+        if (recipe_.mask == MaskUse::BeforeSoftmax) return share(with_untold_bias(with_mask(*from, *recipe_.keep, bias())));
         if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
-        if (recipe_.shown != nullptr) return share(masked(*from, *recipe_.shown, sequence_.intent.bias, rounding_));
+        if (recipe_.shown != nullptr) return share(with_mask(*from, *recipe_.shown, sequence_.intent.bias));
         return from;
     }
 
@@ -132,7 +176,7 @@ private:
     /// there only the recording knows: its masked scores, or its weights against those of the row's other cells.
     Estimate with_untold_bias(Estimate out) const {
         const Intent& intent = sequence_.intent;
-        if (bias().empty()) return out;
+        if (bias().empty() || !intent.given) return out;
         const std::vector<double>&masked = sequence_[Part::Masked], &weights = sequence_[Part::Weights];
         const auto untold = [&](std::size_t i) { return intent.keep[i] == 0 && (*recipe_.keep)[i] != 0; };
         const auto keys = static_cast<std::size_t>(sequence_.keys);
@@ -154,10 +198,9 @@ private:
     }
 
     /// Of a program that masks its weights and calls that masked.
-    MaybeEstimate masked_weights() {
-        const MaybeEstimate from = input(Part::Weights);
-        if (from == nullptr) return nullptr;
-        Estimate out = *from;
+    MaybeEstimate masked_weights() const {
+        if (!sequence_.has(Part::Weights)) return nullptr;
+        Estimate out{sequence_[Part::Weights], {}};
         for (std::size_t i = 0; i < out.value.size(); ++i)
             if ((*recipe_.keep)[i] == 0) out.value[i] = 0;
         return share(std::move(out));
@@ -166,9 +209,15 @@ private:
     /// What the softmax is taken of.
     MaybeEstimate logits() {
         if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) return input(Part::Masked);
-        const MaybeEstimate from = input(Part::Scaled);
+        MaybeEstimate from = input(Part::Scaled);
+        // A softmax that is not that of the masked scores is that of the ones before; without them masked may show what they were.
+        if (from == nullptr && shows_unmasked_scores()) from = input(Part::Masked);
         if (from == nullptr || recipe_.mask != MaskUse::Skipped) return from;
-        return share(masked(*from, *recipe_.keep, bias(), rounding_));
+        return share(with_mask(*from, *recipe_.keep, bias()));
+    }
+    bool shows_unmasked_scores() const {
+        const std::vector<double>& masked = sequence_[Part::Masked];
+        return !masked.empty() && std::all_of(masked.begin(), masked.end(), [](double x) { return x > kForbidding; });
     }
 
     MaybeEstimate weights() {
@@ -291,11 +340,11 @@ private:
             if (recipe_.axis != SoftmaxAxis::Keys) fill_unseen_lines(out, *map, recorded, context_of);
             else fill_rows(out, recorded, sequence_.value_size, context_of);
         }
-        if (recipe_.dropout == DropoutUse::InContext && sequence_.has(Part::Context)) {
-            const std::optional<double> rate = find_hidden_dropout(sequence_[Part::Context], *map, *rows, sequence_, rounding_);
-            if (rate) {
+        if (recipe_.dropout == DropoutUse::InContext && !recorded_context().empty()) {
+            std::vector<double> recorded = recorded_context();
+            if (const std::optional<double> rate = find_hidden_dropout(recorded, *map, *rows, sequence_, rounding_)) {
                 outcome_.dropout_rate = *rate;
-                out.value = sequence_[Part::Context];
+                out.value = std::move(recorded);
             }
         }
         return share(std::move(out));
@@ -333,6 +382,11 @@ double Outcome::max_error() const {
     for (const auto& part : parts)
         if (part) largest = std::max(largest, part->max_error);
     return largest;
+}
+
+std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
+                                              SharedProducts& shared) {
+    return Evaluation(sequence, recipe, rounding, shared).scaled();
 }
 
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared) {

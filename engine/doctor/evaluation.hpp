@@ -28,6 +28,10 @@ struct Outcome {
     double max_error() const;
 };
 
+/// Scaled scores as recorded, or else as the recipe makes them; null when nothing is there that they could be made of.
+std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
+                                              SharedProducts& shared);
+
 /// The mask of `recipe` has to be of the sequence's size.
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared);
 

@@ -27,6 +27,7 @@ public:
     Attention run() {
         out_.prefix = group_.prefix;
         choose_arrays();
+        leave_out_means();
         move_packed_heads();
         if (maps_are_over_heads()) {
             out_.across_heads = true;
@@ -50,25 +51,45 @@ private:
         exact_[index_of(part)] = named.meaning.exact;
     }
 
-    /// One tensor for every part: the design's name before an alias, the first alias before a second.
+    /// One tensor for every part: the design's name before an alias, and an alias of one stage before those that are used for several.
     void choose_arrays() {
         for (const bool exact : {true, false})
-            for (const NamedPart& named : group_.parts) {
-                if (named.meaning.exact != exact) continue;
-                Part part = named.meaning.may_be_later ? reading_.ambiguous_scores : *named.meaning.part;
-                while (named.meaning.may_be_later && has(part) && part < Part::Masked) part = static_cast<Part>(index_of(part) + 1);
-                if (has(part)) {
-                    out_.notes.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
-                                                     escaped(arrays_[index_of(part)]->name), part_name(part)));
-                    continue;
-                }
-                const bool floating = named.array->dtype == DType::F16 || named.array->dtype == DType::BF16 ||
-                                      named.array->dtype == DType::F32 || named.array->dtype == DType::F64;
-                take(part, named);
-                if (!floating) fail(part, fmt::format("is {}: numbers with a fraction are needed", dtype_name(named.array->dtype)));
-                for (const std::int64_t size : named.array->shape)
-                    if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": there is nothing in it");
-            }
+            for (const bool several : {false, true})
+                for (const NamedPart& named : group_.parts)
+                    if (named.meaning.exact == exact && named.meaning.may_be_later == several) choose(named);
+    }
+
+    void choose(const NamedPart& named) {
+        Part part = *named.meaning.part;
+        if (named.meaning.may_be_later && part == Part::Scores) part = reading_.ambiguous_scores;
+        const Part last = part == Part::Weights ? Part::Dropped : Part::Masked;
+        while (named.meaning.may_be_later && has(part) && part < last) part = static_cast<Part>(index_of(part) + 1);
+        if (has(part)) {
+            out_.notes.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
+                                             escaped(arrays_[index_of(part)]->name), part_name(part)));
+            return;
+        }
+        const bool floating = named.array->dtype == DType::F16 || named.array->dtype == DType::BF16 || named.array->dtype == DType::F32 ||
+                              named.array->dtype == DType::F64;
+        take(part, named);
+        if (!floating) fail(part, fmt::format("is {}: numbers with a fraction are needed", dtype_name(named.array->dtype)));
+        for (const std::int64_t size : named.array->shape)
+            if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": there is nothing in it");
+    }
+
+    /// PyTorch's nn.MultiheadAttention returns the mean of its heads' weights, [B,T,S], unless it is asked for all of them.
+    void leave_out_means() {
+        const NamedArray* heads = nullptr;
+        for (const Part part : {Part::Q, Part::K, Part::V, Part::Context})
+            if (has(part) && shape(part).size() == 4 && heads == nullptr) heads = arrays_[index_of(part)];
+        if (heads == nullptr) return;
+        for (const Part part : {Part::Weights, Part::Dropped}) {
+            if (!has(part) || shape(part).size() != 3 || shape(part)[0] != heads->shape[0] || heads->shape[1] == 1) continue;
+            out_.notes.push_back(fmt::format("{} is not used: it has no axis of heads, as if it were the mean over them "
+                                             "(average_attn_weights = False gives them all).",
+                                             escaped(arrays_[index_of(part)]->name)));
+            arrays_[index_of(part)] = nullptr;
+        }
     }
 
     /// q, k, v and context are called the same before the split into heads and after the join; the number of axes tells.
@@ -258,6 +279,9 @@ private:
         base.scale = hints_.scale;
         if (head_size_ > 0) base.widths.push_back(static_cast<double>(heads_ * head_size_));
         if (hints_.d_model) base.widths.push_back(static_cast<double>(*hints_.d_model));
+        if (value_size_ > 0) base.usual_head_size = value_size_;
+        else if (hints_.d_model && *hints_.d_model % heads_ == 0) base.usual_head_size = *hints_.d_model / heads_;
+        if (base.widths.empty() && base.usual_head_size > 0) base.widths.push_back(static_cast<double>(heads_ * base.usual_head_size));
         out_.sequences.assign(static_cast<std::size_t>(batches_), base);
         for (int i = 0; i < kPartCount; ++i)
             if (has(static_cast<Part>(i))) read_values(static_cast<Part>(i));
@@ -336,22 +360,28 @@ Attention interpret(const ArrayFile& file, const Group& group, const Hints& hint
 }
 
 std::vector<Reading> readings(const Group& group) {
-    const bool scores =
-        std::any_of(group.parts.begin(), group.parts.end(), [](const NamedPart& part) { return part.meaning.may_be_later; });
-    const bool mask = std::any_of(group.masks.begin(), group.masks.end(),
-                                  [](const NamedPart& part) { return part.meaning.mask == MaskMeaning::Ambiguous; });
-    bool map = false, square = false;
-    for (const NamedPart& part : group.parts) {
-        map = map || is_map(*part.meaning.part);
-        const std::vector<std::int64_t>& shape = part.array->shape;
-        square = square || (is_head_part(*part.meaning.part) && shape.size() == 4 && shape[1] == shape[2]);
+    const auto any = [&](const auto& is) { return std::any_of(group.parts.begin(), group.parts.end(), is); };
+    const auto has = [&](Part part) { return any([&](const NamedPart& p) { return p.meaning.part == part; }); };
+    const bool flip_mask = std::any_of(group.masks.begin(), group.masks.end(),
+                                       [](const NamedPart& part) { return part.meaning.mask == MaskMeaning::Ambiguous; });
+    const bool map = any([](const NamedPart& p) { return is_map(*p.meaning.part); });
+    const bool square = any([](const NamedPart& p) {
+        const std::vector<std::int64_t>& shape = p.array->shape;
+        return is_head_part(*p.meaning.part) && shape.size() == 4 && shape[1] == shape[2];
+    });
+    // A name for several stages stands for none that has a tensor of its own, nor, when scaled is there, for masked without a mask in it.
+    std::vector<Part> scores{Part::Scores};
+    if (any([](const NamedPart& p) { return p.meaning.part == Part::Scores && p.meaning.may_be_later; })) {
+        const bool masked = any([](const NamedPart& p) { return p.holds_mask; });
+        if (!has(Part::Scaled)) scores.push_back(Part::Scaled);
+        if (!has(Part::Masked) && (masked || !has(Part::Scaled))) scores.push_back(Part::Masked);
+        if (!has(Part::Weights)) scores.push_back(Part::Weights);
     }
     std::vector<Reading> out;
     for (const bool positions_first : {false, true})
         for (const bool flip : {false, true})
-            for (const Part part : {Part::Scores, Part::Scaled, Part::Masked})
-                if ((!positions_first || (map && square)) && (!flip || mask) && (part == Part::Scores || scores))
-                    out.push_back({part, flip, positions_first});
+            for (const Part part : scores)
+                if ((!positions_first || (map && square)) && (!flip || flip_mask)) out.push_back({part, flip, positions_first});
     return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/doctor/keep_patterns.hpp"
+#include "engine/doctor/position_bias.hpp"
 #include "engine/doctor/weights_alone.hpp"
 
 namespace attn::doctor {
@@ -44,28 +45,41 @@ bool is_rotated(const std::vector<double>& recorded, const Estimate& expected, s
 
 class Judge {
 public:
-    Judge(const Sequence& sequence, bool concat_may_be_projected)
-        : sequence_(sequence), concat_may_be_projected_(concat_may_be_projected), rounding_(rounding_of(sequence)) {}
+    Judge(const Sequence& sequence, const Known& known) : sequence_(sequence), known_(known), rounding_(rounding_of(sequence)) {
+        rounding_.product = std::max(rounding_.product, known.short_products);
+    }
 
     Judgement run() {
         const std::vector<Plan> plans = plans_for(sequence_);
         find_plan(plans);
         if (!out_.right) find_suspects(plans);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
+        const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
+        if (doubtful && (find_position_bias() || allow_short_products())) return std::move(out_);
+        if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
+            suspect_sums_of_weights(sequence_, plans, out_);
         if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
         if (out_.right) suspect_pattern();
         judge_weights_alone(sequence_, plans, out_);
         find_whether_telling();
+        if (!out_.right && out_.suspects.empty() && scale_is_unknown()) out_.undecided = Undecided::Scale;
         if (!out_.right && mask_is_unknown() && no_suspect_reproduces_all() &&
             out_.outcome.first_failure() >= static_cast<int>(Part::Context) && !sequence_.has(Part::Weights) &&
             !sequence_.has(Part::Masked) && !sequence_.has(Part::Dropped))
-            out_.undecided = true;
+            out_.undecided = Undecided::Mask;
         return std::move(out_);
     }
 
 private:
     bool has_nan(Part part) const {
         return std::any_of(sequence_[part].begin(), sequence_[part].end(), [](double x) { return std::isnan(x); });
+    }
+    /// Neither the file nor its numbers tell what the scores should be multiplied by: then most weights differ.
+    bool scale_is_unknown() const {
+        const auto& weights = out_.outcome.parts[static_cast<std::size_t>(Part::Weights)];
+        return out_.outcome.first_failure() == static_cast<int>(Part::Weights) && !sequence_.has(Part::Scaled) &&
+               !sequence_.has(Part::Masked) && !sequence_.scale && sequence_.head_size == 0 && sequence_.usual_head_size == 0 &&
+               weights->differing * 2 > weights->judged;
     }
     bool mask_is_unknown() const { return !sequence_.intent.given; }
     bool no_suspect_reproduces_all() const { return out_.suspects.empty() || out_.suspects.front().first_failure < kPartCount; }
@@ -121,7 +135,8 @@ private:
     /// be a slip and stays a difference.
     bool excuse_scale() {
         if (out_.suspects.empty() || !out_.suspects.front().scale_is_observed || no_suspect_reproduces_all()) return false;
-        if (!custom_scale_ || !sequence_.has(Part::Scaled)) return false;
+        const bool size_is_known = sequence_.head_size > 0 || sequence_.usual_head_size > 0;
+        if (!custom_scale_ || (!sequence_.has(Part::Scaled) && size_is_known)) return false;
         out_.plan = custom_scale_->first;
         out_.outcome = custom_scale_->second;
         out_.right = true;
@@ -136,9 +151,7 @@ private:
         Outcome excused = out_.outcome;
         std::vector<std::string> warnings;
         excuse_rotation(excused, warnings);
-        excuse_short_products(excused, warnings);
-        excuse_bias(excused, warnings);
-        if (concat_may_be_projected_ && excused.first_failure() == static_cast<int>(Part::Concat)) {
+        if (known_.concat_may_be_projected && excused.first_failure() == static_cast<int>(Part::Concat)) {
             part_of(excused, Part::Concat).reset();
             warnings.push_back("The attention's output is not its heads side by side; it may be what W_O made of them, and is not judged.");
         }
@@ -168,45 +181,71 @@ private:
 
     static bool fails(Outcome& outcome, Part part) { return part_of(outcome, part) && !part_of(outcome, part)->ok(); }
 
-    /// GPUs may multiply with the 11 leading bits of float32 (TF32): then most numbers are off a little, not one of them much.
-    void excuse_short_products(Outcome& outcome, std::vector<std::string>& warnings) const {
+    /// GPUs may multiply with the 11 leading bits of float32 (TF32): then most numbers are off a little, not one of them much. Judges again
+    /// as if this one had.
+    bool allow_short_products() {
         constexpr double kShort = 0x1p-10;
-        const int first = outcome.first_failure();
-        if (first == kPartCount || rounding_.unit > 0x1p-24) return;
-        const Comparison& comparison = *outcome.parts[static_cast<std::size_t>(first)];
-        if (comparison.differing < 8 || comparison.differing * 4 < comparison.judged) return;
-        Rounding rounding = rounding_;
-        rounding.product = kShort;
-        SharedProducts products;
-        const Outcome wide = evaluate(sequence_, correct_recipe(sequence_, out_.plan), rounding, products);
-        if (wide.first_failure() < kPartCount) return;
-        outcome = wide;
-        warnings.push_back("The products were computed with about 11 bits, as GPUs do in TF32.");
+        const int first = out_.outcome.first_failure();
+        const bool single = rounding_.unit <= 0x1p-24 && rounding_.unit > 0x1p-32;
+        if (known_.short_products > 0 || !single || first == kPartCount) return false;
+        const Comparison& comparison = *out_.outcome.parts[static_cast<std::size_t>(first)];
+        if (comparison.differing * 4 < comparison.judged - comparison.exact) return false;
+        Known known = known_;
+        known.short_products = kShort;
+        return adopt(Judge(sequence_, known).run(), "The products were computed with about 11 bits, as GPUs do in TF32.");
     }
 
-    /// How many cells differ between masked and scaled, and how many are kept, where a query meets another position than its own: there
-    /// most position biases are 0.
-    std::pair<std::int64_t, std::int64_t> cells_off_the_diagonal() const {
+    /// Takes over a judgement under another assumption when that explains everything.
+    bool adopt(Judgement again, const char* warning) {
+        if (!again.right && (again.suspects.empty() || again.suspects.front().first_failure < kPartCount)) return false;
+        out_ = std::move(again);
+        out_.warnings.push_back(warning);
+        return true;
+    }
+
+    /// Judges again as if the file held the position bias that its numbers show. Kept when that explains everything.
+    bool find_position_bias() {
+        const int first = out_.outcome.first_failure();
+        if ((first != static_cast<int>(Part::Masked) && first != static_cast<int>(Part::Weights)) || !sequence_.intent.bias.empty())
+            return false;
+        const auto scores = scaled_scores(sequence_, correct_recipe(sequence_, out_.plan), rounding_, shared_);
+        if (scores == nullptr) return false;
+        constexpr const char* kWarning = "The scores hold a position bias, a number for every head and distance, that the file does not.";
+        if (known_.bias != nullptr) return judge_with(*known_.bias, kWarning);
+        if (const auto bias = observed_position_bias(sequence_, *scores, *out_.plan.keep, rounding_); bias && judge_with(*bias, kWarning)) {
+            out_.bias = bias;
+            return true;
+        }
+        return first == static_cast<int>(Part::Masked) && sequence_.has(Part::Scaled) &&
+               judge_with(cell_biases(),
+                          "masked differs from scaled by finite amounts, as if a position bias had been added; the file does "
+                          "not hold it.");
+    }
+
+    bool judge_with(const PositionBias& bias, const char* warning) {
+        if (bias.values.empty()) return false;
+        Sequence biased = sequence_;
+        biased.intent.bias = bias.values;
+        biased.intent.bias_error = bias.error;
+        return adopt(Judge(biased, known_).run(), warning);
+    }
+
+    /// Whatever masked has beyond scaled, when most cells have something: a mistake in one cell is no bias. At a position's distance to
+    /// itself most biases are 0.
+    PositionBias cell_biases() const {
         const std::vector<double>&masked = sequence_[Part::Masked], &scaled = sequence_[Part::Scaled];
+        PositionBias out;
         std::int64_t differing = 0, open = 0;
         for (std::size_t i = 0; i < masked.size(); ++i) {
             const auto cell = static_cast<std::int64_t>(i), t = cell / sequence_.keys % sequence_.queries, s = cell % sequence_.keys;
-            if (!(masked[i] > kForbidding) || s == t) continue;
+            const bool kept = (*out_.plan.keep)[i] != 0 && masked[i] > kForbidding && std::isfinite(masked[i] - scaled[i]);
+            out.values.push_back(kept ? masked[i] - scaled[i] : 0);
+            if (!kept || s == t) continue;
             ++open;
             differing += masked[i] != scaled[i];
         }
-        return {differing, open};
-    }
-
-    /// Position biases are added to most cells; a mistake in one cell is not one.
-    void excuse_bias(Outcome& outcome, std::vector<std::string>& warnings) const {
-        if (sequence_.intent.given || !sequence_.has(Part::Scaled) || outcome.first_failure() != static_cast<int>(Part::Masked)) return;
-        const Comparison& comparison = *part_of(outcome, Part::Masked);
-        const auto [differing, open] = cells_off_the_diagonal();
-        if (!(comparison.max_error < -kForbidding) || differing < 2 || differing * 5 < open * 2) return;
-        part_of(outcome, Part::Masked).reset();
-        warnings.push_back(
-            "masked differs from scaled by finite amounts, as if a position bias had been added; the file does not hold it.");
+        if (differing < std::min<std::int64_t>(2, open) || differing * 5 < open * 2 || differing == 0) return {};
+        return out;
     }
 
     /// What fits may still be a mask that nobody means.
@@ -244,8 +283,8 @@ private:
     }
 
     const Sequence& sequence_;
-    const bool concat_may_be_projected_;
-    const Rounding rounding_;
+    const Known known_;
+    Rounding rounding_;
     SharedProducts shared_;
     std::optional<std::pair<Plan, Outcome>> custom_scale_;  ///< under which a factor of its own reproduces everything
     Judgement out_;
@@ -253,6 +292,6 @@ private:
 
 }  // namespace
 
-Judgement judge(const Sequence& sequence, bool concat_may_be_projected) { return Judge(sequence, concat_may_be_projected).run(); }
+Judgement judge(const Sequence& sequence, const Known& known) { return Judge(sequence, known).run(); }
 
 }  // namespace attn::doctor

@@ -1,10 +1,12 @@
 #pragma once
 /// Judges one recorded sequence: right under some mask that may have been meant, or which mistakes explain it.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/doctor/evaluation.hpp"
+#include "engine/doctor/position_bias.hpp"
 
 namespace attn::doctor {
 
@@ -18,6 +20,8 @@ struct Suspect {
     bool scale_is_observed = false;  ///< of Other: a constant factor of the scores that no known mistake gives
 };
 
+enum class Undecided : std::uint8_t { Nothing, Mask, Scale };
+
 struct Judgement {
     bool right = false;
     bool telling = false;           ///< some comparison could have failed
@@ -25,9 +29,17 @@ struct Judgement {
     Outcome outcome;                ///< under that plan without a mistake
     std::vector<Suspect> suspects;  ///< at most one for each bug, the best first; empty when right
     std::vector<std::string> warnings;
-    bool undecided = false;  ///< wrong or right depends on a mask that nothing tells
+    std::optional<PositionBias> bias;          ///< that the file does not hold, and explains what is recorded
+    Undecided undecided = Undecided::Nothing;  ///< what wrong or right depends on, and nothing tells
 };
 
-Judgement judge(const Sequence& sequence, bool concat_may_be_projected);
+/// What is known besides the sequence itself.
+struct Known {
+    bool concat_may_be_projected = false;
+    double short_products = 0;           ///< relative error of a product's factors
+    const PositionBias* bias = nullptr;  ///< seen in another sequence of the same attention
+};
+
+Judgement judge(const Sequence& sequence, const Known& known);
 
 }  // namespace attn::doctor

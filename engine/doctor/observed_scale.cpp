@@ -1,45 +1,59 @@
 #include "engine/doctor/observed_scale.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "engine/doctor/estimate.hpp"
 
 namespace attn::doctor {
 namespace {
 
-std::optional<double> ratio_at_largest(const std::vector<double>& scaled, const std::vector<double>& scores) {
-    std::size_t largest = 0;
-    for (std::size_t i = 0; i < scores.size(); ++i)
-        if (std::fabs(scores[i]) > std::fabs(scores[largest])) largest = i;
-    if (!(std::fabs(scores[largest]) > 0) || !std::isfinite(scaled[largest])) return std::nullopt;
-    return scaled[largest] / scores[largest];
+/// A factor, and how far apart the numbers lie that it was read from.
+struct Reading {
+    double spread = 0, factor = 0;
+};
+
+/// The median of the readings that are at least half as wide as the widest: a single number that is wrong does not speak for all.
+std::optional<double> typical(std::vector<Reading> readings) {
+    double widest = 0;
+    for (const Reading& reading : readings) widest = std::max(widest, reading.spread);
+    std::erase_if(readings, [&](const Reading& reading) { return !(reading.spread > 0) || reading.spread < widest / 2; });
+    if (readings.empty()) return std::nullopt;
+    const auto middle = readings.begin() + static_cast<std::ptrdiff_t>(readings.size() / 2);
+    std::nth_element(readings.begin(), middle, readings.end(), [](const Reading& a, const Reading& b) { return a.factor < b.factor; });
+    return middle->factor;
 }
 
-/// From the two cells of a row whose scores lie furthest apart, among those with a weight that has digits left.
-std::optional<double> factor_behind_weights(const std::vector<double>& weights, const std::vector<double>& scores, std::int64_t keys) {
+std::optional<double> scaled_over_scores(const std::vector<double>& scaled, const std::vector<double>& scores) {
+    std::vector<Reading> readings;
+    for (std::size_t i = 0; i < scores.size(); ++i)
+        if (scaled[i] > kForbidding && std::isfinite(scaled[i]) && std::isfinite(scores[i]))
+            readings.push_back({std::fabs(scores[i]), scaled[i] / scores[i]});
+    return typical(std::move(readings));
+}
+
+/// From the two cells of every row whose scores lie furthest apart, among those with a weight that has digits left.
+std::optional<double> factor_behind_weights(const Sequence& sequence, const std::vector<double>& scores) {
     constexpr double kTellingWeight = 1e-4;
-    double widest = 0;
-    std::optional<double> factor;
-    for (std::size_t row = 0; row < weights.size(); row += static_cast<std::size_t>(keys)) {
+    const std::vector<double>&weights = sequence[Part::Weights], &bias = sequence.intent.bias;
+    const auto keys = static_cast<std::size_t>(sequence.keys);
+    std::vector<Reading> readings;
+    for (std::size_t row = 0; row < weights.size(); row += keys) {
         std::optional<std::size_t> low, high;
-        for (std::size_t i = row; i < row + static_cast<std::size_t>(keys); ++i) {
+        for (std::size_t i = row; i < row + keys; ++i) {
             if (!(weights[i] > kTellingWeight) || !std::isfinite(scores[i])) continue;
             if (!low || scores[i] < scores[*low]) low = i;
             if (!high || scores[i] > scores[*high]) high = i;
         }
-        if (!low || !(scores[*high] - scores[*low] > widest)) continue;
-        widest = scores[*high] - scores[*low];
-        factor = std::log(weights[*high] / weights[*low]) / widest;
+        if (!low || *low == *high) continue;
+        const double spread = scores[*high] - scores[*low], added = bias.empty() ? 0 : bias[*high] - bias[*low];
+        readings.push_back({spread, (std::log(weights[*high] / weights[*low]) - added / sequence.temperature) / spread});
     }
-    return factor;
+    return typical(std::move(readings));
 }
 
 }  // namespace
-
-std::optional<double> scaled_over_scores(const Sequence& sequence) {
-    if (!sequence.has(Part::Scores) || !sequence.has(Part::Scaled)) return std::nullopt;
-    return ratio_at_largest(sequence[Part::Scaled], sequence[Part::Scores]);
-}
 
 std::optional<double> observed_scale(const Sequence& sequence) {
     std::vector<double> scores = sequence[Part::Scores];
@@ -49,11 +63,12 @@ std::optional<double> observed_scale(const Sequence& sequence) {
                      .value;
     if (scores.empty()) return std::nullopt;
     std::optional<double> factor;
-    if (sequence.has(Part::Scaled)) factor = ratio_at_largest(sequence[Part::Scaled], scores);
-    else if (sequence.has(Part::Weights) && sequence.intent.bias.empty())
-        factor = factor_behind_weights(sequence[Part::Weights], scores, sequence.keys);
+    if (sequence.has(Part::Scaled)) factor = scaled_over_scores(sequence[Part::Scaled], scores);
+    else if (sequence.has(Part::Masked) && sequence.intent.bias.empty()) factor = scaled_over_scores(sequence[Part::Masked], scores);
+    else if (sequence.has(Part::Weights)) factor = factor_behind_weights(sequence, scores);
     if (!factor || !(*factor > 0) || !std::isfinite(*factor)) return std::nullopt;
-    return sequence.has(Part::Scaled) ? *factor : *factor * sequence.temperature;
+    const bool softened = !sequence.has(Part::Scaled) && !(sequence.has(Part::Masked) && sequence.intent.bias.empty());
+    return softened ? *factor * sequence.temperature : *factor;
 }
 
 }  // namespace attn::doctor

@@ -45,7 +45,8 @@ enum class MaskMeaning : std::uint8_t {
 /// What a tensor's name (without its prefix) stands for.
 struct NameMeaning {
     std::optional<Part> part;
-    /// The name is also used for the same numbers at a later stage, such as attention_scores after scaling or masking.
+    /// The name is also used for the same numbers at a later stage, such as attention_scores after scaling or masking, and
+    /// attention_probs after dropout.
     bool may_be_later = false;
     std::optional<MaskMeaning> mask;
     bool keys_only = false;  ///< of a mask: its name says that it is about keys, [B,S]

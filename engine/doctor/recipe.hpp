@@ -55,7 +55,7 @@ struct Plan {
 
 /// The masks that may have been meant, the most literal first; at least one.
 std::vector<Plan> plans_for(const Sequence& sequence);
-/// 1/√d_head or what the file says instead; inferred from scores and scaled where nothing tells the size of a head.
+/// 1/√d_head or what the file says instead; inferred from the numbers where nothing tells the size of a head.
 double proper_scale(const Sequence& sequence);
 Recipe correct_recipe(const Sequence& sequence, const Plan& plan);
 /// Every known mistake under this plan; where several give the same numbers, the first is named.

@@ -40,6 +40,7 @@ private:
 
     void given() {
         const bool causal_unknown = !intent_.causal.has_value();
+        if (intent_.causal == true && is_causal(intent_.keep)) return add(intent_.keep);
         if (intent_.causal != true || intent_.complete) add(intent_.keep);
         if (!intent_.complete && (intent_.causal == true || (intent_.keys_only && causal_unknown)))
             for (const std::int64_t offset : causal_offsets(sequence_))
@@ -47,6 +48,12 @@ private:
                     intent_.causal == true ? "" : "The attention is causal too, although the file says so nowhere.");
         if (!intent_.complete && mistaken_pattern(sequence_, intent_.keep) == Bug::InvertedMask)
             add(complement(intent_.keep), false, "The mask is stored the other way round: true means that a position may not be attended.");
+    }
+
+    bool is_causal(const Keep& keep) const {
+        const std::vector<std::int64_t> offsets = causal_offsets(sequence_);
+        return std::any_of(offsets.begin(), offsets.end(),
+                           [&](std::int64_t offset) { return is_subset(keep, causal_keep(sequence_, offset)); });
     }
 
     void not_given() {
@@ -62,14 +69,21 @@ private:
             add(full);
             for (const std::int64_t offset : causal_offsets(sequence_)) add(causal_keep(sequence_, offset));
         }
-        if (observed) {
-            const Keep keys = keep_of_keys(sequence_, keys_used(sequence_, *observed));
+        if (observed || sequence_.has(Part::Dropped)) {
+            const Keep keys = keep_of_keys(sequence_, keys_used(sequence_, observed ? *observed : cells_in_use()));
             const std::size_t known = out_.size();
             for (std::size_t i = 0; i < known; ++i)
                 add(both(*out_[i].keep, keys), false, "Some keys are never attended, as if they were padding; the file does not say so.");
         } else if (sequence_.has(Part::Context) || sequence_.has(Part::Concat)) {
             guess_padding();
         }
+    }
+
+    /// Zeros of dropped weights may be dropout's, but a key that no query attends to is not by chance.
+    Keep cells_in_use() const {
+        Keep keep;
+        for (const double w : sequence_[Part::Dropped]) keep.push_back(w != 0);
+        return keep;
     }
 
     /// Only the context tells: any number of keys at either end may be padding.
@@ -262,11 +276,16 @@ std::vector<Plan> plans_for(const Sequence& sequence) { return Plans(sequence).r
 double proper_scale(const Sequence& sequence) {
     if (sequence.scale) return *sequence.scale;
     if (sequence.head_size > 0) return 1 / std::sqrt(static_cast<double>(sequence.head_size));
-    if (const std::optional<double> factor = scaled_over_scores(sequence); factor && *factor > 0) {
+    const auto usual = static_cast<double>(sequence.usual_head_size);
+    if (const std::optional<double> factor = observed_scale(sequence)) {
         const double size = 1 / (*factor * *factor), whole = std::round(size);
-        if (whole >= 2 && std::fabs(size - whole) <= 0.01 * whole) return 1 / std::sqrt(whole);
+        const bool mistaken = usual > 0 && (whole == 1 || whole == usual * usual ||
+                                            std::find(sequence.widths.begin(), sequence.widths.end(), whole) != sequence.widths.end());
+        // Where scores and scaled are the same a head would have one dimension; scores of unknown heads may be scaled already.
+        const double least = sequence.has(Part::Scaled) ? 2 : 1;
+        if (whole >= least && std::fabs(size - whole) <= 0.01 * whole && (whole == usual || !mistaken)) return 1 / std::sqrt(whole);
     }
-    if (sequence.value_size > 0) return 1 / std::sqrt(static_cast<double>(sequence.value_size));
+    if (usual > 0) return 1 / std::sqrt(usual);
     return 1 / std::numbers::sqrt2;  // nothing tells, but a head of one dimension is the only one that needs no scaling
 }
 

@@ -22,6 +22,7 @@ struct Intent {
     bool given = false;         ///< a mask tensor was found
     Keep keep;                  ///< [H,T,S] when given
     std::vector<double> bias;   ///< [H,T,S], added where kept; empty without one
+    double bias_error = 0;      ///< how far the biases may be off, where they were read from the recording itself
     bool keys_only = false;     ///< the mask has no query axis: a padding mask, which leaves open whether there is a causal one too
     bool queries_only = false;  ///< the mask has a query axis and no key axis
     bool complete = false;      ///< written by attnscope: nothing else was meant, and any pattern is deliberate
@@ -31,6 +32,7 @@ struct Intent {
 struct Sequence {
     std::int64_t heads = 0, queries = 0, keys = 0;
     std::int64_t head_size = 0, value_size = 0;  ///< 0: not known
+    std::int64_t usual_head_size = 0;            ///< what it is in most models of this width; 0: not known either
     std::vector<double> widths;                  ///< what d_model may be
     double temperature = 1;
     std::optional<double> scale;  ///< stated by the file; else 1/√head_size

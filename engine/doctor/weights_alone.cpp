@@ -14,7 +14,7 @@ public:
     WeightsAlone(const Sequence& sequence, const std::vector<Plan>& plans)
         : sequence_(sequence), weights_(sequence[Part::Weights]), plans_(plans), observed_(not_zero()),
           rows_(static_cast<std::size_t>(sequence.heads * sequence.queries)), keys_(static_cast<std::size_t>(sequence.keys)),
-          tolerance_(std::max(1e-6, 4 * sequence.unit * (1 + 0.1 * static_cast<double>(sequence.keys)))) {}
+          tolerance_(sum_tolerance(sequence)) {}
 
     void run(Judgement& out) {
         Comparison comparison = compare_rows(nullptr);
@@ -23,17 +23,31 @@ public:
                 if (Comparison other = compare_rows(plans_[i].keep.get()); i == 0 || other.ok()) comparison = other;
         const bool sums_right = wrong_sums_ == 0;
         if (!comparison.ok()) {
-            if (!sums_right) suspect_sums(out);
-            else suspect_mask(out);
+            if (sums_right) suspect_mask(out);
+            else if (std::optional<Suspect> suspect = suspect_of_sums()) out.suspects.push_back(std::move(*suspect));
         } else if (const std::optional<Bug> bug = mistaken_pattern(sequence_, observed_);
                    bug && !sequence_.intent.complete &&
                    std::none_of(weights_.begin(), weights_.end(), [](double w) { return std::isnan(w); })) {
             out.suspects.push_back({*bug, "The file holds no mask, but nobody means this one."});
             comparison = compare_rows(meant(*bug));
             if (comparison.ok()) comparison.first = 0;
+        } else if (sequence_.intent.given || sequence_.intent.causal == true) {
+            suspect_hidden_cells(out, comparison);
         }
         out.right = out.right && comparison.ok();
         out.outcome.parts[static_cast<std::size_t>(Part::Weights)] = comparison;
+    }
+
+    /// The mistake that the sums of the rows show, whatever the scores are.
+    std::optional<Suspect> suspect_of_sums() const {
+        if (masked_late()) return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
+        if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, the rows do not."};
+        if (const std::optional<double> rate = dropout_rate()) {
+            Suspect suspect{Bug::DropoutLeftOn, "Some weights are 0 and rows sum to more than 1."};
+            suspect.dropout_rate = *rate;
+            return suspect;
+        }
+        return std::nullopt;
     }
 
 private:
@@ -106,68 +120,70 @@ private:
         out.expected = expected;
     }
 
-    bool columns_sum_to_one() const {
-        for (std::int64_t h = 0; h < sequence_.heads; ++h)
-            for (std::size_t s = 0; s < keys_; ++s) {
-                double sum = 0;
-                for (std::int64_t t = 0; t < sequence_.queries; ++t)
-                    sum += weights_[static_cast<std::size_t>(h * sequence_.queries + t) * keys_ + s];
-                if (sum != 0 && !std::isnan(sum) && !(std::fabs(sum - 1) <= tolerance_)) return false;
-            }
-        return true;
-    }
-
-    /// Every row that lost something to the mask sums to less than 1, every other to 1.
-    bool masked_late() const {
-        bool lost = false;
+    /// Rows that lose something to the mask sum to less than 1, every other to 1.
+    bool masked_late(const Keep& mask) const {
+        std::size_t lost = 0, masked = 0;
         for (std::size_t row = 0; row < rows_; ++row) {
             double sum = 0;
-            std::size_t zeros = 0;
-            for (std::size_t s = 0; s < keys_; ++s) {
-                sum += weights_[row * keys_ + s];
-                zeros += weights_[row * keys_ + s] == 0;
+            bool whole = true;
+            for (std::size_t i = row * keys_; i < (row + 1) * keys_; ++i) {
+                sum += weights_[i];
+                whole = whole && mask[i] != 0;
             }
-            if (!(sum <= 1 + tolerance_) || (zeros == 0 && sum < 1 - tolerance_)) return false;
-            lost = lost || (zeros > 0 && sum < 1 - tolerance_);
+            if (!(sum <= 1 + tolerance_) || (whole && sum < 1 - tolerance_)) return false;
+            masked += !whole;
+            lost += !whole && sum < 1 - tolerance_;
         }
-        if (!lost) return false;
-        // The zeros have to be a mask, and not what dropout left without making up for it: the same for every head, or known.
+        return lost > 0 && lost * 2 >= masked;
+    }
+
+    /// The zeros have to be a mask, and not what dropout left without making up for it: that of the file, or the same for every head.
+    bool masked_late() const {
         for (const Plan& plan : plans_)
-            if (!plan.observed && is_subset(observed_, *plan.keep) && is_subset(*plan.keep, observed_)) return true;
+            if (!plan.observed && !plan.guessed && is_subset(observed_, *plan.keep) && masked_late(*plan.keep)) return true;
         const std::size_t map = static_cast<std::size_t>(sequence_.queries) * keys_;
         for (std::size_t i = map; i < observed_.size(); ++i)
             if (observed_[i] != observed_[i % map]) return false;
-        return sequence_.heads > 1;
+        return sequence_.heads > 1 && masked_late(observed_);
     }
 
-    /// Rows that lost nothing sum to 1/(1 - rate), the others to less.
+    /// Rows that lost nothing sum to 1/(1 - rate), the others to less. Zeros of a mask are no losses.
     std::optional<double> dropout_rate() const {
-        double largest = 0;
-        std::size_t scattered = 0;
+        const Keep open = both(along_diagonals(sequence_, observed_), keep_of_keys(sequence_, keys_used(sequence_, observed_)));
+        double largest = 0, least_intact = std::numeric_limits<double>::infinity();
+        bool lost = false;
         for (std::size_t row = 0; row < rows_; ++row) {
             double sum = 0;
-            for (std::size_t s = 0; s < keys_; ++s) {
-                const double w = weights_[row * keys_ + s];
-                if (!(w >= 0)) return std::nullopt;
-                sum += w;
-                scattered += w == 0;
+            bool intact = true;
+            for (std::size_t i = row * keys_; i < (row + 1) * keys_; ++i) {
+                if (!(weights_[i] >= 0) || !std::isfinite(weights_[i])) return std::nullopt;
+                sum += weights_[i];
+                intact = intact && (weights_[i] != 0 || open[i] == 0);
             }
             largest = std::max(largest, sum);
+            if (intact) least_intact = std::min(least_intact, sum);
+            lost = lost || !intact;
         }
-        if (scattered == 0 || !(largest > 1 + tolerance_)) return std::nullopt;
+        if (!lost || !(largest > 1 + tolerance_) || least_intact < largest - tolerance_ * largest) return std::nullopt;
         return 1 - 1 / largest;
     }
 
-    void suspect_sums(Judgement& out) const {
-        if (columns_sum_to_one()) {
-            out.suspects.push_back({Bug::SoftmaxOverQueries, "The columns sum to 1, the rows do not."});
-        } else if (masked_late()) {
-            out.suspects.push_back({Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."});
-        } else if (const std::optional<double> rate = dropout_rate()) {
-            Suspect suspect{Bug::DropoutLeftOn, "Some weights are 0 and rows sum to more than 1."};
-            suspect.dropout_rate = *rate;
-            out.suspects.push_back(suspect);
+    bool columns_alone_sum_to_one() const {
+        const auto queries = static_cast<std::size_t>(sequence_.queries);
+        bool row_differs = false;
+        for (std::size_t h = 0; h < static_cast<std::size_t>(sequence_.heads); ++h) {
+            std::vector<double> rows(queries, 0), columns(keys_, 0);
+            for (std::size_t t = 0; t < queries; ++t)
+                for (std::size_t s = 0; s < keys_; ++s) {
+                    const double w = weights_[(h * queries + t) * keys_ + s];
+                    rows[t] += w;
+                    columns[s] += w;
+                }
+            const auto is_one = [&](double sum) { return sum == 0 || std::isnan(sum) || std::fabs(sum - 1) <= tolerance_; };
+            if (!std::all_of(columns.begin(), columns.end(), is_one)) return false;
+            row_differs = row_differs || !std::all_of(rows.begin(), rows.end(), is_one);
         }
+        return row_differs;
     }
 
     /// Zeros, NaN or equal shares: what programs make of a row without any key.
@@ -201,6 +217,22 @@ private:
         return matching + emptied > 0 ? std::optional(emptied) : std::nullopt;
     }
 
+    /// Zeros where a key may be attended are underflow, unless they are exactly those of a mistaken mask.
+    void suspect_hidden_cells(Judgement& out, Comparison& comparison) const {
+        for (const Plan& plan : plans_)
+            if (is_subset(*plan.keep, observed_)) return;
+        for (const Plan& plan : plans_) {
+            for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
+                if (recipe.mask != MaskUse::BeforeSoftmax || *recipe.keep == *plan.keep || !is_subset(*recipe.keep, *plan.keep)) continue;
+                if (!rows_explained(*recipe.keep, *plan.keep)) continue;
+                out.suspects.push_back({*recipe.bug, recipe.detail});
+                for (std::size_t i = 0; i < weights_.size() && comparison.ok(); ++i)
+                    if ((*plan.keep)[i] != 0 && (*recipe.keep)[i] == 0 && weights_[i] == 0) note(comparison, i, 0, std::nan(""));
+                return;
+            }
+        }
+    }
+
     /// The mistake whose mask is the pattern of what is not 0.
     void suspect_mask(Judgement& out) const {
         std::optional<int> best;
@@ -230,6 +262,13 @@ private:
 };
 
 }  // namespace
+
+void suspect_sums_of_weights(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement) {
+    if (std::optional<Suspect> suspect = WeightsAlone(sequence, plans).suspect_of_sums()) {
+        suspect->first_failure = static_cast<int>(Part::Context);
+        judgement.suspects = {std::move(*suspect)};
+    }
+}
 
 void judge_weights_alone(const Sequence& sequence, const std::vector<Plan>& plans, Judgement& judgement) {
     if (!sequence.has(Part::Weights) || judgement.outcome.parts[static_cast<std::size_t>(Part::Weights)]) return;

@@ -1,0 +1,94 @@
+#pragma once
+/// Attention of random numbers as a dump that the doctor examines, and ways to change it.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/io/array_file.hpp"
+
+namespace attn::doctor {
+
+using Values = std::vector<double>;
+
+struct Sizes {
+    std::int64_t b = 2, h = 3, t = 5, s = 5, d = 4;
+};
+
+/// Attention in plain loops, in double; `factor` multiplies the products and `kept(t, s)` says where a query may attend.
+struct Example {
+    Sizes n;
+    Values q, k, v, scores, scaled, masked, weights, context;
+
+    template <class Kept>
+    Example(const Sizes& sizes, unsigned seed, double factor, const Kept& kept) : n(sizes) {
+        std::mt19937 engine(seed);
+        std::normal_distribution<double> normal;
+        const auto draw = [&](std::int64_t count) {
+            Values out(static_cast<std::size_t>(count));
+            for (double& x : out) x = normal(engine);
+            return out;
+        };
+        q = draw(n.b * n.h * n.t * n.d);
+        k = draw(n.b * n.h * n.s * n.d);
+        v = draw(n.b * n.h * n.s * n.d);
+        for (std::int64_t bh = 0; bh < n.b * n.h; ++bh)
+            for (std::int64_t t = 0; t < n.t; ++t) {
+                double sum = 0;
+                for (std::int64_t s = 0; s < n.s; ++s) {
+                    double dot = 0;
+                    for (std::int64_t d = 0; d < n.d; ++d) dot += q[at((bh * n.t + t) * n.d + d)] * k[at((bh * n.s + s) * n.d + d)];
+                    scores.push_back(dot);
+                    scaled.push_back(dot * factor);
+                    masked.push_back(kept(t, s) ? dot * factor : -std::numeric_limits<double>::infinity());
+                    weights.push_back(std::exp(masked.back()));
+                    sum += weights.back();
+                }
+                for (std::int64_t s = 0; s < n.s; ++s) weights[at((bh * n.t + t) * n.s + s)] /= sum;
+                for (std::int64_t d = 0; d < n.d; ++d) {
+                    double total = 0;
+                    for (std::int64_t s = 0; s < n.s; ++s) total += weights[at((bh * n.t + t) * n.s + s)] * v[at((bh * n.s + s) * n.d + d)];
+                    context.push_back(total);
+                }
+            }
+    }
+
+    static std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+    ArrayFile file() const {
+        ArrayFile out;
+        out.source = "dump.npz";
+        const auto add = [&](const char* name, std::int64_t rows, std::int64_t columns, const Values& values) {
+            out.arrays.push_back(make_array<double>(name, {n.b, n.h, rows, columns}, values));
+        };
+        add("q", n.t, n.d, q);
+        add("k", n.s, n.d, k);
+        add("v", n.s, n.d, v);
+        add("scores", n.t, n.s, scores);
+        add("scaled", n.t, n.s, scaled);
+        add("masked", n.t, n.s, masked);
+        add("weights", n.t, n.s, weights);
+        add("context", n.t, n.d, context);
+        return out;
+    }
+};
+
+inline bool everywhere(std::int64_t, std::int64_t) { return true; }
+inline bool causal(std::int64_t t, std::int64_t s) { return s <= t; }
+
+inline void change(ArrayFile& file, const char* name, std::size_t place, double value) {
+    for (NamedArray& array : file.arrays) {
+        if (array.name != name) continue;
+        Values values = values_as<double>(array, "");
+        values[place] = value;
+        array = make_array<double>(name, array.shape, values);
+    }
+}
+inline void keep_only(ArrayFile& file, const std::vector<std::string>& names) {
+    std::erase_if(file.arrays, [&](const NamedArray& array) { return std::find(names.begin(), names.end(), array.name) == names.end(); });
+}
+
+}  // namespace attn::doctor
