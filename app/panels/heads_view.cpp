@@ -73,8 +73,12 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, context.px(4));
     draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : colors.text, title);
+    // Over a small map the figure alone.
+    std::string figure = mean ? "of all heads" : caption.text;
+    const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
+    if (text_width(fonts.mono_small, figure) > figure_room) figure = mean ? "" : figure.substr(figure.rfind(' ') + 1);
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
-                 mean ? colors.muted : caption.color, mean ? "of all heads" : caption.text);
+                 mean ? colors.muted : caption.color, figure);
 
     const MatrixViewResult result = draw_matrix(
         context, named, box,

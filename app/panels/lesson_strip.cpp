@@ -46,7 +46,9 @@ float line_height(const PanelContext& context) { return font_size(context.theme.
 std::string sentences(const PanelContext& context) {
     const LessonView& state = context.view.lesson;
     const LessonStep& step = state.shown();
-    if (state.look_pending) return caption_text(step.caption);
+    // Numbers of another state would say something else than the step means.
+    const bool stale = context.snapshot.problem_document != nullptr && context.snapshot.problem_document != context.snapshot.document;
+    if (state.look_pending || stale) return caption_text(step.caption);
     return caption_text(step.caption, context.snapshot, context.training);
 }
 

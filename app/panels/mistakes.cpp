@@ -55,11 +55,11 @@ std::string_view what_it_takes(Mistake mistake) {
     case Stage::Concat:
         return "it takes more than one head";
     case Stage::Embedding:
-        return "it takes a model with positions";
+        return "it takes positions";
     case Stage::Residual1:
-        return "it takes a model with residual additions";
+        return "it takes residual additions";
     case Stage::Norm1:
-        return "it takes a model with layer norms";
+        return "it takes layer norms";
     default:
         return mistake == Mistake::MaskAfterSoftmax ? "it takes a mask that is on" : "it takes a larger head or more than one token";
     }
@@ -178,7 +178,7 @@ void draw_mistake_sign(PanelContext& context) {
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
     const bool idle = changes_nothing(context);
-    const std::string text = idle ? "Broken on purpose, but nothing changes here: " + std::string(what_it_takes(mistake)) + "."
+    const std::string text = idle ? "This mistake changes nothing here: " + std::string(what_it_takes(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
               elide(fonts.label, text, width - context.px(repair + train + 32)));

@@ -13,6 +13,8 @@
 namespace attn::app {
 namespace {
 
+constexpr std::size_t kMostDashed = 1'500;
+
 std::int64_t rows_of(const TokenLines& picture, Axis axis) {
     return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
 }
@@ -132,7 +134,10 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     const std::optional<PointedToken>& looked_at = pointed ? pointed : picture.only;
     float threshold = picture.threshold;
     const float lane = std::min(context.px(3), columns.pitch * 0.7F / static_cast<float>(std::max<std::size_t>(picture.maps.size(), 1)));
-    for (const TokenLine& line : lines_of(picture, threshold)) {
+    const std::vector<TokenLine> lines = lines_of(picture, threshold);
+    // Where so many lines cross, dashes could not be seen and would cost a frame's time; those of one token still are.
+    const bool dashed = lines.size() <= kMostDashed;
+    for (const TokenLine& line : lines) {
         const bool shown = !looked_at || belongs(line, *looked_at);
         const float strength = std::min(line.weight, 1.F) * (shown ? 1.F : picture.faded);
         // Lines of the same two tokens lie side by side, head by head.
@@ -140,7 +145,8 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
         const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;
         if (strength <= 0 || out_of_sight(list, from, to)) continue;
         draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
-                  context.px(shown ? 1.F + 1.5F * strength : 1.F), context.px(picture.maps[line.map].dash()));
+                  context.px(shown ? 1.F + 1.5F * strength : 1.F),
+                  dashed || (looked_at && shown) ? context.px(picture.maps[line.map].dash()) : 0);
     }
     if (!picture.labels) return threshold;
     draw_column(context, picture, columns, Axis::S, looked_at);

@@ -45,6 +45,7 @@ void remember_placement(GLFWwindow* window, Settings& settings) {
 struct Events {
     bool any = true;
     std::set<int> pressed;        ///< keys that went down since the last frame
+    int modifiers = 0;            ///< what was held down with them
     std::set<int> short_presses;  ///< and came up again before it
     std::vector<std::string> dropped_files;
 };
@@ -58,10 +59,11 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { events_of(w).any = true; });
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
-    glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int) {
+    glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
         Events& found = events_of(w);
         found.any = true;
         if (action == GLFW_PRESS) found.pressed.insert(key);
+        if (action == GLFW_PRESS && key < GLFW_KEY_LEFT_SHIFT) found.modifiers |= modifiers;
         if (action == GLFW_RELEASE && found.pressed.count(key) > 0) found.short_presses.insert(key);
     });
     glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).any = true; });
@@ -149,8 +151,12 @@ private:
         events_.pressed.clear();
         const std::set<int> short_presses = std::exchange(events_.short_presses, {});
         for (const int key : short_presses) imgui_compat::hold_key(key, true);
+        // Ctrl + K is no K because Ctrl came up before the frame.
+        const int modifiers = std::exchange(events_.modifiers, 0);
+        if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
         const Screen::Wishes wishes = screen_->draw(ui, settings_, target, std::exchange(events_.dropped_files, {}));
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
+        if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
         if (!wishes.title.empty() && wishes.title != title_) glfwSetWindowTitle(window_.get(), (title_ = wishes.title).c_str());
         glfwSwapBuffers(window_.get());

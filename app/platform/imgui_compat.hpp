@@ -51,4 +51,24 @@ inline void hold_key(int key, bool down) {
 #endif
 }
 
+/// Makes the modifiers that came with a key count in the next frame, also when they are up again; later versions lose none.
+inline void hold_modifiers(bool ctrl, bool shift) {
+#if IMGUI_VERSION_NUM < 18700
+    ImGui::GetIO().KeyCtrl |= ctrl;
+    ImGui::GetIO().KeyShift |= shift;
+#else
+    (void)ctrl;
+    (void)shift;
+#endif
+}
+
+/// As they are now.
+inline void read_modifiers() {
+#if IMGUI_VERSION_NUM < 18700
+    ImGuiIO& io = ImGui::GetIO();
+    io.KeyCtrl = io.KeysDown[GLFW_KEY_LEFT_CONTROL] || io.KeysDown[GLFW_KEY_RIGHT_CONTROL];
+    io.KeyShift = io.KeysDown[GLFW_KEY_LEFT_SHIFT] || io.KeysDown[GLFW_KEY_RIGHT_SHIFT];
+#endif
+}
+
 }  // namespace attn::app::imgui_compat

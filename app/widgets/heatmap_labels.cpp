@@ -9,6 +9,7 @@ namespace {
 
 constexpr float kGap = 7;          ///< between labels and cells
 constexpr float kUpright = 30;     ///< columns at least this wide have upright labels
+constexpr float kOverhang = 5;     ///< of the last column's label
 constexpr float kTurnedRoom = 26;  ///< room that makes turning labels worth it
 
 std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
@@ -59,11 +60,14 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
         const Color color = label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col);
         const float room = turned ? o.cols.room - ui.px(kGap) : cell * static_cast<float>(thin.step) - ui.px(4);
-        const std::string text = elide(font, label_of(o.cols, col), room);
+        // At the right edge it would run into what stands beside the map.
+        const float edge = g.max.x + ui.px(kOverhang), beyond = middle + room / 2 - edge;
+        const std::string text = elide(font, label_of(o.cols, col), turned || beyond <= 0 ? room : room - beyond);
         if (turned) {
             draw_text_turned(list, font, ImVec2(middle, bottom - text_width(font, text) / 2), color, text);
         } else {
-            draw_text_in(list, font, ImVec2(middle, bottom - height), ImVec2(middle, bottom), ImVec2(0.5f, 0), color, text);
+            const float left = std::min(middle - text_width(font, text) / 2, edge - text_width(font, text));
+            draw_text(list, font, ImVec2(left, bottom - height), color, text);
         }
     }
 }

@@ -132,6 +132,30 @@ TEST_F(TokenViews, AChipSwitchesItsHeadOff) {
 }
 
 /// While X is held the lines are those of the other state: without a mask there are many more.
+TEST_F(TokenViews, LinesOfHeadsWhoseColoursBeginAgainAreDashed) {
+    open_example("multi-head");
+    std::vector<float> values;
+    std::vector<std::uint8_t> keep;
+    const auto drawn = [&](std::int64_t round) {
+        frame([&] {
+            ImGui::SetNextWindowSize({800, 300});
+            ImGui::Begin("lines");
+            with_context([&](PanelContext& context) {
+                TokenLines picture = small_picture(values, keep);
+                picture.labels = false;
+                picture.maps[0].round = round;
+                draw_token_lines(context, picture, token_columns({10, 30}, 600, 50, 40), {});
+            });
+            ImGui::End();
+        });
+        return vertices();
+    };
+    drawn(0);  // the window appears
+    const int whole = drawn(0), dashes = drawn(1), dots = drawn(2);
+    EXPECT_GT(dashes, whole);
+    EXPECT_GT(dots, dashes);
+}
+
 TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
     open_example("gpt-tiny");
     view.view = View::Lines;
