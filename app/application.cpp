@@ -28,13 +28,13 @@ void remember(const ViewState& view, Settings& settings) {
     settings.strip_height = static_cast<double>(view.panes.strip_height);
 }
 
-/// What is typed is there again at the next start, unless it is of a model that is not.
+/// What is typed is there again at the next start; while a trained model is shown, what was there before it.
 void remember(const Document& document, Settings& settings) {
     constexpr std::size_t kMostLetters = 20'000;
+    if (document.preset.empty()) return;
     settings.preset = document.preset;
     settings.texts.clear();
     settings.source_texts.clear();
-    if (document.preset.empty()) return;
     std::size_t letters = 0;
     for (const auto& texts : {document.texts, document.source_texts})
         for (const std::string& text : texts) letters += text.size();

@@ -244,6 +244,12 @@ void draw_knock_out_view(PanelContext& context) {
                   "This model has no output head: it predicts nothing that a head could change. Switch on “Output head” in the Step view.");
         return;
     }
+    const auto& lengths = context.trace().tokens.lengths;
+    if (!question.place && std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  "A text of one token has no next one to predict, and so no loss: write a longer one, or ask for a token's chance.");
+        return;
+    }
     const KnockOutReport& report = context.knock_out;
     const bool asked = report.asked == context.snapshot.serial && report.asked_question == question;
     if (!asked && !context.view.knock_out.stopped) context.commands.push_back({command::MeasureHeads{question}, ""});

@@ -156,6 +156,21 @@ TEST_F(TokenViews, LinesOfHeadsWhoseColoursBeginAgainAreDashed) {
     EXPECT_GT(dots, dashes);
 }
 
+TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {
+    open_example("gpt-tiny");
+    const auto measured = [&](const std::string& text) {
+        session->apply({command::SetTexts{{text}, {}}, ""});
+        session->wait(false);
+        view.view = View::KnockOut;
+        commands.clear();
+        frames(2, ui_frame);
+        return std::any_of(commands.begin(), commands.end(),
+                           [](const Command& c) { return std::holds_alternative<command::MeasureHeads>(c.what); });
+    };
+    EXPECT_FALSE(measured("hello"));
+    EXPECT_TRUE(measured("hello there"));
+}
+
 TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
     open_example("gpt-tiny");
     view.view = View::Lines;
