@@ -27,7 +27,7 @@ std::vector<Estimate> fillings(const Sequence& sizes, SoftmaxAxis axis, const Es
     const std::int64_t length = axis == SoftmaxAxis::Keys ? sizes.keys : axis == SoftmaxAxis::Queries ? sizes.queries : sizes.heads;
     std::vector<Estimate> out;
     for (const double value : {1 / static_cast<double>(length), 0.0, std::numeric_limits<double>::quiet_NaN()})
-        out.push_back({std::vector<double>(cells, value), std::vector<double>(cells, value > 0 ? 8 * rounding.unit : 0)});
+        out.push_back({std::vector<double>(cells, value), std::vector<double>(cells, value > 0 ? 8 * rounding.unit * value : 0)});
     if (unmasked == nullptr) return out;
     // 1e9 leaves nothing of a score but in double, whatever the program stores; 1e4 does in float32 too.
     const double lost_in_double = 2e9 * 0x1p-53, lost_of_few = 2e4 * rounding.unit;

@@ -89,9 +89,18 @@ std::optional<Keep> observed_keep(const Sequence& sequence) {
     const std::vector<double>* scores = sequence.has(Part::Scaled)   ? &sequence[Part::Scaled]
                                         : sequence.has(Part::Scores) ? &sequence[Part::Scores]
                                                                      : nullptr;
-    for (std::size_t row = 0; row < values.size(); row += static_cast<std::size_t>(sequence.keys))
-        if (scores != nullptr && has_equal_shares(values.data() + row, sequence.keys) && !is_uniform(scores->data() + row, sequence.keys))
+    const auto rows = [&](const auto& visit) {
+        for (std::size_t row = 0; row < values.size(); row += static_cast<std::size_t>(sequence.keys)) visit(row);
+    };
+    // Without recorded scores such a row tells itself apart by rows that are not like it.
+    const bool made_of_scores = sequence.has(Part::Q) || sequence.has(Part::QProj);
+    bool some_differ = false;
+    rows([&](std::size_t row) { some_differ = some_differ || !has_equal_shares(values.data() + row, sequence.keys); });
+    rows([&](std::size_t row) {
+        const bool odd = scores != nullptr ? !is_uniform(scores->data() + row, sequence.keys) : some_differ && made_of_scores;
+        if (odd && has_equal_shares(values.data() + row, sequence.keys))
             std::fill_n(keep.begin() + static_cast<std::ptrdiff_t>(row), sequence.keys, std::uint8_t{0});
+    });
     return keep;
 }
 

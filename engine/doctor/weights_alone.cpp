@@ -149,7 +149,9 @@ private:
 
     /// Rows that lost nothing sum to 1/(1 - rate), the others to less. Zeros of a mask are no losses.
     std::optional<double> dropout_rate() const {
-        const Keep open = both(along_diagonals(sequence_, observed_), keep_of_keys(sequence_, keys_used(sequence_, observed_)));
+        const Keep open = sequence_.intent.given
+                              ? *plans_.front().keep
+                              : both(along_diagonals(sequence_, observed_), keep_of_keys(sequence_, keys_used(sequence_, observed_)));
         double largest = 0, least_intact = std::numeric_limits<double>::infinity();
         bool lost = false;
         for (std::size_t row = 0; row < rows_; ++row) {
@@ -176,10 +178,11 @@ private:
             for (std::size_t t = 0; t < queries; ++t)
                 for (std::size_t s = 0; s < keys_; ++s) {
                     const double w = weights_[(h * queries + t) * keys_ + s];
+                    if (std::isnan(w)) return false;
                     rows[t] += w;
                     columns[s] += w;
                 }
-            const auto is_one = [&](double sum) { return sum == 0 || std::isnan(sum) || std::fabs(sum - 1) <= tolerance_; };
+            const auto is_one = [&](double sum) { return sum == 0 || std::fabs(sum - 1) <= tolerance_; };
             if (!std::all_of(columns.begin(), columns.end(), is_one)) return false;
             row_differs = row_differs || !std::all_of(rows.begin(), rows.end(), is_one);
         }

@@ -240,6 +240,44 @@ TEST(DoctorInDoubt, AnInfiniteWeightIsNoDropout) {
     EXPECT_EQ(examine(file).bug, Bug::NonFinite) << examine(file).explanation;
 }
 
+TEST(DoctorInDoubt, RowsThatAreNoNumbersSayNothingOfColumns) {
+    // The first query has no key: its row is NaN. The others lost some of their weights.
+    const Sizes n{1, 2, 5, 5, 4};
+    const auto padded = [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; };
+    ArrayFile file = Example(n, 81, 0.5, padded).file();
+    keep_only(file, {"weights"});
+    add_mask(file, n, padded);
+    Values weights = file.values<double>("weights");
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i == 12 || i == 44 ? 0 : weights[i] / 0.9;
+    replace(file, "weights", weights);
+    EXPECT_NE(examine(file).bug, Bug::SoftmaxOverQueries) << examine(file).explanation;
+}
+
+TEST(DoctorInDoubt, TakesEqualSharesForARowWithoutKeysWhereNoMaskIsTold) {
+    const Sizes n{1, 2, 5, 5, 4};
+    ArrayFile file = Example(n, 82, 0.5, [](std::int64_t t, std::int64_t s) { return s <= t && s >= 1; }).file();
+    Values weights = file.values<double>("weights");
+    for (std::size_t i = 0; i < weights.size(); ++i)
+        if (std::isnan(weights[i])) weights[i] = 0.2;
+    replace(file, "weights", weights);
+    keep_only(file, {"q", "k", "weights"});
+    EXPECT_EQ(examine(file).verdict, Verdict::Correct) << examine(file).explanation;
+}
+
+TEST(DoctorInDoubt, KnowsZerosFromSmallEqualSharesInFewDigits) {
+    // The first query sees nothing and its row was set to 0; 1/32 is within a bfloat16's digits of 1, but not of 1/32.
+    const Sizes n{1, 1, 32, 32, 4};
+    ArrayFile file = Example(n, 83, 0.5, [](std::int64_t t, std::int64_t s) { return s < t; }).file();
+    Values weights = file.values<double>("weights");
+    for (double& w : weights)
+        if (std::isnan(w)) w = 0;
+    replace(file, "weights", weights);
+    keep_only(file, {"q", "k", "weights"});
+    for (NamedArray& array : file.arrays) array = in_bfloat16(array);
+    add_mask(file, n, causal);
+    EXPECT_EQ(examine(file).bug, Bug::CausalMasksSelf) << examine(file).explanation;
+}
+
 TEST(DoctorInDoubt, OneRowOfAnotherSumIsNoDropout) {
     ArrayFile file = Example({}, 71, 0.5, causal).file();
     keep_only(file, {"weights"});
