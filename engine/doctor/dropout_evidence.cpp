@@ -22,6 +22,12 @@ struct Row {
     std::vector<double> target, slack;
 };
 
+double size_of(const std::vector<double>& term) {
+    double sum = 0;
+    for (const double x : term) sum += x * x;
+    return std::sqrt(sum);
+}
+
 /// What the context of the row would be with every term times `factors`.
 bool reproduces(const Row& row, const std::vector<double>& factors) {
     for (std::size_t d = 0; d < row.target.size(); ++d) {
@@ -35,12 +41,17 @@ bool reproduces(const Row& row, const std::vector<double>& factors) {
 /// The factors of the terms by least squares; nothing when the terms depend on each other.
 std::optional<std::vector<double>> solve(const Row& row) {
     const std::size_t n = row.terms.size();
+    std::vector<double> sizes;  // small terms count as much as large ones
+    for (const auto& term : row.terms) sizes.push_back(size_of(term));
     std::vector<std::vector<double>> a(n, std::vector<double>(n + 1, 0));
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < n; ++i) {
+        if (!(sizes[i] > 0)) return std::nullopt;
         for (std::size_t d = 0; d < row.target.size(); ++d) {
-            for (std::size_t j = 0; j < n; ++j) a[i][j] += row.terms[i][d] * row.terms[j][d];
-            a[i][n] += row.terms[i][d] * row.target[d];
+            const double x = row.terms[i][d] / sizes[i];
+            for (std::size_t j = 0; j < n; ++j) a[i][j] += x * row.terms[j][d] / sizes[j];
+            a[i][n] += x * row.target[d];
         }
+    }
     for (std::size_t column = 0; column < n; ++column) {
         std::size_t pivot = column;
         for (std::size_t i = column; i < n; ++i)
@@ -54,7 +65,7 @@ std::optional<std::vector<double>> solve(const Row& row) {
         }
     }
     std::vector<double> x(n);
-    for (std::size_t i = 0; i < n; ++i) x[i] = a[i][n] / a[i][i];
+    for (std::size_t i = 0; i < n; ++i) x[i] = a[i][n] / a[i][i] / sizes[i];
     return x;
 }
 
@@ -73,6 +84,25 @@ bool some_set_fits(const Row& row, double factor) {
         const double sign = (set >> flip & 1) != 0 ? 1 : -1;
         for (std::size_t d = 0; d < width; ++d) sum[d] += sign * row.terms[static_cast<std::size_t>(flip)][d];
     }
+}
+
+/// The one factor that some of the terms have, the others being dropped; 0 where all are. Nothing where no factor gives the target, or too
+/// many terms leave it open.
+std::optional<double> common_factor(const Row& row) {
+    if (row.terms.size() > row.target.size()) return std::nullopt;
+    std::optional<std::vector<double>> x = solve(row);
+    if (!x) return std::nullopt;
+    if (reproduces(row, std::vector<double>(x->size(), 0.0))) return 0;
+    double largest = 0;
+    for (std::size_t i = 0; i < x->size(); ++i)
+        if ((*x)[i] > 0.5) largest = std::max(largest, size_of(row.terms[i]));
+    std::vector<double> kept;
+    for (std::size_t i = 0; i < x->size(); ++i)
+        if ((*x)[i] > 0.5 && size_of(row.terms[i]) > 0.05 * largest) kept.push_back((*x)[i]);  // rounding drowns the smaller ones
+    if (kept.empty()) return std::nullopt;
+    const double factor = median(std::move(kept));
+    for (double& each : *x) each = each > 0.5 ? factor : 0;
+    return reproduces(row, *x) ? std::optional(factor) : std::nullopt;
 }
 
 std::vector<Row> rows_of(const std::vector<double>& context, const Estimate& weights, const Estimate& v, const Sequence& sizes,
@@ -149,22 +179,11 @@ std::optional<double> find_hidden_dropout(const std::vector<double>& context, co
     std::vector<const Row*> open;
     std::size_t gone = 0;
     for (const Row& row : rows) {
-        std::optional<std::vector<double>> x;
-        if (row.terms.size() <= row.target.size()) x = solve(row);
-        if (!x) {
-            open.push_back(&row);
-            continue;
-        }
-        const double largest = *std::max_element(x->begin(), x->end());
-        if (largest < 0.5) {  // all of it dropped
-            if (!reproduces(row, std::vector<double>(x->size(), 0.0))) return std::nullopt;
-            ++gone;
-            continue;
-        }
-        std::vector<double> snapped(x->size());
-        for (std::size_t i = 0; i < x->size(); ++i) snapped[i] = (*x)[i] > largest / 2 ? largest : 0;
-        if (!reproduces(row, snapped)) return std::nullopt;
-        factors.push_back(largest);
+        const std::optional<double> factor = common_factor(row);
+        if (factor && *factor == 0) ++gone;
+        else if (factor) factors.push_back(*factor);
+        else if (2 * row.terms.size() <= row.target.size()) return std::nullopt;  // so few terms that they would have shown
+        else open.push_back(&row);
     }
     // Long rows cannot be solved; with a known rate their sets can be tried.
     constexpr std::size_t kLongestRow = 14;

@@ -43,6 +43,19 @@ bool is_rotated(const std::vector<double>& recorded, const Estimate& expected, s
     return false;
 }
 
+/// The rounding of 32-bit numbers.
+constexpr double kFloat = 0x1p-24;
+
+/// The first stage that differs; null when none does.
+const Comparison* first_difference(const Outcome& outcome) {
+    const int first = outcome.first_failure();
+    return first == kPartCount ? nullptr : &*outcome.parts[static_cast<std::size_t>(first)];
+}
+
+bool explained(const Judgement& judgement) {
+    return judgement.right || (!judgement.suspects.empty() && judgement.suspects.front().first_failure == kPartCount);
+}
+
 class Judge {
 public:
     Judge(const Sequence& sequence, const Known& known) : sequence_(sequence), known_(known), rounding_(rounding_of(sequence)) {
@@ -187,8 +200,8 @@ private:
         constexpr double kShort = 0x1p-10;
         const int first = out_.outcome.first_failure();
         const bool single = rounding_.unit <= 0x1p-24 && rounding_.unit > 0x1p-32;
-        if (known_.short_products > 0 || !single || first == kPartCount) return false;
-        const Comparison& comparison = *out_.outcome.parts[static_cast<std::size_t>(first)];
+        if (known_.short_products > 0 || known_.computed_with_32_bits || !single || first == kPartCount) return false;
+        const Comparison& comparison = *first_difference(out_.outcome);
         if (comparison.differing * 4 < comparison.judged - comparison.exact) return false;
         Known known = known_;
         known.short_products = kShort;
@@ -292,6 +305,20 @@ private:
 
 }  // namespace
 
-Judgement judge(const Sequence& sequence, const Known& known) { return Judge(sequence, known).run(); }
+Judgement judge(const Sequence& sequence, const Known& known) {
+    Judgement judgement = Judge(sequence, known).run();
+    if (judgement.right || sequence.unit >= kFloat) return judgement;
+    // Files of 64-bit numbers often hold what was computed with 32 bits, be it the softmax alone. Then not just a few cells differ.
+    const Comparison* difference = first_difference(judgement.outcome);
+    if (difference == nullptr || difference->differing * 8 < difference->judged) return judgement;
+    Sequence shorter = sequence;
+    shorter.unit = kFloat;
+    Known assumed = known;
+    assumed.computed_with_32_bits = true;
+    Judgement again = Judge(shorter, assumed).run();
+    if (!explained(again) || explained(judgement)) return judgement;
+    again.warnings.push_back("The numbers have 64 bits, but were computed with 32.");
+    return again;
+}
 
 }  // namespace attn::doctor
