@@ -83,11 +83,11 @@ TEST_F(FilesPanel, AWholePathBehindTheOfferedFolderTakesItsPlace) {
     files.recent = {"/data/old/run.safetensors"};
     control('O');
     ASSERT_EQ(view.files.path.text, "/data/old/");
-    type("/tmp/x.json", ui_frame);
-    EXPECT_EQ(view.files.path.text, "/tmp/x.json");
+    type("/elsewhere/x.json", ui_frame);
+    EXPECT_EQ(view.files.path.text, "/elsewhere/x.json");
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::OpenFile>().size(), 1U);
-    EXPECT_EQ(all<command::OpenFile>()[0].path, "/tmp/x.json");
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/elsewhere/x.json");
 }
 
 TEST_F(FilesPanel, EnterHeldDownDoesNotConfirmThePathThatIsOffered) {
