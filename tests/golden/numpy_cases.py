@@ -417,13 +417,9 @@ def gpt2_case(draw):
     return c, tensors
 
 
-def train_case(draw):
-    """30 steps of torch.optim.AdamW on every parameter alike, clipped by the global norm."""
-    c = gpt2_config(draw)
-    c.update(steps=30, lr=2e-3, betas=[0.9, 0.95], eps=1e-8, weight_decay=0.1, clip=1.0)
-    p, b, t = gpt2_parameters(draw, c), draw.size(1, 3), draw.size(2, 5)
-    batches = draw.r.randint(0, c["vocab_size"], (c["steps"], b, t + 1))
-    tensors = {"in.batches": batches, **{"param." + n: x.value.copy() for n, x in p.items()}}
+def trained(c, p, batches, kept_in=np.float64):
+    """Losses, gradient norms and parameters after torch.optim.AdamW on every parameter alike, clipped by the global norm."""
+    p = {n: Node(x.value.copy()) for n, x in p.items()}
     m, v = ({n: np.zeros_like(x.value) for n, x in p.items()} for _ in range(2))
     losses, norms = [], []
     for step, batch in enumerate(batches, 1):
@@ -435,8 +431,23 @@ def train_case(draw):
             g = x.grad * min(1.0, c["clip"] / (norm + 1e-6))
             m[n], v[n] = 0.9 * m[n] + 0.1 * g, 0.95 * v[n] + 0.05 * g * g
             moved = m[n] / (1 - 0.9 ** step) / (np.sqrt(v[n] / (1 - 0.95 ** step)) + c["eps"])
-            p[n] = Node(x.value * (1 - c["lr"] * c["weight_decay"]) - c["lr"] * moved)
-    tensors.update({"out.losses": np.array(losses), "out.grad_norms": np.array(norms), **{"out.param." + n: x for n, x in p.items()}})
+            p[n] = Node((x.value * (1 - c["lr"] * c["weight_decay"]) - c["lr"] * moved).astype(kept_in).astype(np.float64))
+    return np.array(losses), np.array(norms), p
+
+
+def train_case(draw):
+    """30 steps. Models so small that keeping their parameters in float32 alone moves the numbers by a good part of the tolerance are drawn
+    again: no program that computes in float could be held to it."""
+    while True:
+        c = gpt2_config(draw)
+        c.update(steps=30, lr=2e-3, betas=[0.9, 0.95], eps=1e-8, weight_decay=0.1, clip=1.0)
+        p, b, t = gpt2_parameters(draw, c), draw.size(1, 3), draw.size(2, 5)
+        batches = draw.r.randint(0, c["vocab_size"], (c["steps"], b, t + 1))
+        losses, norms, end = trained(c, p, batches)
+        if np.max(np.abs(trained(c, p, batches, np.float32)[1] / norms - 1)) < 1e-5:
+            break
+    tensors = {"in.batches": batches, **{"param." + n: x.value for n, x in p.items()}}
+    tensors.update({"out.losses": losses, "out.grad_norms": norms, **{"out.param." + n: x for n, x in end.items()}})
     return c, tensors
 
 
