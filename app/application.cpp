@@ -33,14 +33,14 @@ void remember(const Document& document, Settings& settings) {
     constexpr std::size_t kMostLetters = 20'000;
     if (document.preset.empty()) return;
     settings.preset = document.preset;
-    settings.texts.clear();
-    settings.source_texts.clear();
+    // Every frame comes by here: nothing is copied while nothing is typed.
+    if (settings.texts == document.texts && settings.source_texts == document.source_texts) return;
     std::size_t letters = 0;
-    for (const auto& texts : {document.texts, document.source_texts})
-        for (const std::string& text : texts) letters += text.size();
-    if (letters > kMostLetters) return;
-    settings.texts = document.texts;
-    settings.source_texts = document.source_texts;
+    for (const std::string& text : document.texts) letters += text.size();
+    for (const std::string& text : document.source_texts) letters += text.size();
+    const bool kept = letters <= kMostLetters;
+    settings.texts = kept ? document.texts : std::vector<std::string>();
+    settings.source_texts = kept ? document.source_texts : std::vector<std::string>();
 }
 
 void recall(const Settings& settings, ViewState& view) {

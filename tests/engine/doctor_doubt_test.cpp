@@ -33,11 +33,6 @@ void rename(ArrayFile& file, const std::string& from, const std::string& to) {
         if (array.name == from) array.name = to;
 }
 
-void replace(ArrayFile& file, const std::string& name, const Values& values) {
-    for (NamedArray& array : file.arrays)
-        if (array.name == name) array = make_array<double>(name, array.shape, values);
-}
-
 /// Softmax along the last axis of rows of `keys` numbers.
 Values softmax_of(const Values& scores, std::int64_t keys) {
     Values out(scores.size());

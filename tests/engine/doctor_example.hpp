@@ -87,6 +87,10 @@ inline void change(ArrayFile& file, const char* name, std::size_t place, double 
         array = make_array<double>(name, array.shape, values);
     }
 }
+inline void replace(ArrayFile& file, const std::string& name, const Values& values) {
+    for (NamedArray& array : file.arrays)
+        if (array.name == name) array = make_array<double>(name, array.shape, values);
+}
 inline void keep_only(ArrayFile& file, const std::vector<std::string>& names) {
     std::erase_if(file.arrays, [&](const NamedArray& array) { return std::find(names.begin(), names.end(), array.name) == names.end(); });
 }

@@ -17,11 +17,6 @@ Values shortened(Values values) {
     return values;
 }
 
-void replace(ArrayFile& file, const std::string& name, const Values& values) {
-    for (NamedArray& array : file.arrays)
-        if (array.name == name) array = make_array<double>(name, array.shape, values);
-}
-
 TEST(DoctorRounding, ASoftmaxOf32BitsAmong64IsRight) {
     for (const Sizes& n : {Sizes{1, 1, 2, 2, 3}, Sizes{2, 3, 5, 5, 4}, Sizes{1, 2, 9, 4, 16}}) {
         const Example example(n, 3, 1 / std::sqrt(static_cast<double>(n.d)), everywhere);
