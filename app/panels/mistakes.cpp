@@ -65,21 +65,6 @@ std::string_view what_it_takes(Mistake mistake) {
     }
 }
 
-/// Whether the broken state is the right one: the stages at which the mistake begins to act are the same in every layer, and so is the last
-/// of all. That one is looked at first, as it nearly always differs.
-bool changes_nothing(const PanelContext& context) {
-    if (!context.ready() || context.snapshot.correct == nullptr) return false;
-    const auto &broken = context.trace().stages, &right = context.snapshot.correct->stages;
-    if (broken.size() != right.size()) return false;
-    const Stage first = first_changed_stage(context.trace().settings.mistake);
-    for (std::size_t i = broken.size(); i-- > 0;) {
-        if (i + 1 != broken.size() && to_self(broken[i].id.stage) != first) continue;
-        const auto a = broken[i].value.values(), b = right[i].value.values();
-        if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;
-    }
-    return true;
-}
-
 /// Shows where the mistake begins to act; earlier stages are the same as without it.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
@@ -90,6 +75,20 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
 }
 
 }  // namespace
+
+bool mistake_changes_nothing(const PanelContext& context) {
+    if (!context.ready() || context.snapshot.correct == nullptr) return false;
+    const auto &broken = context.trace().stages, &right = context.snapshot.correct->stages;
+    if (broken.size() != right.size()) return false;
+    const Stage first = first_changed_stage(context.trace().settings.mistake);
+    // The last stage of all is looked at first: it nearly always differs.
+    for (std::size_t i = broken.size(); i-- > 0;) {
+        if (i + 1 != broken.size() && to_self(broken[i].id.stage) != first) continue;
+        const auto a = broken[i].value.values(), b = right[i].value.values();
+        if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;
+    }
+    return true;
+}
 
 void set_mistake(PanelContext& context, Mistake mistake) {
     ForwardSettings forward = context.document.forward;
@@ -180,7 +179,7 @@ void draw_mistake_sign(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
-    const bool idle = changes_nothing(context);
+    const bool idle = mistake_changes_nothing(context);
     const std::string text = idle ? "This mistake changes nothing here: " + std::string(what_it_takes(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
