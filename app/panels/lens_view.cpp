@@ -106,7 +106,7 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
     if (other_token)
         draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F},
                      with_alpha(ink_on(fill), 0.75F),
-                     elide(fonts.mono_tiny, "A " + token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
+                     elide(fonts.mono_tiny, token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
     // Right predictions are framed; elsewhere a figure says how far the right token is from the top.
     if (cell.next_rank == 1) {
         list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
