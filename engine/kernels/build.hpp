@@ -21,6 +21,10 @@ namespace {
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"
 
+#include "engine/kernels/activations.hpp"
+#include "engine/kernels/learning.hpp"
+#include "engine/kernels/norms.hpp"
+
 template <class Scalar>
 constexpr Kernels<Scalar> kTable = {
     .gemm_scratch = kGemmScratch<Scalar>,
@@ -42,8 +46,9 @@ constexpr Kernels<Scalar> kTable = {
     .relu_backward = &relu_backward<Scalar>,
     .gelu_erf_backward = &gelu_erf_backward<Scalar>,
     .gelu_tanh_backward = &gelu_tanh_backward<Scalar>,
-    .layer_norm_row = &layer_norm_row<Scalar>,
-    .layer_norm_backward_row = &layer_norm_backward_row<Scalar>,
+    .layer_norm_rows = &layer_norm_rows<Scalar>,
+    .layer_norm_backward_rows = &layer_norm_backward_rows<Scalar>,
+    .add_rows = &add_rows<Scalar>,
     .adamw = &adamw<Scalar>,
     .multiply_add_loop = &multiply_add_loop<Scalar>,
     .sum_of_squares = &sum_of_squares<Scalar>,

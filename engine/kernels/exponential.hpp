@@ -7,6 +7,7 @@ struct ExpConstants;
 template <>
 struct ExpConstants<float> {
     static constexpr float kLog2e = 1.44269504F, kLn2High = 0.693359375F, kLn2Low = -2.12194440e-4F;
+    static constexpr float kLn2 = 0.693147181F;
     static constexpr float kRound = 12582912.0F;  // 1.5 2^23: adding it rounds to an integer, held in the low bits
     static constexpr float kLargest = 88.75F, kSmallest = -104.0F;
     static constexpr int kMantissa = 23, kBias = 127, kTerms = 7;
@@ -15,6 +16,7 @@ struct ExpConstants<float> {
 template <>
 struct ExpConstants<double> {
     static constexpr double kLog2e = 1.4426950408889634, kLn2High = 0.693147180369123816490, kLn2Low = 1.90821492927058770002e-10;
+    static constexpr double kLn2 = 0.693147180559945309;
     static constexpr double kRound = 6755399441055744.0;
     static constexpr double kLargest = 709.8, kSmallest = -745.2;
     static constexpr int kMantissa = 52, kBias = 1023, kTerms = 13;
@@ -35,20 +37,27 @@ constexpr float kInverseFactorial<float, 0> = 1;
 template <>
 constexpr double kInverseFactorial<double, 0> = 1;
 
-/// The terms n, n - 1, ..., 0 of e^r.
-template <int n, class Scalar>
-ATTN_INLINE void horner(Vec<Scalar>& sum, Vec<Scalar> r) {
-    sum = sum * r + kInverseFactorial<Scalar, n>;
+/// The terms n, n - 1, ..., 0 of e^r, of some vectors side by side.
+template <int n, class Scalar, int kCount>
+ATTN_INLINE void horner(Vec<Scalar> (&sum)[kCount], const Vec<Scalar> (&r)[kCount]) {
+    each<kCount>([&](int c) { sum[c] = sum[c] * r[c] + kInverseFactorial<Scalar, n>; });
     if constexpr (n > 0) horner<n - 1, Scalar>(sum, r);
 }
 
 /// Taylor's series of e^r by Horner's rule: within |r| <= ln2/2 the rest is below half a unit in the last place.
+template <class Scalar, int kCount>
+ATTN_INLINE void exp_series(const Vec<Scalar> (&r)[kCount], Vec<Scalar> (&sum)[kCount]) {
+    using C = ExpConstants<Scalar>;
+    each<kCount>([&](int c) { sum[c] = splat(kInverseFactorial<Scalar, C::kTerms>); });
+    horner<C::kTerms - 1, Scalar>(sum, r);
+}
+
 template <class Scalar>
 ATTN_INLINE Vec<Scalar> exp_series(Vec<Scalar> r) {
-    using C = ExpConstants<Scalar>;
-    Vec<Scalar> sum = splat(kInverseFactorial<Scalar, C::kTerms>);
-    horner<C::kTerms - 1, Scalar>(sum, r);
-    return sum;
+    const Vec<Scalar> one[1] = {r};
+    Vec<Scalar> sum[1];
+    exp_series<Scalar>(one, sum);
+    return sum[0];
 }
 
 #if defined(__AVX512F__)
@@ -96,3 +105,25 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     return vanishes ? Vec<Scalar>{} : x == x ? y : x;
 }
 #endif
+
+/// x = 2^x of some vectors side by side, to about one unit in the last place, for x from that of the least normal number to half a unit
+/// above the largest exponent, from which on it is infinite; NaN stays NaN.
+template <class Scalar, int kCount>
+ATTN_INLINE void raise_two(Vec<Scalar> (&x)[kCount]) {
+    using C = ExpConstants<Scalar>;
+    Vec<Scalar> n[kCount], r[kCount];
+#if defined(__AVX512F__)
+    each<kCount>([&](int c) { n[c] = rounded(x[c]); });
+    each<kCount>([&](int c) { r[c] = (x[c] - n[c]) * C::kLn2; });
+    exp_series<Scalar>(r, x);
+    each<kCount>([&](int c) { x[c] = times_power_of_two(-1, x[c], n[c]); });
+#else
+    // The last bits of these sums are the rounded numbers, which become exponents.
+    each<kCount>([&](int c) { n[c] = x[c] + C::kRound; });
+    each<kCount>([&](int c) { r[c] = (x[c] - (n[c] - C::kRound)) * C::kLn2; });
+    exp_series<Scalar>(r, x);
+    each<kCount>([&](int c) {
+        x[c] *= power_of_two<Scalar>(reinterpret_cast<Bits<Scalar>>(n[c]) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound)));
+    });
+#endif
+}

@@ -48,6 +48,14 @@ struct RowLoss {
     bool correct = false;
 };
 
+/// Operands [rows,n], [n] and [rows] of the gradient of a layer norm: dx = its own plus `plus` unless that is null; dgain += the sum of
+/// dy (x - mean) rstd over the rows and dbias += that of dy. dx may be dy or plus.
+template <class Scalar>
+struct NormBackwardArguments {
+    const Scalar *dy, *x, *gain, *mean, *rstd, *plus;
+    Scalar *dx, *dgain, *dbias;
+};
+
 /// p = p decay; g = gradient gradient_factor; m = beta1 m + (1 - beta1) g; v = beta2 v + (1 - beta2) g^2;
 /// p = p - rate m / (sqrt(v) root_correction + eps).
 template <class Scalar>
@@ -102,12 +110,13 @@ struct Kernels {
     void (*gelu_erf_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*gelu_tanh_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 
-    /// y = (x - mean) rstd gain + bias over one row; a constant row gives exactly the bias.
-    void (*layer_norm_row)(const Scalar* x, const Scalar* gain, const Scalar* bias, Scalar eps, std::int64_t n, Scalar* y, Scalar* mean,
-                           Scalar* rstd);
-    /// dx = the gradient of layer_norm_row, plus `plus` unless that is null; dgain += dy (x - mean) rstd and dbias += dy.
-    void (*layer_norm_backward_row)(const Scalar* dy, const Scalar* x, const Scalar* gain, Scalar mean, Scalar rstd, std::int64_t n,
-                                    const Scalar* plus, Scalar* dx, Scalar* dgain, Scalar* dbias);
+    /// y = (x - mean) rstd gain + bias of `rows` rows of n numbers; a constant row gives exactly the bias.
+    void (*layer_norm_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, Scalar eps,
+                            Scalar* y, Scalar* mean, Scalar* rstd);
+    /// The gradient of layer_norm_rows, as NormBackwardArguments says.
+    void (*layer_norm_backward_rows)(const NormBackwardArguments<Scalar>& arguments, std::int64_t rows, std::int64_t n);
+    /// sums += each row of x, one after the other.
+    void (*add_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, Scalar* sums);
 
     /// One AdamW step (Loshchilov and Hutter, 2019) on n parameters.
     void (*adamw)(const AdamwArguments<Scalar>& arguments, std::int64_t n, const Scalar* gradient, Scalar* parameter, Scalar* m, Scalar* v);

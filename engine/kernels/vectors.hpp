@@ -62,16 +62,22 @@ ATTN_INLINE Bits<Scalar> first_lanes(std::int64_t count) {
     return number < static_cast<typename Lanes<Scalar>::Integer>(count);
 }
 
-// larger_of: a where a > b, else b, also where one is NaN.
+// larger_of: a where a > b, else b, also where one is NaN. smaller_of: a where a < b, else b.
 #if defined(__AVX512F__)
 ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return _mm512_max_ps(a, b); }
 ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return _mm512_max_pd(a, b); }
+ATTN_INLINE Vec<float> smaller_of(Vec<float> a, Vec<float> b) { return _mm512_min_ps(a, b); }
+ATTN_INLINE Vec<double> smaller_of(Vec<double> a, Vec<double> b) { return _mm512_min_pd(a, b); }
 #elif defined(__AVX2__)
 ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return _mm256_max_ps(a, b); }
 ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return _mm256_max_pd(a, b); }
+ATTN_INLINE Vec<float> smaller_of(Vec<float> a, Vec<float> b) { return _mm256_min_ps(a, b); }
+ATTN_INLINE Vec<double> smaller_of(Vec<double> a, Vec<double> b) { return _mm256_min_pd(a, b); }
 #else
 ATTN_INLINE Vec<float> larger_of(Vec<float> a, Vec<float> b) { return a > b ? a : b; }
 ATTN_INLINE Vec<double> larger_of(Vec<double> a, Vec<double> b) { return a > b ? a : b; }
+ATTN_INLINE Vec<float> smaller_of(Vec<float> a, Vec<float> b) { return a < b ? a : b; }
+ATTN_INLINE Vec<double> smaller_of(Vec<double> a, Vec<double> b) { return a < b ? a : b; }
 #endif
 
 // load_part: the first `count` numbers, `rest` in the other lanes. store_part: the first `count` lanes.
@@ -121,6 +127,39 @@ template <class Scalar>
     for (std::int64_t i = 0; i < count; ++i) p[i] = lanes[i];
 }
 #endif
+
+/// The first `count` numbers, 0 in the other lanes.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> load_count(const Scalar* p, std::int64_t count) {
+    return count == kWidth<Scalar> ? load(p) : load_part(p, count, Scalar{0});
+}
+
+template <class Scalar>
+ATTN_INLINE void store_count(Scalar* p, Vec<Scalar> v, std::int64_t count) {
+    if (count == kWidth<Scalar>) store(p, v);
+    else store_part(p, v, count);
+}
+
+/// Calls f(position, count of numbers there) for every vector of a row.
+template <class Scalar, class F>
+ATTN_INLINE void for_vectors(std::int64_t n, const F& f) {
+    std::int64_t i = 0;
+    for (; i + kWidth<Scalar> <= n; i += kWidth<Scalar>) f(i, std::int64_t{kWidth<Scalar>});
+    if (i < n) f(i, n - i);
+}
+
+/// How many vectors or rows a function works on side by side, as an argument.
+template <int kCount>
+struct Number {};
+
+/// Calls f(0), f(1), ..., f(kCount - 1).
+template <int kCount, class F>
+ATTN_INLINE void each(const F& f) {
+    if constexpr (kCount > 0) {
+        each<kCount - 1>(f);
+        f(kCount - 1);
+    }
+}
 
 /// y[i] = f(x[i]) with the same arithmetic in the last, partial vector as in all the others.
 template <class Scalar, class F>

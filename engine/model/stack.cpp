@@ -52,8 +52,12 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
     const bool cross = inputs.memory != nullptr;
     const std::size_t layers = weights.weights.layers.size();
     gradients.layers.resize(layers);
-    // With nobody to show them to, a layer's gradients are needed until the layer below has them: two layers' memory is enough.
-    const auto kept = [&](std::size_t layer) { return context.tap.active() ? layer : layers - 1 - (layers - 1 - layer) % 2; };
+    // With nobody to show them to, a layer's gradients are needed until the layer below has them. Where a layer begins and ends with
+    // tensors of their own, the next may reuse its memory, which then stays in the cache; else two layers' memory is needed.
+    const auto kept = [&](std::size_t layer) {
+        if (context.tap.active()) return layer;
+        return config.feed_forward ? layers - 1 : layers - 1 - (layers - 1 - layer) % 2;
+    };
     if (config.final_norm) {
         context.tap({Stage::FinalNorm, -1, inputs.stack}, gradients.final_norm.out);
         norm_layer_backward<Scalar>(context, {weights.weights.final_norm, weights.gradients.final_norm},

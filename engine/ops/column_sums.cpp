@@ -8,7 +8,7 @@ template <class Scalar>
 void add_column_sums(const Scalar* x, std::int64_t rows, std::int64_t width, Scalar* sums) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
     sum_in_runs(rows, width, width / 4 + 1, sums, [&](std::int64_t first, std::int64_t last, Scalar* partial) {
-        for (std::int64_t row = first; row < last; ++row) kernel.add(partial, x + row * width, width, partial);
+        kernel.add_rows(x + first * width, last - first, width, partial);
     });
 }
 

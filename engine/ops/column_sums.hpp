@@ -9,13 +9,14 @@
 
 namespace attn {
 
-/// Rows are summed in this many runs, however many threads there are, and then the runs one after the other.
-inline constexpr std::int64_t kSumRuns = 16;
+/// Rows are summed in this many runs at most, however many threads there are, and then the runs one after the other; of fewer rows than
+/// these a run would cost more than it saves.
+inline constexpr std::int64_t kSumRuns = 16, kRowsOfRun = 64;
 
 /// Calls f(first row, last row, partial sums [width], zero at first) for each run and adds the partial sums to `sums` [width].
 template <class Scalar, class F>
 void sum_in_runs(std::int64_t rows, std::int64_t width, std::int64_t cost, Scalar* sums, const F& f) {
-    const std::int64_t runs = rows < 4 * kSumRuns ? 1 : kSumRuns;
+    const std::int64_t runs = std::clamp<std::int64_t>(rows / kRowsOfRun, 1, kSumRuns);
     Scalar* partial = scratch<Scalar, ScratchUse::ColumnSums>(runs * width);
     parallel_for(runs, 1 + rows * cost / runs, [&](std::int64_t run) {
         Scalar* mine = partial + run * width;

@@ -12,8 +12,9 @@ template <class Scalar>
 void layer_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, double eps, Scalar* y,
                 Scalar* mean, Scalar* rstd) {
     const Kernels<Scalar>& k = kernels<Scalar>();
-    parallel_for(rows, n, [&](std::int64_t row) {
-        k.layer_norm_row(x + row * n, gain, bias, static_cast<Scalar>(eps), n, y + row * n, mean + row, rstd + row);
+    constexpr std::int64_t kGrain = 4;  // rows that the kernel works on side by side
+    parallel_ranges(rows, kGrain, n, [&](std::int64_t first, std::int64_t last) {
+        k.layer_norm_rows(x + first * n, last - first, n, gain, bias, static_cast<Scalar>(eps), y + first * n, mean + first, rstd + first);
     });
 }
 
@@ -26,9 +27,17 @@ void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, s
     std::fill(sums, sums + 2 * n, Scalar{0});
     const LayerNormGradients<Scalar>& out = gradients;
     sum_in_runs(rows, 2 * n, 2 * n, sums, [&](std::int64_t first, std::int64_t last, Scalar* partial) {
-        for (std::int64_t row = first; row < last; ++row)
-            k.layer_norm_backward_row(dy + row * n, x + row * n, gain, mean[row], rstd[row], n,
-                                      out.plus == nullptr ? nullptr : out.plus + row * n, out.dx + row * n, partial, partial + n);
+        const std::int64_t at = first * n;
+        k.layer_norm_backward_rows({.dy = dy + at,
+                                    .x = x + at,
+                                    .gain = gain,
+                                    .mean = mean + first,
+                                    .rstd = rstd + first,
+                                    .plus = out.plus == nullptr ? nullptr : out.plus + at,
+                                    .dx = out.dx + at,
+                                    .dgain = partial,
+                                    .dbias = partial + n},
+                                   last - first, n);
     });
     k.add(gradients.dgain, sums, n, gradients.dgain);
     k.add(gradients.dbias, sums + n, n, gradients.dbias);

@@ -370,7 +370,7 @@ TYPED_TEST(KernelsOf, LayerNormRowEqualsPlainLoops) {
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
             std::vector<TypeParam> y(x.size());
             TypeParam m = 0, r = 0;
-            kernel.layer_norm_row(x.data(), gain.data(), bias.data(), static_cast<TypeParam>(1e-5), n, y.data(), &m, &r);
+            kernel.layer_norm_rows(x.data(), 1, n, gain.data(), bias.data(), static_cast<TypeParam>(1e-5), y.data(), &m, &r);
             expect_near<TypeParam>(m, mean, 20 * this->kEps, "mean");
             expect_near<TypeParam>(r * std::sqrt(variance + 1e-5), 1, 1000 * this->kEps, "rstd");
             for (std::size_t i = 0; i < x.size() && n > 1; ++i)
@@ -387,8 +387,94 @@ TYPED_TEST(KernelsOf, LayerNormOfAConstantRowIsTheBias) {
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
             std::vector<TypeParam> y(x.size());
             TypeParam m = 0, r = 0;
-            kernel.layer_norm_row(x.data(), gain.data(), bias.data(), static_cast<TypeParam>(1e-5), n, y.data(), &m, &r);
+            kernel.layer_norm_rows(x.data(), 1, n, gain.data(), bias.data(), static_cast<TypeParam>(1e-5), y.data(), &m, &r);
             EXPECT_EQ(y, bias);
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, LayerNormRowsDoNotDependOnTheirNeighbours) {
+    for (int round = 0; round < 20; ++round) {
+        const std::int64_t n = this->size_up_to(70), rows = this->size_up_to(11), all = rows * n;
+        const auto x = this->draw(all), dy = this->draw(all), plus = this->draw(all), gain = this->draw(n), bias = this->draw(n);
+        const auto eps = static_cast<TypeParam>(1e-5);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            struct Result {
+                explicit Result(std::int64_t count, std::int64_t width, std::int64_t of_rows)
+                    : y(static_cast<std::size_t>(count)), dx(y), mean(static_cast<std::size_t>(of_rows)), rstd(mean),
+                      dgain(static_cast<std::size_t>(width)), dbias(dgain) {}
+                std::vector<TypeParam> y, dx, mean, rstd, dgain, dbias;
+            } together(all, n, rows), apart(all, n, rows);
+            const auto run = [&](Result& r, std::int64_t first, std::int64_t count) {
+                const std::int64_t at = first * n;
+                kernel.layer_norm_rows(x.data() + at, count, n, gain.data(), bias.data(), eps, r.y.data() + at, r.mean.data() + first,
+                                       r.rstd.data() + first);
+                kernel.layer_norm_backward_rows({.dy = dy.data() + at,
+                                                 .x = x.data() + at,
+                                                 .gain = gain.data(),
+                                                 .mean = r.mean.data() + first,
+                                                 .rstd = r.rstd.data() + first,
+                                                 .plus = plus.data() + at,
+                                                 .dx = r.dx.data() + at,
+                                                 .dgain = r.dgain.data(),
+                                                 .dbias = r.dbias.data()},
+                                                count, n);
+            };
+            run(together, 0, rows);
+            for (std::int64_t row = 0; row < rows; ++row) run(apart, row, 1);
+            const std::string what = std::to_string(rows) + " rows of " + std::to_string(n);
+            EXPECT_EQ(together.y, apart.y) << what;
+            EXPECT_EQ(together.mean, apart.mean) << what;
+            EXPECT_EQ(together.rstd, apart.rstd) << what;
+            EXPECT_EQ(together.dx, apart.dx) << what;
+            EXPECT_EQ(together.dgain, apart.dgain) << what;
+            EXPECT_EQ(together.dbias, apart.dbias) << what;
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, AddRowsEqualsPlainLoops) {
+    for (int round = 0; round < 40; ++round) {
+        const std::int64_t n = this->size_up_to(70), rows = this->size_up_to(40);
+        const auto x = this->draw(rows * n), start = this->draw(n);
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            auto sums = start;
+            kernel.add_rows(x.data(), rows, n, sums.data());
+            for (std::int64_t i = 0; i < n; ++i) {
+                TypeParam expected = start[static_cast<std::size_t>(i)];  // in the order of the rows, so that every bit is the same
+                for (std::int64_t row = 0; row < rows; ++row) expected += x[static_cast<std::size_t>(row * n + i)];
+                EXPECT_EQ(sums[static_cast<std::size_t>(i)], expected) << rows << " rows of " << n << ", column " << i;
+            }
+        });
+    }
+}
+
+TYPED_TEST(KernelsOf, AdamwEqualsPlainLoops) {
+    const AdamwArguments<TypeParam> a{.decay = static_cast<TypeParam>(0.99),
+                                      .gradient_factor = static_cast<TypeParam>(0.7),
+                                      .beta1 = static_cast<TypeParam>(0.9),
+                                      .beta2 = static_cast<TypeParam>(0.95),
+                                      .rate = static_cast<TypeParam>(0.03),
+                                      .root_correction = static_cast<TypeParam>(2.5),
+                                      .eps = static_cast<TypeParam>(1e-8)};
+    for (int round = 0; round < 20; ++round) {
+        const std::int64_t n = this->size_up_to(70);
+        const auto gradient = this->draw(n), parameter = this->draw(n), mean = this->draw(n);
+        auto square = this->draw(n);
+        for (TypeParam& s : square) s *= s;
+        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+            auto p = parameter, m = mean, v = square;
+            kernel.adamw(a, n, gradient.data(), p.data(), m.data(), v.data());
+            for (std::size_t i = 0; i < p.size(); ++i) {
+                const double g = static_cast<double>(gradient[i]) * static_cast<double>(a.gradient_factor);
+                const double m1 = static_cast<double>(a.beta1) * mean[i] + (1 - static_cast<double>(a.beta1)) * g;
+                const double v1 = static_cast<double>(a.beta2) * square[i] + (1 - static_cast<double>(a.beta2)) * g * g;
+                const double move = static_cast<double>(a.rate) * m1 / (std::sqrt(v1) * static_cast<double>(a.root_correction) + 1e-8);
+                expect_near<TypeParam>(m[i], m1, 8 * this->kEps * (1 + std::abs(m1)), "first moment");
+                expect_near<TypeParam>(v[i], v1, 8 * this->kEps * (1 + std::abs(v1)), "second moment");
+                expect_near<TypeParam>(p[i], parameter[i] * static_cast<double>(a.decay) - move, 30 * this->kEps * (1 + std::abs(move)),
+                                       "parameter");
+            }
         });
     }
 }

@@ -92,9 +92,17 @@ TYPED_TEST(KernelEdges, LayerNormOfConstantRowsHasFiniteGradients) {
             for (std::size_t i = 0; i < n; ++i) dy[i] = static_cast<TypeParam>(1 + i % 3);
             const auto count = static_cast<std::int64_t>(n);
             TypeParam mean = 0, rstd = 0;
-            kernel.layer_norm_row(x.data(), gain.data(), bias.data(), static_cast<TypeParam>(1e-5), count, y.data(), &mean, &rstd);
-            kernel.layer_norm_backward_row(dy.data(), x.data(), gain.data(), mean, rstd, count, nullptr, dx.data(), dgain.data(),
-                                           dbias.data());
+            kernel.layer_norm_rows(x.data(), 1, count, gain.data(), bias.data(), static_cast<TypeParam>(1e-5), y.data(), &mean, &rstd);
+            kernel.layer_norm_backward_rows({.dy = dy.data(),
+                                             .x = x.data(),
+                                             .gain = gain.data(),
+                                             .mean = &mean,
+                                             .rstd = &rstd,
+                                             .plus = nullptr,
+                                             .dx = dx.data(),
+                                             .dgain = dgain.data(),
+                                             .dbias = dbias.data()},
+                                            1, count);
             EXPECT_EQ(y, bias);
             EXPECT_EQ(mean, x[0]);
             EXPECT_EQ(dbias, dy);

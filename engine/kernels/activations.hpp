@@ -1,0 +1,139 @@
+// Part of every kernel build: the activations. Included by build.hpp inside an unnamed namespace.
+
+template <class Scalar>
+void relu(const Scalar* x, std::int64_t n, Scalar* y) {
+    map_row(x, n, y, [](Vec<Scalar> v) { return v < Scalar{0} ? Vec<Scalar>{} : v; });  // keeps a NaN
+}
+
+template <class Scalar>
+void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return v > Scalar{0} ? d : Vec<Scalar>{}; });
+}
+
+/// GELU is x s(x); what is computed of it for kCount vectors at once.
+template <int kCount, class Scalar>
+struct Gelu {
+    Vec<Scalar> share[kCount];  ///< s(x)
+    Vec<Scalar> slope[kCount];  ///< s(x) + x s'(x)
+};
+
+/// GELU by tanh: s is the logistic function (1 + tanh u)/2 = 1/(1 + e^-2u) of u = sqrt(2/pi) (x + 0.044715 x^3).
+template <class Scalar>
+struct GeluTanh {
+    static constexpr Scalar kRootTwoOverPi = static_cast<Scalar>(0.79788456080286535588), kCubic = static_cast<Scalar>(0.044715);
+    static constexpr Scalar kLog2e = static_cast<Scalar>(1.44269504088896340736);
+    /// Below the first s is exactly 0, because 2^-2u is infinite there, and above the second exactly 1; the power of two has no larger
+    /// range than that, and the square of a very large number would overflow.
+    static constexpr Scalar kLeast = static_cast<Scalar>(sizeof(Scalar) == 4 ? -10.0669 : -21.1612);
+    static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 9 : 20);
+
+    template <int kCount>
+    ATTN_INLINE static Gelu<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+        constexpr Scalar kOne = 1, kUnit = -2 * kRootTwoOverPi * kLog2e;
+        Gelu<kCount, Scalar> g;
+        Vec<Scalar> x[kCount], square[kCount], power[kCount];
+        each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c])); });
+        each<kCount>([&](int c) { square[c] = x[c] * x[c]; });
+        each<kCount>([&](int c) { power[c] = x[c] * (kUnit + kUnit * kCubic * square[c]); });
+        raise_two<Scalar>(power);
+        each<kCount>([&](int c) { g.share[c] = kOne / (kOne + power[c]); });
+        // s' = 2 s (1 - s) u'
+        each<kCount>([&](int c) {
+            const Vec<Scalar> twice_u = x[c] * (2 * kRootTwoOverPi + 6 * kRootTwoOverPi * kCubic * square[c]);
+            g.slope[c] = g.share[c] + (g.share[c] - g.share[c] * g.share[c]) * twice_u;
+        });
+        return g;
+    }
+};
+
+inline float erf_of(float x) { return __builtin_erff(x); }
+inline double erf_of(double x) { return __builtin_erf(x); }
+
+/// GELU by the error function: s is the normal distribution function.
+template <class Scalar>
+struct GeluErf {
+    template <int kCount>
+    ATTN_INLINE static Gelu<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+        constexpr Scalar kRootHalf = static_cast<Scalar>(0.70710678118654752440), kHalf = static_cast<Scalar>(0.5);
+        constexpr Scalar kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+        Gelu<kCount, Scalar> g;
+        each<kCount>([&](int c) {
+            for (int i = 0; i < kWidth<Scalar>; ++i) g.share[c][i] = kHalf + kHalf * erf_of(v[c][i] * kRootHalf);
+            g.slope[c] = g.share[c] + v[c] * kDensity * exp_of<Scalar>(v[c] * v[c] * -kHalf);
+        });
+        return g;
+    }
+};
+
+/// Calls f(Number<vectors>, position, numbers in each of the vectors) along a row, for as many vectors at once as hide each other's
+/// latency: one alone would wait for its own last step most of the time.
+template <class Scalar, class F>
+ATTN_INLINE void for_groups(std::int64_t n, const F& f) {
+    constexpr int kGroup = 4, kW = kWidth<Scalar>;
+    std::int64_t i = 0;
+    for (; i + kGroup * kW <= n; i += kGroup * kW) f(Number<kGroup>{}, i, std::int64_t{kW});
+    for (; i < n; i += kW) f(Number<1>{}, i, n - i < kW ? n - i : kW);
+}
+
+template <int kCount, class Scalar>
+ATTN_INLINE void load_group(const Scalar* x, std::int64_t count, Vec<Scalar> (&v)[kCount]) {
+    each<kCount>([&](int c) { v[c] = load_count(x + c * kWidth<Scalar>, count); });
+}
+
+template <template <class> class Form, class Scalar>
+ATTN_INLINE void gelu(const Scalar* x, std::int64_t n, Scalar* y) {
+    for_groups<Scalar>(
+        n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+            Vec<Scalar> v[kCount];
+            load_group(x + i, count, v);
+            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            each<kCount>([&](int c) { store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count); });
+        });
+}
+
+template <template <class> class Form, class Scalar>
+ATTN_INLINE void gelu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    for_groups<Scalar>(
+        n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+            Vec<Scalar> v[kCount], d[kCount];
+            load_group(x + i, count, v);
+            load_group(dy + i, count, d);
+            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            each<kCount>([&](int c) { store_count(dx + i + c * kWidth<Scalar>, d[c] * g.slope[c], count); });
+        });
+}
+
+template <template <class> class Form, class Scalar>
+ATTN_INLINE void gelu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    for_groups<Scalar>(
+        n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
+            Vec<Scalar> v[kCount];
+            load_group(x + i, count, v);
+            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            each<kCount>([&](int c) {
+                store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count);
+                store_count(x + i + c * kWidth<Scalar>, g.slope[c], count);
+            });
+        });
+}
+
+template <class Scalar>
+[[gnu::flatten]] void gelu_tanh(const Scalar* x, std::int64_t n, Scalar* y) {
+    gelu<GeluTanh>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_tanh_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gelu_with_slope<GeluTanh>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gelu_backward<GeluTanh>(x, dy, n, dx);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_erf(const Scalar* x, std::int64_t n, Scalar* y) {
+    gelu<GeluErf>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gelu_backward<GeluErf>(x, dy, n, dx);
+}
