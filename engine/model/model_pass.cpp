@@ -179,9 +179,9 @@ void ModelPass<Scalar>::embed_tokens_backward(const TokenBatch& tokens, Stack st
         dpositions = g.position_embedding.data();
     }
     if (config_.position == PositionKind::Learned && settings_.mistake != Mistake::NoPositions)
-        add_column_sums(dpositions, tokens.size(), tokens.length * config_.d_model, dweights_.position_embedding);
+        add_column_sums(dpositions, tokens.size(), tokens.length * config_.d_model, dweights_->position_embedding);
     if (tap.active()) tap({Stage::TokenEmbedding, -1, stack}, g.token_embedding);
-    embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_.token_embedding);
+    embed_backward<Scalar>(tokens.ids, drows, config_.d_model, dweights_->token_embedding);
 }
 
 template <class Scalar>
@@ -233,19 +233,22 @@ void ModelPass<Scalar>::predict_backward(Stack stack, Tap<Scalar>& tap) {
     dx.resize(x.shape());
     if (config_.tied_lm_head)
         linear_tied_backward(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.token_embedding, dx.data(),
-                             dweights_.token_embedding);
+                             dweights_->token_embedding);
     else
-        linear_backward<Scalar>(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.lm_head, dx.data(), dweights_.lm_head,
+        linear_backward<Scalar>(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.lm_head, dx.data(), dweights_->lm_head,
                                 nullptr);
 }
 
 template <class Scalar>
-void ModelPass<Scalar>::backward(Tap<Scalar>& tap, bool fresh) {
-    if (gradients_ == nullptr) {
-        gradients_ = std::make_unique<Parameters<Scalar>>(config_);
-        dweights_ = weights_of(*gradients_);
-    }
-    if (fresh) std::fill(gradients_->data(), gradients_->data() + gradients_->count(), Scalar{0});
+void ModelPass<Scalar>::backward(Tap<Scalar>& tap) {
+    if (gradients_ == nullptr) gradients_ = std::make_unique<Gradients<Scalar>>(config_);
+    backward(tap, *gradients_, true);
+}
+
+template <class Scalar>
+void ModelPass<Scalar>::backward(Tap<Scalar>& tap, Gradients<Scalar>& into, bool fresh) {
+    dweights_ = &into.weights;
+    if (fresh) std::fill(into.values.data(), into.values.data() + into.values.count(), Scalar{0});
     tap.begin_backward(settings_.edits);
     const StackInputs<Scalar> inputs = main_inputs();
     predict_backward(inputs.stack, tap);
@@ -255,10 +258,10 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap, bool fresh) {
         dmemory->resize(inputs.memory->shape());
         std::fill(dmemory->values().begin(), dmemory->values().end(), Scalar{0});
     }
-    run_stack_backward<Scalar>(context(tap), {weights_.main, dweights_.main}, inputs, activations_.main, dactivations_.main, dmemory);
+    run_stack_backward<Scalar>(context(tap), {weights_.main, dweights_->main}, inputs, activations_.main, dactivations_.main, dmemory);
     embed_tokens_backward(tokens_, inputs.stack, tap, dactivations_.main);
     if (!two_stacks_) return;
-    run_stack_backward<Scalar>(context(tap), {weights_.encoder, dweights_.encoder}, encoder_inputs(), activations_.encoder,
+    run_stack_backward<Scalar>(context(tap), {weights_.encoder, dweights_->encoder}, encoder_inputs(), activations_.encoder,
                                dactivations_.encoder, nullptr);
     embed_tokens_backward(source_, Stack::Encoder, tap, dactivations_.encoder);
 }

@@ -18,6 +18,16 @@ void require_settings(const ForwardSettings& settings);
 /// `source` matters for an encoder-decoder only.
 void require_batch(const Config& config, const TokenBatch& tokens, const TokenBatch& source);
 
+/// Gradients of all parameters and where to find them.
+template <class Scalar>
+struct Gradients {
+    explicit Gradients(const Config& config) : values(config), weights(weights_of(values)) {}
+    Gradients(const Gradients&) = delete;
+    Gradients& operator=(const Gradients&) = delete;
+    Parameters<Scalar> values;
+    ModelWeights<Scalar> weights;  ///< in `values`
+};
+
 /// Passes over one model. Allocates only when a batch is larger than all before, or its lengths or masks change.
 template <class Scalar>
 class ModelPass {
@@ -41,11 +51,11 @@ public:
     /// Of a part of a batch it is the share in the mean over the `counted_in_all` targets that count.
     CrossEntropy loss(std::span<const std::int32_t> targets, std::int64_t counted_in_all = 0);
     /// Gradients of everything after forward() and loss(), of the same batch and settings. The tap has to be as active as it was then.
-    /// The parameters' gradients are added to what is there, or replace it with `fresh`.
-    void backward(Tap<Scalar>& tap, bool fresh = true);
-    /// Gradients of the parameters, once backward() has run.
-    const Parameters<Scalar>& gradients() const { return *gradients_; }
-    Parameters<Scalar>& gradients() { return *gradients_; }
+    /// The parameters' gradients are added to what is in `into`, or replace it with `fresh`.
+    void backward(Tap<Scalar>& tap, Gradients<Scalar>& into, bool fresh);
+    /// The same with gradients that are this object's own and replaced.
+    void backward(Tap<Scalar>& tap);
+    const Parameters<Scalar>& gradients() const { return gradients_->values; }
 
 private:
     void build_masks();
@@ -63,8 +73,8 @@ private:
     const Config& config_;
     bool two_stacks_;
     ModelWeights<const Scalar> weights_;
-    std::unique_ptr<Parameters<Scalar>> gradients_;  ///< since the first backward pass
-    ModelWeights<Scalar> dweights_;
+    std::unique_ptr<Gradients<Scalar>> gradients_;    ///< since the first backward pass into them
+    const ModelWeights<Scalar>* dweights_ = nullptr;  ///< where the backward pass under way adds
     struct {
         StackActivations<Scalar> encoder, main;
         Tensor<Scalar> logits, probabilities;  ///< [B,T,V]

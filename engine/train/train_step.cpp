@@ -47,33 +47,58 @@ TrainingState<Scalar>::TrainingState(Parameters<Scalar> parameters)
     : parameters_(std::move(parameters)), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
       optimizer_(parameters_.layout()) {
     if (shares_.size() > 1) packed_ = std::make_unique<PackedWeights<Scalar>>(parameters_);
-    for (Share& share : shares_) {
-        share.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
-        if (packed_ != nullptr) share.pass->use(*packed_);
+    for (Share& share : shares_) share.gradients = std::make_unique<Gradients<Scalar>>(parameters_.config());
+}
+
+template <class Scalar>
+void TrainingState<Scalar>::deal_out(std::int64_t sequences, bool learns) {
+    const std::int64_t count = static_cast<std::int64_t>(shares_.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+        Share& share = shares_[static_cast<std::size_t>(i)];
+        share.first = share.next = i * sequences / count;
+        share.last = (i + 1) * sequences / count;
+        share.sum = {};
+        share.failure = nullptr;
+        share.waits = learns || share.left() > 0;  // one without sequences still has to clear its gradients
     }
 }
 
 template <class Scalar>
-void TrainingState<Scalar>::run_share(Share& share, std::int64_t first, std::int64_t last, const TokenBatch& tokens,
-                                      const TokenBatch& source, std::span<const std::int32_t> targets, std::int64_t counted, bool learns,
-                                      std::stop_token stop) const {
-    const bool two_stacks = parameters_.config().architecture == Architecture::EncoderDecoder;
-    const std::int64_t at_once = sequences_at_once(static_cast<std::int64_t>(shares_.size()), tokens.length, tokens.size());
-    Tap<Scalar> tap(false, std::move(stop));
-    share.sum = {};
-    // A share without sequences still has to clear its gradients.
-    for (std::int64_t b = first; b < last || (b == first && learns); b += at_once) {
-        const std::int64_t end = std::min(b + at_once, last);
-        take_sequences(tokens, b, end, share.tokens);
-        if (two_stacks) take_sequences(source, b, end, share.source);
-        share.pass->forward(share.tokens, share.source, forward_, tap, b);
-        const CrossEntropy loss = share.pass->loss(
-            targets.subspan(static_cast<std::size_t>(b * tokens.length), static_cast<std::size_t>((end - b) * tokens.length)), counted);
-        share.sum.loss += loss.loss;
-        share.sum.counted += loss.counted;
-        share.sum.correct += loss.correct;
-        if (learns) share.pass->backward(tap, b == first);
+void TrainingState<Scalar>::hire(std::int64_t workers) {
+    while (static_cast<std::int64_t>(workers_.size()) < workers) {
+        Worker& worker = workers_.emplace_back();
+        worker.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
+        if (packed_ != nullptr) worker.pass->use(*packed_);
     }
+}
+
+/// The share whose next run the calling thread shall make, null when none is left to it: the one that is the furthest behind, because its
+/// runs would be left for the end, when nobody can help with them. `last`, of which the thread has just made a run, may be it again.
+template <class Scalar>
+typename TrainingState<Scalar>::Share* TrainingState<Scalar>::take_share(Share* last) {
+    const std::lock_guard lock(taking_);
+    if (last != nullptr) last->waits = last->left() > 0 && last->failure == nullptr;
+    Share* best = last != nullptr && last->waits ? last : nullptr;
+    for (Share& share : shares_)
+        if (share.waits && (best == nullptr || share.left() > best->left())) best = &share;
+    if (best != nullptr) best->waits = false;
+    return best;
+}
+
+template <class Scalar>
+void TrainingState<Scalar>::run_next(Worker& worker, Share& share, const Work& work) const {
+    const std::int64_t b = share.next, end = std::min(b + work.at_once, share.last), length = work.tokens.length;
+    Tap<Scalar> tap(false, work.stop);
+    take_sequences(work.tokens, b, end, worker.tokens);
+    if (parameters_.config().architecture == Architecture::EncoderDecoder) take_sequences(work.source, b, end, worker.source);
+    worker.pass->forward(worker.tokens, worker.source, forward_, tap, b);
+    const CrossEntropy loss = worker.pass->loss(
+        work.targets.subspan(static_cast<std::size_t>(b * length), static_cast<std::size_t>((end - b) * length)), work.counted);
+    share.sum.loss += loss.loss;
+    share.sum.counted += loss.counted;
+    share.sum.correct += loss.correct;
+    if (work.learns) worker.pass->backward(tap, *share.gradients, b == share.first);
+    share.next = end;
 }
 
 template <class Scalar>
@@ -91,19 +116,25 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     if (sum.counted == 0) return sum;
     if (packed_ != nullptr) packed_->pack();
     const std::int64_t shares = static_cast<std::int64_t>(shares_.size());
+    const Work work{tokens, source, targets, sum.counted, sequences_at_once(shares, tokens.length, tokens.size()), learns, stop};
+    deal_out(tokens.size(), learns);
+    const std::int64_t workers = std::min<std::int64_t>(shares, thread_budget());
+    hire(workers);
+    // The first share of each is settled, so that each has its memory after the first step.
+    for (std::int64_t i = 0; i < workers; ++i) shares_[static_cast<std::size_t>(i)].waits = false;
     constexpr std::int64_t kPerOperation = 32;  // multiply-adds that parallel_for counts as one
-    const std::int64_t cost = 3 * parameters_.count() * (tokens.length * tokens.size() / shares + 1) / kPerOperation;
-    const auto run_one = [&](std::int64_t i) {
-        Share& share = shares_[static_cast<std::size_t>(i)];
-        share.failure = nullptr;
-        try {
-            run_share(share, i * tokens.size() / shares, (i + 1) * tokens.size() / shares, tokens, source, targets, sum.counted, learns,
-                      stop);
-        } catch (...) {
-            share.failure = std::current_exception();  // which must not leave a parallel region
+    const std::int64_t cost = 3 * parameters_.count() * (tokens.length * tokens.size() / workers + 1) / kPerOperation;
+    parallel_for(workers, cost, [&](std::int64_t i) {
+        Share* share = &shares_[static_cast<std::size_t>(i)];
+        if (!learns && share->left() == 0) share = take_share(share);
+        for (; share != nullptr; share = take_share(share)) {
+            try {
+                run_next(workers_[static_cast<std::size_t>(i)], *share, work);
+            } catch (...) {
+                share->failure = std::current_exception();  // which must not leave a parallel region
+            }
         }
-    };
-    parallel_for(shares, cost, run_one);
+    });
     for (const Share& share : shares_)
         if (share.failure != nullptr) std::rethrow_exception(share.failure);
     for (const Share& share : shares_) {
@@ -117,10 +148,10 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
 template <class Scalar>
 void TrainingState<Scalar>::add_gradients() {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
-    Parameters<Scalar>& sum = shares_.front().pass->gradients();
+    Parameters<Scalar>& sum = shares_.front().gradients->values;
     parallel_ranges(sum.count(), 64, 1, [&](std::int64_t first, std::int64_t last) {
         for (std::size_t i = 1; i < shares_.size(); ++i)
-            kernel.add(sum.data() + first, std::as_const(*shares_[i].pass).gradients().data() + first, last - first, sum.data() + first);
+            kernel.add(sum.data() + first, shares_[i].gradients->values.data() + first, last - first, sum.data() + first);
     });
 }
 

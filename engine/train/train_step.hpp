@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,7 +48,7 @@ public:
 
     const Parameters<Scalar>& parameters() const { return parameters_; }
     /// Of the last step, before clipping.
-    const Parameters<Scalar>& gradients() const { return shares_.front().pass->gradients(); }
+    const Parameters<Scalar>& gradients() const { return shares_.front().gradients->values; }
     Adamw<Scalar>& optimizer() { return optimizer_; }
     const Adamw<Scalar>& optimizer() const { return optimizer_; }
     std::int64_t steps() const { return optimizer_.steps(); }
@@ -57,24 +58,44 @@ public:
                  std::int64_t steps);
 
 private:
-    /// A share of the batch's sequences with memory of its own: runs of a few sequences go through the whole model and back while they
-    /// are in the cache. How a batch is shared depends on the model and the batch alone, never on the threads.
+    /// A share of the batch's sequences with gradients of its own. Runs of a few sequences go through the whole model and back while they
+    /// are in the cache, those of one share one after the other. How a batch is shared depends on the model and the batch alone, never on
+    /// the threads; which thread makes which run is left open, because processors are seldom equally fast.
     struct Share {
-        std::unique_ptr<ModelPass<Scalar>> pass;
-        TokenBatch tokens, source;
+        std::unique_ptr<Gradients<Scalar>> gradients;
         CrossEntropy sum;
         std::exception_ptr failure;
+        std::int64_t first = 0, next = 0, last = 0;  ///< sequences of the batch
+        bool waits = false;                          ///< there is something to be done, and nobody at work on it
+        std::int64_t left() const { return last - next; }
+    };
+    /// The memory of one thread's runs.
+    struct Worker {
+        std::unique_ptr<ModelPass<Scalar>> pass;
+        TokenBatch tokens, source;
+    };
+    /// What all runs of one step share.
+    struct Work {
+        const TokenBatch &tokens, &source;
+        std::span<const std::int32_t> targets;
+        std::int64_t counted, at_once;  ///< targets that count; sequences of a run
+        bool learns;
+        const std::stop_token& stop;
     };
 
     CrossEntropy run(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets, bool learns,
                      std::stop_token stop);
-    void run_share(Share& share, std::int64_t first, std::int64_t last, const TokenBatch& tokens, const TokenBatch& source,
-                   std::span<const std::int32_t> targets, std::int64_t counted, bool learns, std::stop_token stop) const;
+    void deal_out(std::int64_t sequences, bool learns);
+    void hire(std::int64_t workers);
+    Share* take_share(Share* last);
+    void run_next(Worker& worker, Share& share, const Work& work) const;
     void add_gradients();
 
     Parameters<Scalar> parameters_;
     std::unique_ptr<PackedWeights<Scalar>> packed_;  ///< of a step's parameters, where several shares read them
     std::vector<Share> shares_;
+    std::mutex taking_;            ///< guards Share::waits
+    std::vector<Worker> workers_;  ///< one for each thread
     Adamw<Scalar> optimizer_;
     ForwardSettings forward_;
 };
