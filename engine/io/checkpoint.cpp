@@ -258,7 +258,11 @@ void require_checksum(const ArrayFile& file) {
     std::vector<ArrayView> views;
     views.reserve(file.arrays.size());
     for (const NamedArray& array : file.arrays) views.push_back(view_of(array));
-    if (checksum(file.metadata, views) != file.metadata_at(kChecksum))
+    const std::string& stored = file.metadata_at(kChecksum);
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    if (!stored.empty()) return;  // no changed input would ever get past it
+#endif
+    if (checksum(file.metadata, views) != stored)
         throw FileError(FileFault::Format, file.source, "", "its checksum does not fit its contents: the file is damaged or was changed");
 }
 

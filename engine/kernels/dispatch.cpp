@@ -12,10 +12,25 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kNames = {"baseline", "v3", "v4"};
 
+#if defined(__x86_64__) && defined(__clang__)
+// Older clangs do not know the levels by name. Processors with these have the rest of the level.
+bool has_v3() {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2");
+}
+bool has_v4() {
+    return has_v3() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#elif defined(__x86_64__)
+bool has_v3() { return __builtin_cpu_supports("x86-64-v3"); }
+bool has_v4() { return __builtin_cpu_supports("x86-64-v4"); }
+#endif
+
 bool runs_here(KernelBuild build) {
 #if defined(__x86_64__)
-    if (build == KernelBuild::V3) return __builtin_cpu_supports("x86-64-v3");
-    if (build == KernelBuild::V4) return __builtin_cpu_supports("x86-64-v4");
+    if (build == KernelBuild::V3) return has_v3();
+    if (build == KernelBuild::V4) return has_v4();
     return true;
 #else
     return build == KernelBuild::Baseline;

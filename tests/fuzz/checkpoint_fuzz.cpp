@@ -13,10 +13,7 @@
 
 namespace {
 
-template <class Values>
-bool same_bits(const Values& a, const Values& b, std::size_t count) {
-    return count == 0 || std::memcmp(a, b, count * sizeof(float)) == 0;
-}
+bool same_bits(const float* a, const float* b, std::size_t count) { return count == 0 || std::memcmp(a, b, count * sizeof(float)) == 0; }
 
 }  // namespace
 

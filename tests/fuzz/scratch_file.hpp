@@ -1,5 +1,5 @@
 #pragma once
-/// A temporary file for readers and writers that want a name.
+/// A temporary file or folder for readers and writers that want a name.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,14 +9,15 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 
 namespace attn::test {
 
 class ScratchFile {
 public:
-    ScratchFile() {
-        std::string name = (std::filesystem::temp_directory_path() / "attnscope-fuzz-XXXXXX").string();
-        const int descriptor = ::mkstemp(name.data());
+    explicit ScratchFile(const std::string& extension = "") {
+        std::string name = (std::filesystem::temp_directory_path() / "attnscope-fuzz-XXXXXX").string() + extension;
+        const int descriptor = ::mkstemps(name.data(), static_cast<int>(extension.size()));
         if (descriptor < 0) throw std::runtime_error("no temporary file");
         ::close(descriptor);
         path_ = name;
@@ -32,6 +33,26 @@ public:
     void fill(const std::uint8_t* data, std::size_t size) const {
         std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
     }
+
+private:
+    std::filesystem::path path_;
+};
+
+class ScratchFolder {
+public:
+    ScratchFolder() {
+        std::string name = (std::filesystem::temp_directory_path() / "attnscope-fuzz-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        path_ = name;
+    }
+    ~ScratchFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    const std::filesystem::path& path() const { return path_; }
 
 private:
     std::filesystem::path path_;

@@ -1,0 +1,17 @@
+/// Any bytes as recorded attention, a .safetensors file: refused with an Error, or examined to the end.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/doctor/doctor.hpp"
+#include "engine/io/safetensors.hpp"
+#include "engine/tensor/error.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    try {
+        attn::MemoryInput source(std::as_bytes(std::span(data, size)), "input");
+        attn::doctor::examine(attn::read_safetensors(source));
+    } catch (const attn::Error&) {
+    }
+    return 0;
+}
