@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "engine/tensor/error.hpp"
@@ -96,9 +97,7 @@ void Mask::resize(std::int64_t batches, std::int64_t heads, std::int64_t queries
     batches_ = batches, heads_ = heads, queries_ = queries, keys_ = keys;
 }
 
-bool Mask::allows_everything() const {
-    return bias_.empty() && std::all_of(keep_.begin(), keep_.end(), [](std::uint8_t keep) { return keep != 0; });
-}
+bool Mask::allows_everything() const { return bias_.empty() && (keep_.empty() || std::memchr(keep_.data(), 0, keep_.size()) == nullptr); }
 
 bool Mask::is_plain_causal() const {
     if (has_bias()) return false;

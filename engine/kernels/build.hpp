@@ -20,6 +20,7 @@ namespace {
 #include "engine/kernels/gemm.hpp"
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"
+#include "engine/kernels/softmax.hpp"
 
 #include "engine/kernels/activations.hpp"
 #include "engine/kernels/learning.hpp"
@@ -40,8 +41,8 @@ constexpr Kernels<Scalar> kTable = {
     .gelu_erf = &gelu_erf<Scalar>,
     .gelu_tanh = &gelu_tanh<Scalar>,
     .gelu_tanh_with_slope = &gelu_tanh_with_slope<Scalar>,
-    .softmax_row = &softmax_row<Scalar>,
-    .softmax_backward_row = &softmax_backward_row<Scalar>,
+    .softmax_rows = &softmax_rows<Scalar>,
+    .softmax_backward_rows = &softmax_backward_rows<Scalar>,
     .cross_entropy_row = &cross_entropy_row<Scalar>,
     .relu_backward = &relu_backward<Scalar>,
     .gelu_erf_backward = &gelu_erf_backward<Scalar>,

@@ -43,6 +43,40 @@ struct GemmArguments {
     std::int64_t packed_k = 0, packed_n = 0;
 };
 
+/// Which cells of rows of n numbers take part in a softmax: of row r the first min(allowed + r allowed_step, most_allowed), among them
+/// those with keep != 0. The others become exactly 0, and what they hold has no effect.
+struct SoftmaxCells {
+    std::int64_t rows = 0, n = 0;
+    std::int64_t allowed = 0, allowed_step = 0, most_allowed = 0;  ///< most_allowed <= n
+    const std::uint8_t* keep = nullptr;                            ///< [rows,most_allowed], or null: all
+    std::int64_t keep_stride = 0;                                  ///< distance between rows, as all strides
+};
+
+/// p = softmax(x / temperature) row by row. A row whose kept cells are all -inf, or that keeps none, becomes 0; a NaN or +inf makes every
+/// kept cell NaN.
+template <class Scalar>
+struct SoftmaxRows : SoftmaxCells {
+    const Scalar* x = nullptr;  ///< [rows,n]
+    std::int64_t x_stride = 0;
+    Scalar* p = nullptr;  ///< [rows,n]; may be x
+    std::int64_t p_stride = 0;
+    Scalar* copy = nullptr;  ///< [rows,copy_n], most_allowed <= copy_n: gets the weights too, and 0 beyond them. May be null
+    std::int64_t copy_stride = 0, copy_n = 0;
+    Scalar temperature = 1;
+};
+
+/// dx = factor p (dp - sum(p dp)) row by row, the gradient of a softmax for factor = 1 / temperature.
+template <class Scalar>
+struct SoftmaxBackwardRows : SoftmaxCells {
+    const Scalar* p = nullptr;  ///< [rows,n]; beyond most_allowed not read
+    std::int64_t p_stride = 0;
+    const Scalar* dp = nullptr;  ///< [rows,n]
+    std::int64_t dp_stride = 0;
+    Scalar* dx = nullptr;  ///< [rows,n]; may be dp
+    std::int64_t dx_stride = 0;
+    Scalar factor = 1;
+};
+
 struct RowLoss {
     double loss = 0;
     bool correct = false;
@@ -97,11 +131,17 @@ struct Kernels {
     /// The same, and x becomes the slope there: the derivative costs little beside the value.
     void (*gelu_tanh_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
 
-    /// p = softmax(x / temperature) over the cells with keep != 0 (keep may be null: all). Other cells become exactly 0 and are
-    /// not read. A row whose kept cells are all -inf, or that keeps none, becomes 0; a NaN or +inf makes every kept cell NaN.
-    void (*softmax_row)(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p);
-    /// dx = factor p (dp - sum(p dp)) over the kept cells, the gradient of softmax_row for factor = 1 / temperature; other cells become 0.
-    void (*softmax_backward_row)(const Scalar* p, const Scalar* dp, const std::uint8_t* keep, std::int64_t n, Scalar factor, Scalar* dx);
+    void (*softmax_rows)(const SoftmaxRows<Scalar>& rows);
+    void (*softmax_backward_rows)(const SoftmaxBackwardRows<Scalar>& rows);
+    /// One row of n numbers; keep may be null.
+    void softmax_row(const Scalar* x, const std::uint8_t* keep, std::int64_t n, Scalar temperature, Scalar* p) const {
+        softmax_rows({{.rows = 1, .n = n, .allowed = n, .most_allowed = n, .keep = keep}, x, 0, p, 0, nullptr, 0, 0, temperature});
+    }
+    void softmax_backward_row(const Scalar* p, const Scalar* dp, const std::uint8_t* keep, std::int64_t n, Scalar factor,
+                              Scalar* dx) const {
+        softmax_backward_rows({{.rows = 1, .n = n, .allowed = n, .most_allowed = n, .keep = keep}, p, 0, dp, 0, dx, 0, factor});
+    }
+
     /// -log softmax(x)[target], and whether no number is larger than x[target]; sets dx = factor (softmax(x) - one-hot(target)) unless
     /// null.
     RowLoss (*cross_entropy_row)(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx);

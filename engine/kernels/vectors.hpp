@@ -161,6 +161,12 @@ ATTN_INLINE void each(const F& f) {
     }
 }
 
+/// What fits one vector of `count` numbers that are left.
+template <class Scalar>
+ATTN_INLINE std::int64_t up_to_vector(std::int64_t count) {
+    return count < kWidth<Scalar> ? count : kWidth<Scalar>;
+}
+
 /// y[i] = f(x[i]) with the same arithmetic in the last, partial vector as in all the others.
 template <class Scalar, class F>
 ATTN_INLINE void map_row(const Scalar* x, std::int64_t n, Scalar* y, F f) {

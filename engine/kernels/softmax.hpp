@@ -1,0 +1,210 @@
+// Part of every kernel build: softmax along rows. Included by build.hpp inside an unnamed namespace.
+
+/// Lanes whose byte is not 0.
+template <class Scalar>
+ATTN_INLINE Bits<Scalar> lanes_of_bytes(const std::uint8_t* bytes) {
+    typedef std::uint8_t Bytes __attribute__((vector_size(kWidth<Scalar>)));
+    Bytes b;
+    __builtin_memcpy(&b, bytes, sizeof b);
+    return __builtin_convertvector(b, Bits<Scalar>) != 0;
+}
+
+/// Lanes of a row that take part in a softmax: inside the row and kept.
+template <class Scalar>
+ATTN_INLINE Bits<Scalar> kept_lanes(const std::uint8_t* keep, std::int64_t count) {
+    if (keep == nullptr) return first_lanes<Scalar>(count);
+    if (count == kWidth<Scalar>) return lanes_of_bytes<Scalar>(keep);
+    std::uint8_t bytes[kWidth<Scalar>] = {};
+    for (std::int64_t i = 0; i < count; ++i) bytes[i] = keep[i];
+    return lanes_of_bytes<Scalar>(bytes);
+}
+
+/// e^x for x that is not above 0, or NaN: fewer steps than exp_of(), just as exact.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> exp_of_negative(Vec<Scalar> x) {
+    using C = ExpConstants<Scalar>;
+    // Adding kRound leaves an integer in the low bits, also of what a processor without a rounding instruction adds.
+    const Vec<Scalar> shifted = x * C::kLog2e + C::kRound, n = shifted - C::kRound;
+    const Vec<Scalar> sum = exp_series<Scalar>((x - n * C::kLn2High) - n * C::kLn2Low);
+#if defined(__AVX512F__)
+    return times_power_of_two(not_below(x, C::kSmallest), sum, n);
+#else
+    const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
+    // In two steps, because 2^n alone may be below the range where the result is not.
+    const Bits<Scalar> half = integer >> 1;
+    const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);
+    return x < C::kSmallest ? Vec<Scalar>{} : y;
+#endif
+}
+
+/// The cells of a row that take part in a softmax: those of its first `allowed` that are kept; in memory there are `n`.
+template <class Scalar>
+struct KeptCells {
+    const std::uint8_t* keep;
+    std::int64_t allowed, n;
+
+    template <class Rows>
+    ATTN_INLINE static KeptCells of(const Rows& s, std::int64_t r) {
+        const std::int64_t allowed = s.allowed + r * s.allowed_step;
+        return {s.keep == nullptr ? nullptr : s.keep + r * s.keep_stride, allowed < s.most_allowed ? allowed : s.most_allowed, s.n};
+    }
+
+    /// Calls f(position, numbers there in memory, allowed cells there, which of them are kept) for every vector from `start` on with
+    /// allowed cells, and returns the position after the last.
+    template <class F>
+    ATTN_INLINE std::int64_t for_vectors(std::int64_t start, F f) const {
+        std::int64_t i = start;
+        constexpr std::int64_t kW = kWidth<Scalar>;
+        if (keep == nullptr)
+            for (; i + kW <= allowed; i += kW) f(i, kW, kW, Bits<Scalar>{} == Bits<Scalar>{});
+        for (; i < allowed; i += kW) {
+            const std::int64_t used = up_to_vector<Scalar>(allowed - i);
+            f(i, up_to_vector<Scalar>(n - i), used, kept_lanes<Scalar>(keep == nullptr ? nullptr : keep + i, used));
+        }
+        return i;
+    }
+};
+
+template <class Scalar>
+ATTN_INLINE void set_zero(Scalar* p, std::int64_t first, std::int64_t n) {
+    for (std::int64_t i = first; i < n; i += kWidth<Scalar>) store_count(p + i, Vec<Scalar>{}, up_to_vector<Scalar>(n - i));
+}
+
+/// One row of a softmax of x / temperature.
+template <bool kUnitTemperature, class Scalar>
+struct SoftmaxRow {
+    KeptCells<Scalar> cells;
+    Scalar temperature;
+
+    ATTN_INLINE Vec<Scalar> scaled(Vec<Scalar> v) const { return kUnitTemperature ? v : v / temperature; }
+
+    /// In every lane the largest kept number; a NaN hides from it.
+    ATTN_INLINE Vec<Scalar> largest(const Scalar* x) const {
+        const Vec<Scalar> lowest = splat(-kInfinity<Scalar>);
+        Vec<Scalar> result = lowest;
+        std::int64_t start = 0;
+        if (cells.keep == nullptr) {
+            // Four at a time, each for itself: one comparison need not wait for the one before.
+            constexpr int kChains = 4;
+            Vec<Scalar> chain[kChains] = {lowest, lowest, lowest, lowest};
+            for (; start + kChains * kWidth<Scalar> <= cells.allowed; start += kChains * kWidth<Scalar>)
+                for (int c = 0; c < kChains; ++c) chain[c] = larger_of(scaled(load(x + start + c * kWidth<Scalar>)), chain[c]);
+            result = larger_of(larger_of(chain[0], chain[1]), larger_of(chain[2], chain[3]));
+        }
+        cells.for_vectors(
+            start, [&](std::int64_t i, std::int64_t count, std::int64_t, Bits<Scalar> kept)
+                       __attribute__((always_inline)) { result = larger_of(kept ? scaled(load_count(x + i, count)) : lowest, result); });
+        return result;
+    }
+
+    /// e = e^(x - top), and in every lane the sum of them. Asks for the memory at `ahead`, number for number.
+    ATTN_INLINE Vec<Scalar> exponentials(const Scalar* x, Scalar top, Scalar* e, const Scalar* ahead) const {
+        // Where all are -inf their difference from the largest would be NaN; from any other number they become 0.
+        const Scalar origin = top == -kInfinity<Scalar> ? Scalar{0} : top;
+        Vec<Scalar> sum = {};
+        cells.for_vectors(
+            0, [&](std::int64_t i, std::int64_t count, std::int64_t, Bits<Scalar> kept) __attribute__((always_inline)) {
+                __builtin_prefetch(ahead + i, 1);
+                const Vec<Scalar> y = exp_of_negative<Scalar>(scaled(load_count(x + i, count)) - origin), v = kept ? y : Vec<Scalar>{};
+                sum += v;
+                store_count(e + i, v, count);
+            });
+        return sum;
+    }
+
+    /// The row's weights, p times `share`, and 0 in all other cells; in the copy with its `copy_n` cells, too, unless that is null.
+    ATTN_INLINE void finish(Scalar share, Scalar* p, Scalar* copy, std::int64_t copy_n) const {
+        const std::int64_t end = cells.for_vectors(
+            0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
+                // Cells that are not kept hold 0; times a NaN they would not.
+                const Vec<Scalar> v = kept ? load_count(p + i, count) * share : Vec<Scalar>{};
+                store_count(p + i, v, count);
+                if (copy != nullptr) store_count(copy + i, v, used == kWidth<Scalar> ? used : up_to_vector<Scalar>(copy_n - i));
+            });
+        set_zero(p, end, cells.n);
+        if (copy != nullptr) set_zero(copy, end, copy_n);
+    }
+};
+
+/// Rows whose steps are taken together: the largest or the sum of a row takes long to be known, those of several rows no longer.
+/// Fewer where rows are long, so that they stay in the fastest cache from step to step.
+constexpr std::int64_t kTogether = 12, kTogetherBytes = 12 << 10;
+
+template <bool kUnitTemperature, class Scalar>
+void softmax_rows_at(const SoftmaxRows<Scalar>& s, std::int64_t first, std::int64_t rows) {
+    const auto row = [&](std::int64_t r) __attribute__((always_inline)) {
+        return SoftmaxRow<kUnitTemperature, Scalar>{KeptCells<Scalar>::of(s, first + r), s.temperature};
+    };
+    const Scalar* x = s.x + first * s.x_stride;
+    Scalar *p = s.p + first * s.p_stride, *copy = s.copy == nullptr ? nullptr : s.copy + first * s.copy_stride;
+    Vec<Scalar> lanes[kTogether];
+    Scalar numbers[kTogether];
+    for (std::int64_t r = 0; r < rows; ++r) lanes[r] = row(r).largest(x + r * s.x_stride);
+    for (std::int64_t r = 0; r < rows; ++r) numbers[r] = max_lanes<Scalar>(lanes[r]);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        // The copies of the rows that the next call has: that memory may be far.
+        const Scalar* ahead = copy == nullptr ? p + r * s.p_stride : copy + (r + s.rows) * s.copy_stride;
+        lanes[r] = row(r).exponentials(x + r * s.x_stride, numbers[r], p + r * s.p_stride, ahead);
+    }
+    for (std::int64_t r = 0; r < rows; ++r) numbers[r] = sum_lanes<Scalar>(lanes[r]);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        // A sum of 0 has a row that keeps nothing, or only -inf.
+        const Scalar share = numbers[r] == Scalar{0} ? Scalar{0} : Scalar{1} / numbers[r];
+        row(r).finish(share, p + r * s.p_stride, copy == nullptr ? nullptr : copy + r * s.copy_stride, s.copy_n);
+    }
+}
+
+/// How many rows of n numbers to take together.
+template <class Scalar>
+std::int64_t rows_together(std::int64_t n) {
+    const std::int64_t fit = kTogetherBytes / static_cast<std::int64_t>(sizeof(Scalar)) / (n + 1);
+    return fit < 1 ? 1 : fit < kTogether ? fit : kTogether;
+}
+
+template <class Scalar>
+void softmax_rows(const SoftmaxRows<Scalar>& s) {
+    const std::int64_t together = rows_together<Scalar>(s.n);
+    for (std::int64_t first = 0; first < s.rows; first += together) {
+        const std::int64_t rows = s.rows - first < together ? s.rows - first : together;
+        if (s.temperature == Scalar{1}) softmax_rows_at<true>(s, first, rows);
+        else softmax_rows_at<false>(s, first, rows);
+    }
+}
+
+/// In every lane the sum of p dp.
+template <class Scalar>
+ATTN_INLINE Vec<Scalar> products(const KeptCells<Scalar>& cells, const Scalar* p, const Scalar* dp, const Scalar* ahead) {
+    Vec<Scalar> sum = {};
+    cells.for_vectors(
+        0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
+            __builtin_prefetch(ahead + i);
+            sum += kept ? load_count(p + i, used) * load_count(dp + i, count) : Vec<Scalar>{};
+        });
+    return sum;
+}
+
+template <class Scalar>
+void softmax_backward_rows(const SoftmaxBackwardRows<Scalar>& s) {
+    const std::int64_t together = rows_together<Scalar>(2 * s.n);
+    Vec<Scalar> lanes[kTogether];
+    Scalar totals[kTogether];
+    for (std::int64_t first = 0; first < s.rows; first += together) {
+        const std::int64_t rows = s.rows - first < together ? s.rows - first : together;
+        const Scalar *p = s.p + first * s.p_stride, *dp = s.dp + first * s.dp_stride;
+        Scalar* dx = s.dx + first * s.dx_stride;
+        for (std::int64_t r = 0; r < rows; ++r)
+            lanes[r] =
+                products(KeptCells<Scalar>::of(s, first + r), p + r * s.p_stride, dp + r * s.dp_stride, p + (r + s.rows) * s.p_stride);
+        for (std::int64_t r = 0; r < rows; ++r) totals[r] = sum_lanes<Scalar>(lanes[r]);
+        for (std::int64_t r = 0; r < rows; ++r, p += s.p_stride, dp += s.dp_stride, dx += s.dx_stride) {
+            const std::int64_t end =
+                KeptCells<Scalar>::of(s, first + r)
+                    .for_vectors(
+                        0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
+                            const Vec<Scalar> d = load_count(p + i, used) * (load_count(dp + i, count) - totals[r]) * s.factor;
+                            store_count(dx + i, kept ? d : Vec<Scalar>{}, count);
+                        });
+            set_zero(dx, end, s.n);
+        }
+    }
+}
