@@ -62,15 +62,16 @@ public:
     /// Keys that some row before `last_row` may see.
     std::int64_t keys_seen(std::int64_t last_row) const { return causal_ ? std::min(last_row, sizes_.keys) : sizes_.keys; }
 
-    /// Scaled scores of rows [first, first + rows) in `block`, of which `seen` a row are computed, become their weights, in the map too.
-    void softmax_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, Scalar* block, Scalar* map) const {
+    /// Scaled scores of rows [first, first + rows) in `block`, of which `seen` a row are computed, become their weights, in the first
+    /// `written` cells of the map's rows, too.
+    void softmax_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, std::int64_t written, Scalar* block, Scalar* map) const {
         const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
         if (rule_.mask.has_bias())
             for (std::int64_t r = 0; r < rows; ++r) {
                 const double* bias = rule_.mask.bias_row(b_, h_, first + r);
                 for (std::int64_t s = 0; s < keys; ++s) block[r * stride + s] += static_cast<Scalar>(bias[s]);
             }
-        kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, map, keys, keys,
+        kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, map, keys, written,
                               static_cast<Scalar>(rule_.temperature)});
     }
 
@@ -143,12 +144,13 @@ private:
 template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
-                     const HeadsView<Scalar>& context) {
+                     CausalZeros& zeros, const HeadsView<Scalar>& context) {
     const std::int64_t queries = sizes.queries, keys = sizes.keys;
     const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
     const std::int64_t stride = block_stride(keys);
     weights.resize(sizes.map_shape());
     if (drops) dropped.resize(sizes.map_shape());
+    const bool has_zeros = zeros.renew(weights, causal);
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
         const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
@@ -173,7 +175,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .packed_b = keys_across.data,
                           .packed_k = keys_across.k,
                           .packed_n = keys_across.n});
-            head.softmax_rows(first, rows, seen, block, map);
+            head.softmax_rows(first, rows, seen, has_zeros ? seen : keys, block, map);
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
             head.product({.m = rows,
                           .n = sizes.value_size,
@@ -254,7 +256,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template void fused_attention<Scalar>(const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,  \
-                                          const AttentionRule&, const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&,                   \
+                                          const AttentionRule&, const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&, CausalZeros&,     \
                                           const HeadsView<Scalar>&);                                                                       \
     template void fused_attention_backward<Scalar>(                                                                                        \
         const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,    \

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "engine/attention/causal_zeros.hpp"
 #include "engine/attention/mask.hpp"
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/ops/dropout.hpp"
@@ -32,11 +33,12 @@ struct AttentionRule {
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
 ///   q [B,H,T,D]  k [B,H,S,D]  v [B,H,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
-/// Weights of forbidden keys are exactly 0 and their values take no part, even if they are NaN or infinite.
+/// Weights of forbidden keys are exactly 0 and their values take no part, even if they are NaN or infinite. `zeros` is what is known of
+/// the map `weights` from calls before.
 template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
-                     const HeadsView<Scalar>& context);
+                     CausalZeros& zeros, const HeadsView<Scalar>& context);
 
 template <class Scalar>
 struct AttentionGradients {

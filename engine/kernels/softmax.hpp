@@ -97,14 +97,14 @@ struct SoftmaxRow {
         return result;
     }
 
-    /// e = e^(x - top), and in every lane the sum of them. Asks for the memory at `ahead`, number for number.
-    ATTN_INLINE Vec<Scalar> exponentials(const Scalar* x, Scalar top, Scalar* e, const Scalar* ahead) const {
+    /// e = e^(x - top), and in every lane the sum of them. Asks for the memory at `next`, which finish() will write.
+    ATTN_INLINE Vec<Scalar> exponentials(const Scalar* x, Scalar top, Scalar* e, const Scalar* next) const {
         // Where all are -inf their difference from the largest would be NaN; from any other number they become 0.
         const Scalar origin = top == -kInfinity<Scalar> ? Scalar{0} : top;
         Vec<Scalar> sum = {};
         cells.for_vectors(
             0, [&](std::int64_t i, std::int64_t count, std::int64_t, Bits<Scalar> kept) __attribute__((always_inline)) {
-                __builtin_prefetch(ahead + i, 1);
+                __builtin_prefetch(next + i, 1);
                 const Vec<Scalar> y = exp_of_negative<Scalar>(scaled(load_count(x + i, count)) - origin), v = kept ? y : Vec<Scalar>{};
                 sum += v;
                 store_count(e + i, v, count);
@@ -142,9 +142,8 @@ void softmax_rows_at(const SoftmaxRows<Scalar>& s, std::int64_t first, std::int6
     for (std::int64_t r = 0; r < rows; ++r) lanes[r] = row(r).largest(x + r * s.x_stride);
     for (std::int64_t r = 0; r < rows; ++r) numbers[r] = max_lanes<Scalar>(lanes[r]);
     for (std::int64_t r = 0; r < rows; ++r) {
-        // The copies of the rows that the next call has: that memory may be far.
-        const Scalar* ahead = copy == nullptr ? p + r * s.p_stride : copy + (r + s.rows) * s.copy_stride;
-        lanes[r] = row(r).exponentials(x + r * s.x_stride, numbers[r], p + r * s.p_stride, ahead);
+        lanes[r] = row(r).exponentials(x + r * s.x_stride, numbers[r], p + r * s.p_stride,
+                                       copy == nullptr ? p + r * s.p_stride : copy + r * s.copy_stride);
     }
     for (std::int64_t r = 0; r < rows; ++r) numbers[r] = sum_lanes<Scalar>(lanes[r]);
     for (std::int64_t r = 0; r < rows; ++r) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/attention/causal_zeros.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -22,6 +23,7 @@ struct AttentionActivations {
     Tensor<Scalar> packed_memory;  ///< cross-attention: [B,S,N=2HD] k and v of the memory
     Tensor<Scalar> q, k, v;        ///< [B,H,T,D], [B,H,S,D]
     Tensor<Scalar> scores, scaled, masked, weights, dropped;  ///< [B,H,T,S]
+    CausalZeros weights_zeros;                                ///< what is known of `weights`
     Tensor<Scalar> context;                                   ///< [B,H,T,D]
     Tensor<Scalar> concat;                                    ///< [B,T,HD]
     Tensor<Scalar> out, residual;                             ///< [B,T,C]

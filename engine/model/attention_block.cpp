@@ -138,6 +138,7 @@ private:
         context_.tap(stage(Stage::Scaled), a.scaled);
         mask_scores(a.scaled, *score_mask_, sizes_, a.masked);
         context_.tap(stage(Stage::Masked), a.masked, score_mask_);
+        a.weights_zeros.forget();
         weigh(a.masked, a.weights);
         if (score_mask_ != mask_) zero_masked(a.weights);
         context_.tap(stage(Stage::Weights), a.weights, mask_);
@@ -242,7 +243,7 @@ private:
         const DropoutPattern pattern = attention_dropout();
         a.concat.resize({x_.shape()[0], x_.shape()[1], {Axis::C, width_}});
         fused_attention<Scalar>(q, k, v, {*mask_, factor(), context_.settings.temperature, pattern}, sizes_, a.weights, a.dropped,
-                                heads<Scalar>(a.concat, 0));
+                                a.weights_zeros, heads<Scalar>(a.concat, 0));
     }
 
     void attend_fused_backward(const Tensor<Scalar>& dconcat, const AttentionActivations<Scalar>& a,

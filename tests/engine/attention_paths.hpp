@@ -59,7 +59,8 @@ struct Fused {
         const Rows q(in.q), k(in.k), v(in.v), dcontext(in.dcontext);
         Rows context(sizes.context_shape()), dq(in.q.shape()), dk(in.k.shape()), dv(in.v.shape());
         const AttentionRule rule{in.mask, in.factor, in.temperature, in.dropout};
-        fused_attention<Scalar>(q.view(), k.view(), v.view(), rule, sizes, out.weights, out.dropped, context.view());
+        CausalZeros zeros;
+        fused_attention<Scalar>(q.view(), k.view(), v.view(), rule, sizes, out.weights, out.dropped, zeros, context.view());
         fused_attention_backward<Scalar>(dcontext.view(), q.view(), k.view(), v.view(), out.weights, out.dropped, rule, sizes,
                                          {dq.view(), dk.view(), dv.view()});
         if (in.dropout.rate() == 0) out.dropped = out.weights;
