@@ -46,21 +46,42 @@ struct GeluTanh {
     }
 };
 
-inline float erf_of(float x) { return __builtin_erff(x); }
-inline double erf_of(double x) { return __builtin_erf(x); }
+/// The normal distribution function of v; `bell` is e^(-v^2/2).
+template <int kCount>
+ATTN_INLINE void normal_distribution(const Vec<double> (&v)[kCount], const Vec<double> (&)[kCount], Vec<double> (&share)[kCount]) {
+    constexpr double kRootHalf = 0.70710678118654752440;
+    each<kCount>([&](int c) {
+        for (int i = 0; i < kWidth<double>; ++i) share[c][i] = 0.5 + 0.5 * __builtin_erf(v[c][i] * kRootHalf);
+    });
+}
+
+/// For float the tail beyond |v| is t P(t) e^(-v^2/2) with t = 1/(1 + 0.35 |v|), the form of Abramowitz and Stegun 7.1.26. P of degree 8,
+/// fitted for the least relative error over 0 to 14: 3.2e-8, and 3e-7 with all roundings.
+template <int kCount>
+ATTN_INLINE void normal_distribution(const Vec<float> (&v)[kCount], const Vec<float> (&bell)[kCount], Vec<float> (&share)[kCount]) {
+    constexpr float kFit[] = {-0.029145969F, 0.14397188F,  -0.255714614F, 0.159174551F, -0.0231100876F,
+                              0.105508103F,  0.119832845F, 0.139861872F,  0.139621404F};
+    Vec<float> t[kCount], sum[kCount];
+    each<kCount>([&](int c) { t[c] = 1.0F / (1.0F + 0.35F * larger_of(v[c], -v[c])); });
+    each<kCount>([&](int c) { sum[c] = splat(kFit[0]); });
+    each<8>([&](int term) { each<kCount>([&](int c) { sum[c] = sum[c] * t[c] + kFit[term + 1]; }); });
+    each<kCount>([&](int c) {
+        const Vec<float> tail = sum[c] * t[c] * bell[c];
+        share[c] = v[c] < 0.0F ? tail : 1.0F - tail;
+    });
+}
 
 /// GELU by the error function: s is the normal distribution function.
 template <class Scalar>
 struct GeluErf {
     template <int kCount>
     ATTN_INLINE static Gelu<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
-        constexpr Scalar kRootHalf = static_cast<Scalar>(0.70710678118654752440), kHalf = static_cast<Scalar>(0.5);
-        constexpr Scalar kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
+        constexpr Scalar kHalf = static_cast<Scalar>(0.5), kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
         Gelu<kCount, Scalar> g;
-        each<kCount>([&](int c) {
-            for (int i = 0; i < kWidth<Scalar>; ++i) g.share[c][i] = kHalf + kHalf * erf_of(v[c][i] * kRootHalf);
-            g.slope[c] = g.share[c] + v[c] * kDensity * exp_of<Scalar>(v[c] * v[c] * -kHalf);
-        });
+        Vec<Scalar> bell[kCount];
+        each<kCount>([&](int c) { bell[c] = exp_of<Scalar>(v[c] * v[c] * -kHalf); });
+        normal_distribution(v, bell, g.share);
+        each<kCount>([&](int c) { g.slope[c] = g.share[c] + v[c] * (kDensity * bell[c]); });
         return g;
     }
 };
@@ -132,6 +153,10 @@ template <class Scalar>
 template <class Scalar>
 [[gnu::flatten]] void gelu_erf(const Scalar* x, std::int64_t n, Scalar* y) {
     gelu<GeluErf>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void gelu_erf_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gelu_with_slope<GeluErf>(x, n, y);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {

@@ -40,6 +40,7 @@ constexpr Kernels<Scalar> kTable = {
     .relu = &relu<Scalar>,
     .gelu_erf = &gelu_erf<Scalar>,
     .gelu_tanh = &gelu_tanh<Scalar>,
+    .gelu_erf_with_slope = &gelu_erf_with_slope<Scalar>,
     .gelu_tanh_with_slope = &gelu_tanh_with_slope<Scalar>,
     .softmax_rows = &softmax_rows<Scalar>,
     .softmax_backward_rows = &softmax_backward_rows<Scalar>,

@@ -129,6 +129,7 @@ struct Kernels {
     /// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
     void (*gelu_tanh)(const Scalar* x, std::int64_t n, Scalar* y);
     /// The same, and x becomes the slope there: the derivative costs little beside the value.
+    void (*gelu_erf_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
     void (*gelu_tanh_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
 
     void (*softmax_rows)(const SoftmaxRows<Scalar>& rows);

@@ -50,14 +50,14 @@ void activate_backward(Activation activation, const Scalar* x, const Scalar* dy,
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, dy + first, last - first, dx + first); });
 }
 
-bool leaves_slope(Activation activation) { return activation == Activation::GeluTanh; }
+bool leaves_slope(Activation activation) { return activation != Activation::Relu; }
 
 template <class Scalar>
 void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y) {
     if (!leaves_slope(activation)) return activate(activation, x, n, y);
     const Kernels<Scalar>& k = kernels<Scalar>();
-    parallel_ranges(n, kGrain, kCost,
-                    [&](std::int64_t first, std::int64_t last) { k.gelu_tanh_with_slope(x + first, last - first, y + first); });
+    const auto f = activation == Activation::GeluErf ? k.gelu_erf_with_slope : k.gelu_tanh_with_slope;
+    parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, last - first, y + first); });
 }
 
 template <class Scalar>

@@ -326,27 +326,46 @@ TYPED_TEST(KernelsOf, ActivationsEqualTheirDefinitions) {
 }
 
 /// Value and slope together are those that one gets apart, up to rounding.
-TYPED_TEST(KernelsOf, GeluTanhWithSlopeEqualsBothApart) {
+TYPED_TEST(KernelsOf, GeluWithSlopeEqualsBothApart) {
     for (const std::int64_t n : {1, 5, 16, 1003}) {
         std::vector<TypeParam> x = this->draw(n, 4);
         if (n == 5) x = {0, static_cast<TypeParam>(1e30), static_cast<TypeParam>(-1e30), 90, -90};
         const std::vector<TypeParam> ones(x.size(), 1), dy = this->draw(n);
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-            std::vector<TypeParam> value(x.size()), slope(x.size()), both(x.size(), 9), changed = x, dx(x.size());
-            kernel.gelu_tanh(x.data(), n, value.data());
-            kernel.gelu_tanh_backward(x.data(), ones.data(), n, slope.data());
-            kernel.gelu_tanh_with_slope(changed.data(), n, both.data());
-            kernel.multiply(changed.data(), dy.data(), n, dx.data());
-            for (std::size_t i = 0; i < x.size(); ++i) {
-                expect_near<TypeParam>(both[i], value[i], 4 * this->kEps * (1 + std::abs(value[i])), "value");
-                expect_near<TypeParam>(changed[i], slope[i], 16 * this->kEps, "slope");
-                EXPECT_EQ(dx[i], changed[i] * dy[i]);
-            }
-            TypeParam nan = static_cast<TypeParam>(kNan), of_nan = 0;
-            kernel.gelu_tanh_with_slope(&nan, 1, &of_nan);
-            EXPECT_TRUE(std::isnan(nan) && std::isnan(of_nan));
+            const auto compare = [&](const auto& forward, const auto& backward, const auto& with_slope) {
+                std::vector<TypeParam> value(x.size()), slope(x.size()), both(x.size(), 9), changed = x, dx(x.size());
+                forward(x.data(), n, value.data());
+                backward(x.data(), ones.data(), n, slope.data());
+                with_slope(changed.data(), n, both.data());
+                kernel.multiply(changed.data(), dy.data(), n, dx.data());
+                for (std::size_t i = 0; i < x.size(); ++i) {
+                    expect_near<TypeParam>(both[i], value[i], 4 * this->kEps * (1 + std::abs(value[i])), "value");
+                    expect_near<TypeParam>(changed[i], slope[i], 16 * this->kEps, "slope");
+                    EXPECT_EQ(dx[i], changed[i] * dy[i]);
+                }
+                TypeParam nan = static_cast<TypeParam>(kNan), of_nan = 0;
+                with_slope(&nan, 1, &of_nan);
+                EXPECT_TRUE(std::isnan(nan) && std::isnan(of_nan));
+            };
+            compare(kernel.gelu_tanh, kernel.gelu_tanh_backward, kernel.gelu_tanh_with_slope);
+            compare(kernel.gelu_erf, kernel.gelu_erf_backward, kernel.gelu_erf_with_slope);
         });
     }
+}
+
+/// The fitted tail: dense over all that is not simply 0 or x, value and slope.
+TYPED_TEST(KernelsOf, GeluErfEqualsItsDefinitionEverywhere) {
+    std::vector<TypeParam> x;
+    for (int i = -16'000; i <= 16'000; ++i) x.push_back(static_cast<TypeParam>(i * 1e-3));
+    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+        std::vector<TypeParam> slope = x, value(x.size());
+        kernel.gelu_erf_with_slope(slope.data(), static_cast<std::int64_t>(x.size()), value.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const double v = x[i], below = 0.5 * std::erfc(-v / std::sqrt(2.0)), density = std::exp(-v * v / 2) / std::sqrt(2 * M_PI);
+            expect_near<TypeParam>(value[i], v * below, this->kEps * (1 + std::abs(v)), "value at " + std::to_string(v));
+            expect_near<TypeParam>(slope[i], below + v * density, 3 * this->kEps, "slope at " + std::to_string(v));
+        }
+    });
 }
 
 TYPED_TEST(KernelsOf, ActivationsKeepNan) {
