@@ -87,6 +87,7 @@ private:
         const Suspect* suspect = nullptr;
         std::size_t sequences = 0;  ///< that it explains at all
         int first_failure = kPartCount, failures = 0;
+        double deviation = 0;             ///< the largest
         const Judgement* last = nullptr;  ///< the sequence counted last
         bool complete(std::size_t wrong) const { return sequences == wrong && first_failure == kPartCount; }
     };
@@ -104,12 +105,16 @@ private:
                 ++known->sequences;
                 known->first_failure = std::min(known->first_failure, suspect.first_failure);
                 known->failures += suspect.failures;
+                known->deviation = std::max(known->deviation, suspect.deviation);
             }
-        std::stable_sort(out.begin(), out.end(), [](const Explanation& a, const Explanation& b) {
+        const auto better = [](const Explanation& a, const Explanation& b) {
             if (a.sequences != b.sequences) return a.sequences > b.sequences;
             if (a.first_failure != b.first_failure) return a.first_failure > b.first_failure;
             return a.failures < b.failures;
-        });
+        };
+        std::stable_sort(out.begin(), out.end(), better);
+        const auto worse = std::find_if(out.begin(), out.end(), [&](const Explanation& e) { return better(out.front(), e); });
+        farther_last(out.begin(), worse, [](const Explanation& e) { return e.deviation; });
         return out;
     }
 

@@ -204,12 +204,14 @@ Comparison compare(const std::vector<double>& recorded, const Estimate& expected
         const double x = recorded[i], y = expected.value[i], slack = expected.slack_at(i);
         if (std::isinf(slack) || std::isnan(slack)) continue;
         ++out.judged;
+        if (std::isfinite(x)) out.recorded_squares += x * x;
         if (x == y || (std::isnan(x) && std::isnan(y)) || (x <= kForbidding && y == -kInfinity)) {
             ++out.exact;
             continue;
         }
         const double gap = std::fabs(x - y), error = std::isnan(gap) ? kInfinity : gap;
         out.max_error = std::max(out.max_error, error);
+        out.squares += error * error;
         const double excess = slack > 0 ? error / slack : kInfinity;
         out.max_excess = std::max(out.max_excess, excess);
         if (excess <= 1) continue;

@@ -64,6 +64,8 @@ struct Comparison {
     std::int64_t nan = 0;               ///< how many of these are recorded as NaN
     std::int64_t judged = 0;            ///< cells where not anything goes
     std::int64_t exact = 0;             ///< how many of these are recorded to the last digit: the zeros and ones of masked weights
+    double squares = 0;                 ///< sum of the squared errors of these
+    double recorded_squares = 0;        ///< sum of their own squares
     bool ok() const { return first < 0; }
 };
 /// Where -inf is expected, as in a masked map, any number below kForbidding will do.

@@ -122,10 +122,21 @@ private:
                     custom_scale_.emplace(plan, outcome);
                 if (outcome.first_failure() > out_.outcome.first_failure() && covers(outcome))
                     add({*recipe.bug, recipe.detail, outcome.first_failure(), outcome.failures(), outcome.dropout_rate,
-                         recipe.scale_is_observed});
+                         recipe.scale_is_observed, deviation(recipe, outcome)});
             }
         }
         std::stable_sort(out_.suspects.begin(), out_.suspects.end(), [](const Suspect& a, const Suspect& b) { return better(a, b); });
+        const auto worse = std::find_if(out_.suspects.begin(), out_.suspects.end(),
+                                        [&](const Suspect& suspect) { return better(out_.suspects.front(), suspect); });
+        farther_last(out_.suspects.begin(), worse, [](const Suspect& suspect) { return suspect.deviation; });
+    }
+
+    /// See Suspect::deviation.
+    double deviation(const Recipe& recipe, const Outcome& outcome) const {
+        const auto& part = outcome.parts[static_cast<std::size_t>(out_.outcome.first_failure())];
+        const bool fitted = recipe.scale_is_observed || recipe.dropout != DropoutUse::AsRecorded;
+        if (fitted || !part || part->recorded_squares == 0) return 0;
+        return std::sqrt(part->squares / part->recorded_squares) / rounding_.unit;
     }
 
     /// A recipe that leaves a difference unjudged has not explained it.

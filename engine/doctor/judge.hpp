@@ -1,7 +1,9 @@
 #pragma once
 /// Judges one recorded sequence: right under some mask that may have been meant, or which mistakes explain it.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,20 @@ struct Suspect {
     int failures = 0;
     double dropout_rate = 0;
     bool scale_is_observed = false;  ///< of Other: a constant factor of the scores that no known mistake gives
+    /// How far its numbers are from the recorded ones where these differ first, in units of the recording's rounding (root mean squares);
+    /// 0 where it is fitted to them.
+    double deviation = 0;
 };
+
+/// Of mistakes that explain equally much, best first, those go last whose numbers are clearly farther from the recording than others'.
+template <class Iterator, class Deviation>
+void farther_last(Iterator begin, Iterator end, const Deviation& deviation) {
+    double least = std::numeric_limits<double>::infinity();
+    for (Iterator it = begin; it != end; ++it)
+        if (deviation(*it) > 0) least = std::min(least, deviation(*it));
+    // What rounding alone may do says nothing.
+    std::stable_partition(begin, end, [&](const auto& one) { return !(deviation(one) > 2 * std::max(least, 0.5)); });
+}
 
 enum class Undecided : std::uint8_t { Nothing, Mask, Scale };
 

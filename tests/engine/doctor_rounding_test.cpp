@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "engine/doctor/doctor.hpp"
@@ -15,6 +16,40 @@ namespace {
 Values shortened(Values values) {
     for (double& x : values) x = static_cast<double>(static_cast<float>(x));
     return values;
+}
+
+/// The nearest numbers of 16 bits with 8 significant ones.
+NamedArray as_bfloat16(const std::string& name, const std::vector<std::int64_t>& shape, const Values& values) {
+    NamedArray out{name, DType::BF16, shape, {}};
+    for (const double x : values) {
+        const float single = static_cast<float>(x);
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, &single, sizeof bits);
+        bits += 0x7FFF + (bits >> 16 & 1);
+        out.bytes.push_back(static_cast<std::byte>(bits >> 16));
+        out.bytes.push_back(static_cast<std::byte>(bits >> 24));
+    }
+    return out;
+}
+
+/// Almost even weights in 16 bits: many mistakes come within rounding of them, but the one that was made comes closest.
+TEST(DoctorRounding, OfMistakesWithinRoundingTheClosestIsNamed) {
+    const Sizes n{1, 3, 12, 12, 2};
+    int named = 0;
+    for (double size = 0.01; size < 4; size *= 1.2) {
+        // Divided by d_head; by the root of d_model it would be 0.41 instead of 0.5 of the products.
+        Example example(n, 5, size / 2, everywhere);
+        for (double& x : example.q) x *= size;
+        for (double& x : example.scores) x *= size;
+        ArrayFile file = example.file();
+        keep_only(file, {"q", "k"});
+        file.arrays.push_back(as_bfloat16("weights", {n.b, n.h, n.t, n.s}, example.weights));
+        const Diagnosis diagnosis = examine(file);
+        if (diagnosis.verdict == Verdict::Correct) continue;  // what would be right is within rounding, too
+        EXPECT_EQ(diagnosis.bug, Bug::ScaledTwice) << size << ": " << diagnosis.explanation;
+        ++named;
+    }
+    EXPECT_GT(named, 5);
 }
 
 TEST(DoctorRounding, ASoftmaxOf32BitsAmong64IsRight) {
