@@ -30,12 +30,18 @@ struct RowsOfBlock {
                        out + first * config.d_model, plus == nullptr ? nullptr : plus + first * config.d_model, weights.out.packed);
     }
 
-    /// A few rows at a time, so that what is between the products stays in the cache. With nobody to show it to, `hidden` matters to the
-    /// backward pass alone.
+    /// So many that what is between the products stays in the cache; but where the weights do not stay there either, they have to be read
+    /// again for each lot, and it takes so many rows to make that cheap.
+    std::int64_t rows_at_once(std::int64_t rows) const {
+        constexpr std::int64_t kNumbers = 100'000, kGrain = 48, kManyRows = 256, kWeights = 200'000;
+        if (weights.in.packed == nullptr) return rows;
+        if (config.d_model * config.d_ff > kWeights) return kManyRows;
+        return std::max<std::int64_t>(1, kNumbers / config.d_ff / kGrain) * kGrain;
+    }
+
+    /// Some rows at a time through all of it. With nobody to show it to, `hidden` matters to the backward pass alone.
     void run(std::int64_t rows) const {
-        constexpr std::int64_t kNumbers = 100'000, kGrain = 48;
-        const std::int64_t at_once =
-            weights.in.packed == nullptr ? rows : std::max<std::int64_t>(1, kNumbers / config.d_ff / kGrain) * kGrain;
+        const std::int64_t at_once = rows_at_once(rows);
         const std::int64_t parts = (rows + at_once - 1) / std::max<std::int64_t>(1, at_once);
         parallel_for(parts, at_once * config.d_ff * config.d_model / 16, [&](std::int64_t part) {
             const std::int64_t first = part * at_once, here = std::min(at_once, rows - first);

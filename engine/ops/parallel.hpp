@@ -1,6 +1,7 @@
 #pragma once
 /// Independent work spread over threads; tiny work stays on the caller's.
 
+#include <atomic>
 #include <cstdint>
 
 #ifdef _OPENMP
@@ -11,6 +12,9 @@ namespace attn {
 
 /// Below this many elementary operations a team of threads costs more than it saves.
 inline constexpr std::int64_t kParallelCost = 250'000;
+/// So many are worth a part of their own, which a thread that becomes free before the others can take.
+inline constexpr std::int64_t kPartCost = 4'000'000;
+inline constexpr std::int64_t kMostPartsOfThread = 4;
 
 /// Threads that parallel work started from this thread may use.
 inline int thread_budget() {
@@ -36,19 +40,29 @@ void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 #ifdef _OPENMP
     // Branching here instead of `omp parallel if`: even an inactive region costs more than the smallest stages.
     if (count > 1 && count * cost > kParallelCost && thread_budget() > 1 && omp_in_parallel() == 0) {
-#pragma omp parallel for schedule(static)
-        for (std::int64_t i = 0; i < count; ++i) f(i);
+        // The first part of each thread is settled, so that each has its memory after the first time; the others go to whoever is free,
+        // because the processors of a shared machine are rarely equally fast.
+        const std::int64_t part = count / (8 * thread_budget()) + 1;
+        std::atomic<std::int64_t> taken{0};
+#pragma omp parallel
+        for (std::int64_t first = omp_get_thread_num() * part; first < count;
+             first = omp_get_num_threads() * part + taken.fetch_add(part, std::memory_order_relaxed))
+            for (std::int64_t i = first; i < first + part && i < count; ++i) f(i);
         return;
     }
 #endif
     for (std::int64_t i = 0; i < count; ++i) f(i);
 }
 
-/// Calls f(first, last) for ranges that cover [0, count), at most one per thread, each a multiple of `grain` long (but the last).
+/// Calls f(first, last) for ranges that cover [0, count), one or a few per thread, each a multiple of `grain` long (but the last).
 template <class F>
 void parallel_ranges(std::int64_t count, std::int64_t grain, std::int64_t cost, const F& f) {
     const std::int64_t grains = (count + grain - 1) / grain, threads = thread_budget();
-    const std::int64_t parts = count * cost > kParallelCost ? (threads < grains ? threads : grains) : 1;
+    const std::int64_t worth = count * cost / (threads * kPartCost), each = worth < 1                    ? 1
+                                                                            : worth < kMostPartsOfThread ? worth
+                                                                                                         : kMostPartsOfThread;
+    const std::int64_t wanted = threads > 1 ? threads * each : 1;
+    const std::int64_t parts = count * cost > kParallelCost ? (wanted < grains ? wanted : grains) : 1;
     if (parts <= 1) {
         if (count > 0) f(std::int64_t{0}, count);
         return;

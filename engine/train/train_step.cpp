@@ -44,9 +44,8 @@ void take_sequences(const TokenBatch& from, std::int64_t first, std::int64_t las
 
 template <class Scalar>
 TrainingState<Scalar>::TrainingState(Parameters<Scalar> parameters)
-    : parameters_(std::move(parameters)), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
+    : parameters_(std::move(parameters)), packed_(parameters_), shares_(static_cast<std::size_t>(shares_of(parameters_.count()))),
       optimizer_(parameters_.layout()) {
-    if (shares_.size() > 1) packed_ = std::make_unique<PackedWeights<Scalar>>(parameters_);
     for (Share& share : shares_) share.gradients = std::make_unique<Gradients<Scalar>>(parameters_.config());
 }
 
@@ -68,7 +67,7 @@ void TrainingState<Scalar>::hire(std::int64_t workers) {
     while (static_cast<std::int64_t>(workers_.size()) < workers) {
         Worker& worker = workers_.emplace_back();
         worker.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
-        if (packed_ != nullptr) worker.pass->use(*packed_);
+        worker.pass->use(packed_);
     }
 }
 
@@ -114,7 +113,7 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     CrossEntropy sum;
     sum.counted = count_targets(targets, config.vocab_size);
     if (sum.counted == 0) return sum;
-    if (packed_ != nullptr) packed_->pack();
+    packed_.pack();
     const std::int64_t shares = static_cast<std::int64_t>(shares_.size());
     const Work work{tokens, source, targets, sum.counted, sequences_at_once(shares, tokens.length, tokens.size()), learns, stop};
     deal_out(tokens.size(), learns);

@@ -92,7 +92,7 @@ private:
     void add_gradients();
 
     Parameters<Scalar> parameters_;
-    std::unique_ptr<PackedWeights<Scalar>> packed_;  ///< of a step's parameters, where several shares read them
+    PackedWeights<Scalar> packed_;  ///< of a step's parameters
     std::vector<Share> shares_;
     std::mutex taking_;            ///< guards Share::waits
     std::vector<Worker> workers_;  ///< one for each thread
