@@ -1,0 +1,107 @@
+/// A document with numbers changed by hand, saved by the window's own code: every command computes what the session computed.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "app/session/document_json.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/io/safetensors.hpp"
+#include "engine/trace/trace.hpp"
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+/// Easily found in a picture's text, and unlike any number of the example.
+constexpr double kPlanted = 77.25;
+
+std::vector<Edit> one_of_each_kind() {
+    return {
+        {.kind = EditKind::Set, .at = {Stage::Scores, 0}, .head = 0, .row = 2, .column = 1, .value = kPlanted},
+        {.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 1, .value = 0},
+        {.kind = EditKind::Freeze, .at = {Stage::Weights, 1}, .head = 0, .pattern = Pattern::Previous},
+        {.kind = EditKind::TakeRow, .at = {Stage::Q, 1}, .row = 3, .from = 1},
+        {.kind = EditKind::Set, .at = {Stage::K, 0}, .value = 5, .on = false},
+    };
+}
+
+/// Saves the document of a session in which one example was edited.
+class EditedDocument : public testing::Test {
+protected:
+    void SetUp() override {
+        app::Session session(app::open_preset("gpt-tiny"), [] {});
+        session.apply({app::command::SetTexts{{"one two three four"}, {}}, ""});
+        unedited_ = session.wait(false);
+        app::save_document(folder_.path("unedited.attnscope.json"), session.document());
+        ForwardSettings forward = session.document().forward;
+        forward.edits = one_of_each_kind();
+        session.apply({app::command::SetForward{forward}, ""});
+        edited_ = session.wait(false);
+        ASSERT_EQ(edited_->problem, "");
+        ASSERT_EQ(edited_->trace->settings.edits.size(), 5U);
+        app::save_document(path(), session.document());
+    }
+
+    std::string path() const { return folder_.path("edited.attnscope.json"); }
+    void run(std::vector<std::string> arguments) const {
+        const Outcome outcome = attnscope(arguments);
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+    }
+
+    ScratchFolder folder_;
+    std::shared_ptr<const app::Snapshot> unedited_, edited_;
+};
+
+/// How many float stages of the trace have other bits in the file; every one has to be there.
+int different_stages(const ArrayFile& file, const Trace<float>& trace) {
+    int different = 0;
+    for (const auto& stage : trace.stages) {
+        if (stage.id.stage == Stage::Tokens) continue;
+        const NamedArray& array = file.at(tensor_name(stage.id));
+        const auto values = stage.value.values();
+        EXPECT_EQ(array.bytes.size(), values.size_bytes()) << array.name;
+        different += array.bytes.size() != values.size_bytes() || std::memcmp(array.bytes.data(), values.data(), values.size_bytes()) != 0;
+    }
+    return different;
+}
+
+TEST_F(EditedDocument, IsReadBackEqual) {
+    const app::Document back = app::load_document(path());
+    EXPECT_EQ(back, *edited_->document);
+    EXPECT_EQ(back.forward.edits, one_of_each_kind());
+}
+
+TEST_F(EditedDocument, IsTracedWithTheSessionsNumbers) {
+    run({"trace", "--document", path(), "--out", folder_.path("trace.safetensors")});
+    const ArrayFile file = read_safetensors(folder_.path("trace.safetensors"));
+    EXPECT_EQ(different_stages(file, *edited_->trace), 0);
+    EXPECT_GT(different_stages(file, *unedited_->trace), 20) << "the negative control: the edits reach most stages";
+}
+
+TEST_F(EditedDocument, IsExportedWithTheSessionsNumbers) {
+    const StageId scores{Stage::Scores, 0}, logits{Stage::Logits, -1};
+    for (const StageId& id : {scores, logits}) {
+        run({"export", "--document", path(), "--stage", tensor_name(id), "--out", folder_.path("one.npy")});
+        const NamedArray array = read_npy(folder_.path("one.npy"));
+        const auto edited = edited_->trace->find(id)->value.values(), unedited = unedited_->trace->find(id)->value.values();
+        ASSERT_EQ(array.bytes.size(), edited.size_bytes()) << tensor_name(id);
+        EXPECT_EQ(std::memcmp(array.bytes.data(), edited.data(), edited.size_bytes()), 0) << tensor_name(id);
+        EXPECT_NE(std::memcmp(array.bytes.data(), unedited.data(), unedited.size_bytes()), 0) << tensor_name(id);
+    }
+}
+
+TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    for (const auto& [document, planted] : {std::pair{path(), true}, std::pair{folder_.path("unedited.attnscope.json"), false}}) {
+        run({"render", "--document", document, "--stage", "scores", "--out", folder_.path("scores.svg")});
+        EXPECT_EQ(read_bytes(folder_.path("scores.svg")).find(">77.2") != std::string::npos, planted) << document;
+    }
+}
+
+}  // namespace
+}  // namespace attn::test
