@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <deque>
 #include <set>
 #include <utility>
 
@@ -25,6 +26,8 @@ constexpr int kFramesPerEvent = 3;
 constexpr double kTooltipDelay = 0.5;
 /// Seconds between looks at a blinking caret, and at changed shader files.
 constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
+/// Seconds between looks at fonts that are being made.
+constexpr double kFontsPeriod = 0.05;
 /// Longest sleep: nothing depends on it.
 constexpr double kLongestSleep = 60;
 
@@ -160,8 +163,9 @@ private:
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
         if (!wishes.title.empty() && wishes.title != title_) glfwSetWindowTitle(window_.get(), (title_ = wishes.title).c_str());
         glfwSwapBuffers(window_.get());
-        if (wishes.picture) take_picture(ui, target, *wishes.picture);
+        if (wishes.picture) orders_.push_back(*wishes.picture);
         double next = wishes.redraw_after;
+        if (!take_pictures(ui, target)) next = std::min(next, kFontsPeriod);
         if (wishes.typing) next = std::min(next, kCaretPeriod);
         const double rested = glfwGetTime() - last_event_;
         if (rested < kTooltipDelay) next = std::min(next, kTooltipDelay - rested);
@@ -171,12 +175,18 @@ private:
         if (!window_.messages().empty()) report(window_.messages().back());
     }
 
-    void take_picture(const DrawUi& ui, const Screen::Target& target, const PictureOrder& order) {
-        try {
-            order.take(screen_->take_picture(ui, settings_, target, order));
-        } catch (const std::exception& error) {
-            order.fail(error.what());
+    /// False while the first of them waits for its fonts: the window goes on meanwhile.
+    bool take_pictures(const DrawUi& ui, const Screen::Target& target) {
+        while (!orders_.empty()) {
+            try {
+                if (!screen_->ready_for(orders_.front())) return false;
+                orders_.front().take(screen_->take_picture(ui, settings_, target, orders_.front()));
+            } catch (const std::exception& error) {
+                orders_.front().fail(error.what());
+            }
+            orders_.pop_front();
         }
+        return true;
     }
 
     void remember() {
@@ -208,6 +218,7 @@ private:
     double redraw_at_ = 0;
     double last_event_ = 0;
     std::string reported_, title_;
+    std::deque<PictureOrder> orders_;  // that are not carried out yet
 };
 
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui) {

@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "app/platform/imgui_compat.hpp"
 #include "app/platform/platform_error.hpp"
 #include "assets/embedded.hpp"
 
@@ -49,7 +48,7 @@ float line_height(std::string_view name) {
     return name == "math.ttf" ? 1.164F : 1.21F;
 }
 
-ImFont* add(const char* name, float size, const ImWchar* glyphs, ImFont* into) {
+ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* glyphs, ImFont* into) {
     const EmbeddedFile& file = font_file(name);
     ImFontConfig config;
     config.FontDataOwnedByAtlas = false;
@@ -59,26 +58,24 @@ ImFont* add(const char* name, float size, const ImWchar* glyphs, ImFont* into) {
     config.PixelSnapH = true;
     // The atlas only reads the bytes; its interface has no const.
     void* bytes = const_cast<char*>(file.bytes.data());
-    ImFont* font = ImGui::GetIO().Fonts->AddFontFromMemoryTTF(bytes, static_cast<int>(file.bytes.size()), size, &config, glyphs);
+    ImFont* font = atlas.AddFontFromMemoryTTF(bytes, static_cast<int>(file.bytes.size()), size, &config, glyphs);
     if (font == nullptr) throw PlatformError(std::string("the font ") + name + " is damaged");
     return font;
 }
 
 }  // namespace
 
-Fonts load_fonts(float scale) {
-    ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
-    atlas.Clear();
+Fonts add_fonts(ImFontAtlas& atlas, float scale) {
     atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
     static constexpr ImWchar kControlPictures[] = {0x2400, 0x2426, 0};
-    const auto make = [scale](const char* name, float size, const ImWchar* glyphs) {
+    const auto make = [&atlas, scale](const char* name, float size, const ImWchar* glyphs) {
         // Sizes are those of the em, as in print; ImGui asks for the height of a line. Whole lines keep text on whole pixels.
         const float line = std::round(size * scale * line_height(name));
         const float math = line / line_height(name) * line_height("math.ttf");
-        ImFont* font = add(name, line, glyphs, nullptr);
-        add("math.ttf", math, glyphs, font);
-        add("math.ttf", math, kFormulaGlyphs, font);
-        add("mono.ttf", line / line_height(name) * line_height("mono.ttf"), kControlPictures, font);
+        ImFont* font = add(atlas, name, line, glyphs, nullptr);
+        add(atlas, "math.ttf", math, glyphs, font);
+        add(atlas, "math.ttf", math, kFormulaGlyphs, font);
+        add(atlas, "mono.ttf", line / line_height(name) * line_height("mono.ttf"), kControlPictures, font);
         return font;
     };
     Fonts fonts;
@@ -96,7 +93,6 @@ Fonts load_fonts(float scale) {
     fonts.mono = make("mono.ttf", 13, text);
     fonts.mono_body = make("mono.ttf", 14, text);
     fonts.formula = make("mono.ttf", 20, heading);
-    imgui_compat::build_fonts();
     return fonts;
 }
 

@@ -2,9 +2,11 @@
 
 #include "app/widgets/theme.hpp"
 
+struct ImFontAtlas;
+
 namespace attn::app {
 
-/// Replaces the fonts of the current ImGui context by the product's, at that display scale. Throws PlatformError if a font is damaged.
-Fonts load_fonts(float scale);
+/// Adds the product's fonts to an empty atlas, at that display scale. Throws PlatformError if a font is damaged.
+Fonts add_fonts(ImFontAtlas& atlas, float scale);
 
 }  // namespace attn::app

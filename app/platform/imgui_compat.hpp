@@ -4,6 +4,8 @@
 #include <GLFW/glfw3.h>
 #include <imgui.h>
 
+#include <cstdint>
+
 namespace attn::app::imgui_compat {
 
 /// After the window backend's NewFrame: makes ImGui count in framebuffer pixels, also where the system counts in larger units.
@@ -22,22 +24,48 @@ inline void use_framebuffer_pixels(float width, float height) {
 #endif
 }
 
-/// Builds the atlas now instead of in the middle of the first frame. Later versions rasterise glyphs when they are first used.
-inline void build_fonts() {
+/// Up to version 1.91 all glyphs of an atlas are rasterised before the first is drawn; later ones when they are first used, and the
+/// backend follows the atlas by itself.
 #if IMGUI_VERSION_NUM < 19200
-    ImGui::GetIO().Fonts->Build();
+inline constexpr bool kAtlasIsRasterisedAtOnce = true;
+#else
+inline constexpr bool kAtlasIsRasterisedAtOnce = false;
+#endif
+
+/// How much of each pixel a glyph covers, [height, width].
+struct AtlasPixels {
+    const unsigned char* coverage = nullptr;
+    int width = 0, height = 0;
+};
+
+inline void rasterise(ImFontAtlas& atlas) {
+#if IMGUI_VERSION_NUM < 19200
+    atlas.Build();
+#else
+    (void)atlas;
 #endif
 }
 
-/// Makes the OpenGL backend take a changed atlas; later versions follow the atlas by themselves.
-template <class Destroy, class Create>
-void renew_font_texture(Destroy destroy, Create create) {
+inline AtlasPixels pixels_of(ImFontAtlas& atlas) {
+    AtlasPixels pixels;
 #if IMGUI_VERSION_NUM < 19200
-    destroy();
-    create();
+    unsigned char* coverage = nullptr;
+    atlas.GetTexDataAsAlpha8(&coverage, &pixels.width, &pixels.height);
+    pixels.coverage = coverage;
 #else
-    (void)destroy;
-    (void)create;
+    (void)atlas;
+#endif
+    return pixels;
+}
+
+/// The atlas' texture from now on; its pixels are given back.
+inline void use_texture(ImFontAtlas& atlas, unsigned name) {
+#if IMGUI_VERSION_NUM < 19200
+    atlas.SetTexID(reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(name)));
+    atlas.ClearTexData();
+#else
+    (void)atlas;
+    (void)name;
 #endif
 }
 

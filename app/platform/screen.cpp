@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-#include "app/platform/fonts.hpp"
+#include "app/platform/font_sets.hpp"
 #include "app/platform/imgui_compat.hpp"
 #include "app/platform/platform_error.hpp"
 #include "app/platform/svg_canvas.hpp"
@@ -61,9 +61,13 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     io.MouseDoubleClickTime = 0.45F;  // unhurried hands, and frames drawn in software
     if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true)) throw PlatformError("the window cannot be connected to the UI");
     if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the UI cannot be connected to OpenGL");
+    // Now, for the context's own little font: later it would take our atlas, once more and as RGBA.
+    ImGui_ImplOpenGL3_CreateDeviceObjects();
+    fonts_ = std::make_unique<FontSets>();
 }
 
 Screen::~Screen() {
+    fonts_.reset();
     ImGui_ImplOpenGL3_Shutdown();
     if (has_window_) ImGui_ImplGlfw_Shutdown();
 }
@@ -73,9 +77,7 @@ void Screen::apply_theme(bool dark, float scale) {
     if (!first && scale == theme_.scale && dark == theme_.colors.dark) return;
     if (first || scale != theme_.scale) {
         theme_.scale = scale;
-        theme_.fonts = load_fonts(scale);
-        if (!first)  // the backend makes the first texture by itself
-            imgui_compat::renew_font_texture(ImGui_ImplOpenGL3_DestroyFontsTexture, ImGui_ImplOpenGL3_CreateFontsTexture);
+        theme_.fonts = fonts_->use(scale);
     }
     theme_.colors = palette(dark);
     apply_style(theme_);
@@ -140,12 +142,16 @@ std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target&
     return svg_of(*ImGui::GetDrawData(), theme_, "attnscope");
 }
 
+// Beyond the largest scale letters would fill the memory.
+float Screen::picture_factor(const PictureOrder& order) const { return std::min(order.scale, kLargestScale / theme_.scale); }
+
+bool Screen::ready_for(const PictureOrder& order) { return fonts_->at_hand(theme_.scale * picture_factor(order)); }
+
 TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, const Target& target, const PictureOrder& order) {
     const UntouchedInput untouched;
     Settings copy = settings;
     Target enlarged = target;
-    // Beyond the largest scale letters would fill the memory.
-    const float factor = std::min(order.scale, kLargestScale / theme_.scale);
+    const float factor = picture_factor(order);
     enlarged.width = static_cast<int>(std::lround(static_cast<float>(target.width) * factor));
     enlarged.height = static_cast<int>(std::lround(static_cast<float>(target.height) * factor));
     if (enlarged.width > kMaxImageSide || enlarged.height > kMaxImageSide || std::int64_t{enlarged.width} * enlarged.height > kMostPixels)

@@ -12,6 +12,8 @@ struct ImGuiContext;
 
 namespace attn::app {
 
+class FontSets;
+
 /// Everything that turns a DrawUi into pixels: ImGui with its OpenGL backend, fonts, theme and canvas.
 /// Needs a current OpenGL 3.3 context during its whole life.
 class Screen {
@@ -38,6 +40,9 @@ public:
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
     Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files);
 
+    /// Whether take_picture() has the fonts that it takes. If not, they are being made from now on, which may take a second: ask again.
+    /// Throws PlatformError if a font is damaged.
+    bool ready_for(const PictureOrder& order);
     /// Draws the same once more as the order says, into pixels of its own or as shapes; then everything is as before.
     /// Throws PlatformError for a picture that is too large.
     TakenPicture take_picture(const DrawUi& ui, const Settings& settings, const Target& target, const PictureOrder& order);
@@ -50,6 +55,8 @@ private:
         void operator()(ImGuiContext* context) const;
     };
     void apply_theme(bool dark, float scale);
+    /// Pixels of the picture for one of the window.
+    float picture_factor(const PictureOrder& order) const;
     /// Lets ImGui begin a frame in which no mouse and no keyboard take part.
     void begin_untouched_frame(int width, int height);
     /// Between ImGui's NewFrame and Render.
@@ -60,6 +67,7 @@ private:
 
     std::unique_ptr<ImGuiContext, DestroyContext> context_;
     bool has_window_;
+    std::unique_ptr<FontSets> fonts_;
     Theme theme_;
     std::unique_ptr<HeatmapRenderer> renderer_;
     std::unique_ptr<GlCanvas> canvas_;

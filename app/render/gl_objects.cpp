@@ -39,7 +39,7 @@ TextureHandle make_texture(GLint format, int width, int height, GLenum layout, G
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_S, GL_CLAMP_TO_EDGE);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_WRAP_T, GL_CLAMP_TO_EDGE);
     glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAX_LEVEL, 0);
-    glPixelStorei(GL_UNPACK_ALIGNMENT, 4);
+    glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
     glTexImage2D(GL_TEXTURE_2D, 0, format, width, height, 0, layout, type, pixels);
     check_gl("texture upload");
@@ -67,6 +67,16 @@ TextureHandle make_code_texture(std::span<const std::uint32_t> codes, int width,
         throw GlError("a texture of " + std::to_string(width) + " x " + std::to_string(height) + " needs as many codes, not " +
                       std::to_string(codes.size()));
     return make_texture(GL_R32UI, width, height, GL_RED_INTEGER, GL_UNSIGNED_INT, codes.data());
+}
+
+TextureHandle make_coverage_texture(const std::uint8_t* coverage, int width, int height) {
+    TextureHandle texture = make_texture(GL_R8, width, height, GL_RED, GL_UNSIGNED_BYTE, coverage);
+    // Lines are drawn from the same texture, between its pixels.
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+    const GLint white_of_coverage[] = {GL_ONE, GL_ONE, GL_ONE, GL_RED};
+    glTexParameteriv(GL_TEXTURE_2D, GL_TEXTURE_SWIZZLE_RGBA, white_of_coverage);
+    return texture;
 }
 
 TextureHandle make_color_texture(std::span<const std::uint32_t> colors) {

@@ -51,6 +51,8 @@ VertexArrayHandle make_vertex_array();
 
 /// [height, width] codes (cell_code.hpp), read with texelFetch. Throws GlError if the driver has no memory for it.
 TextureHandle make_code_texture(std::span<const std::uint32_t> codes, int width, int height);
+/// [height, width] bytes, sampled as white that covers so much. Throws GlError if it is larger than the driver can do.
+TextureHandle make_coverage_texture(const std::uint8_t* coverage, int width, int height);
 /// A row of 0xAABBGGRR colours, read with texelFetch.
 TextureHandle make_color_texture(std::span<const std::uint32_t> colors);
 

@@ -75,6 +75,52 @@ TEST(Window, SleepsUntilItIsWoken) {
     EXPECT_LE(frames_before_sleep, 40);
 }
 
+TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {
+    Settings settings;
+    settings.window_width = 400;
+    settings.window_height = 300;
+    Waker waker;
+    struct Taken {
+        int ordered = 0, taken = 0;  // numbers of frames
+        Image image;
+    };
+    std::vector<Taken> pictures;
+    int frames = 0;
+    bool waits = false;
+    float scale = 0;
+    run_window({}, settings, waker, [&](Frame& frame) {
+        draw_demo(frame);
+        if (frame.for_picture) return;
+        ++frames;
+        EXPECT_TRUE(scale == 0 || frame.theme.scale == scale) << "the window keeps its own fonts";
+        scale = frame.theme.scale;
+        frame.redraw_after = 0;
+        if (waits) return;
+        if (pictures.size() == 2) {
+            frame.quit = true;
+            return;
+        }
+        waits = true;
+        PictureOrder order;
+        order.scale = 4;
+        order.take = [&, ordered = frames](TakenPicture picture) {
+            pictures.push_back({ordered, frames, std::move(picture.image)});
+            waits = false;
+        };
+        order.fail = [&](const std::string& why) {
+            ADD_FAILURE() << why;
+            pictures.resize(2);
+            waits = false;
+        };
+        frame.picture = std::move(order);
+    });
+    ASSERT_EQ(pictures.size(), 2U);
+    EXPECT_GT(pictures[0].taken, pictures[0].ordered) << "its fonts were not waited for";
+    EXPECT_EQ(pictures[1].taken, pictures[1].ordered) << "they are at hand now";
+    EXPECT_GT(pictures[0].image.width, 4 * 300);
+    EXPECT_TRUE(pictures[0].image.pixels == pictures[1].image.pixels);
+}
+
 TEST(Window, AnExceptionOfTheDrawingComesOut) {
     Settings settings;
     Waker waker;

@@ -1,0 +1,69 @@
+#include "app/platform/font_sets.hpp"
+
+#include <imgui.h>
+
+#include <chrono>
+#include <utility>
+
+#include "app/platform/fonts.hpp"
+#include "app/render/gl_objects.hpp"
+// After glad, which brings the OpenGL declarations.
+#include "app/platform/imgui_compat.hpp"
+
+namespace attn::app {
+
+struct FontSets::Set {
+    explicit Set(float wanted) : scale(wanted), fonts(add_fonts(atlas, wanted)) { imgui_compat::rasterise(atlas); }
+
+    float scale;
+    ImFontAtlas atlas;
+    Fonts fonts;
+    TextureHandle texture;
+};
+
+FontSets::FontSets() : aside_(ImGui::GetIO().Fonts) {}
+
+FontSets::~FontSets() {
+    ImGui::GetIO().Fonts = aside_;
+    // Drawing that throws leaves its frame unfinished, and the atlas locked.
+    for (const auto& set : sets_) set->atlas.Locked = false;
+}
+
+FontSets::Set* FontSets::find(float scale) const {
+    for (const auto& set : sets_)
+        if (set->scale == scale) return set.get();
+    return nullptr;
+}
+
+void FontSets::keep(std::unique_ptr<Set> set) {
+    std::erase_if(sets_, [&](const auto& other) { return other->scale != used_; });
+    sets_.push_back(std::move(set));
+}
+
+Fonts FontSets::use(float scale) {
+    if (!imgui_compat::kAtlasIsRasterisedAtOnce) {
+        aside_->Clear();
+        return add_fonts(*aside_, scale);
+    }
+    if (find(scale) == nullptr) keep(std::make_unique<Set>(scale));
+    Set& set = *find(scale);
+    if (set.texture.get() == 0) {
+        const imgui_compat::AtlasPixels pixels = imgui_compat::pixels_of(set.atlas);
+        set.texture = make_coverage_texture(pixels.coverage, pixels.width, pixels.height);
+        imgui_compat::use_texture(set.atlas, set.texture.get());
+    }
+    used_ = scale;
+    ImGui::GetIO().Fonts = &set.atlas;
+    return set.fonts;
+}
+
+bool FontSets::at_hand(float scale) {
+    if (!imgui_compat::kAtlasIsRasterisedAtOnce) return true;
+    if (next_.valid() && next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) keep(next_.get());
+    if (find(scale) != nullptr) return true;
+    // The atlas is nobody else's until it is done. ImGui only counts allocations in its context, for a window that is never shown.
+    if (!next_.valid()) next_ = std::async(std::launch::async, [scale] { return std::make_unique<Set>(scale); });
+    return false;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,40 @@
+#pragma once
+/// The product's fonts at more than one scale at a time: the window's and that of an enlarged picture.
+
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "app/widgets/theme.hpp"
+
+struct ImFontAtlas;
+
+namespace attn::app {
+
+/// For the current ImGui context, whose own atlas it puts aside as long as it lives. Needs a current OpenGL context.
+class FontSets {
+public:
+    FontSets();
+    ~FontSets();
+    FontSets(const FontSets&) = delete;
+    FontSets& operator=(const FontSets&) = delete;
+
+    /// The fonts at this scale, with which ImGui draws from its next frame on. Makes them first, which takes from a tenth of a second to
+    /// one, unless they are at hand. Throws PlatformError if a font is damaged.
+    Fonts use(float scale);
+    /// Whether use() would return at once. If not, the fonts are being made on another thread from now on. Throws what that met.
+    bool at_hand(float scale);
+
+private:
+    struct Set;
+    Set* find(float scale) const;
+    /// Keeps it beside the one in use; others are given up.
+    void keep(std::unique_ptr<Set> set);
+
+    ImFontAtlas* aside_;                      ///< the context's own
+    std::vector<std::unique_ptr<Set>> sets_;  ///< the one in use and at most one other
+    float used_ = 0;                          ///< scale of the one in use
+    std::future<std::unique_ptr<Set>> next_;  ///< being made
+};
+
+}  // namespace attn::app
