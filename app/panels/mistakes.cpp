@@ -76,20 +76,6 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
 
 }  // namespace
 
-bool mistake_changes_nothing(const PanelContext& context) {
-    if (!context.ready() || context.snapshot.correct == nullptr) return false;
-    const auto &broken = context.trace().stages, &right = context.snapshot.correct->stages;
-    if (broken.size() != right.size()) return false;
-    const Stage first = first_changed_stage(context.trace().settings.mistake);
-    // The last stage of all is looked at first: it nearly always differs.
-    for (std::size_t i = broken.size(); i-- > 0;) {
-        if (i + 1 != broken.size() && to_self(broken[i].id.stage) != first) continue;
-        const auto a = broken[i].value.values(), b = right[i].value.values();
-        if (!std::equal(a.begin(), a.end(), b.begin(), b.end())) return false;
-    }
-    return true;
-}
-
 void set_mistake(PanelContext& context, Mistake mistake) {
     ForwardSettings forward = context.document.forward;
     forward.mistake = mistake;
@@ -179,7 +165,7 @@ void draw_mistake_sign(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
-    const bool idle = mistake_changes_nothing(context);
+    const bool idle = context.ready() && context.snapshot.mistake_is_idle;
     const std::string text = idle ? "This mistake changes nothing here: " + std::string(what_it_takes(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,

@@ -8,10 +8,6 @@ namespace attn::app {
 /// Makes this mistake, or none, and compares what is shown with the right computation.
 void set_mistake(PanelContext& context, Mistake mistake);
 
-/// Whether the broken state that is shown is the right one, number by number, as far as both are there: the stages at which the mistake
-/// begins to act are the same in every layer, and so is the last of all.
-bool mistake_changes_nothing(const PanelContext& context);
-
 /// The settings' section: one button a mistake.
 void draw_mistake_settings(PanelContext& context);
 /// Two training runs, right and with this mistake; shows the Train view.

@@ -52,6 +52,14 @@ bool changes_anything(const ForwardSettings& settings) {
     return std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return edit.on; });
 }
 
+/// The last stage of all is looked at first: where anything differs it nearly always does.
+bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
+    return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
+        const auto left = one.value.values(), right = other.value.values();
+        return std::equal(left.begin(), left.end(), right.begin(), right.end());
+    });
+}
+
 bool same_model_and_text(const Trace<float>& a, const Trace<float>& b) {
     return a.parameters == b.parameters && a.tokens == b.tokens && a.source_tokens == b.source_tokens;
 }
@@ -240,6 +248,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
     shown_.plain_readings.reset();
     shown_.correct_readings.reset();
     shown_.correct.reset();
+    shown_.mistake_is_idle = false;
     shown_.gradients.reset();
     shown_.verification.reset();
     shown_.doctor.reset();
@@ -310,6 +319,7 @@ void Analyst::compute_correct(const std::stop_token& job) {
     settings.mistake = Mistake::None;
     shown_.correct =
         std::make_shared<const Trace<float>>(computation_.forward(trace.parameters, trace.tokens, trace.source_tokens, settings, job));
+    shown_.mistake_is_idle = same_numbers(trace, *shown_.correct);
     publish(unfinished());
 }
 

@@ -70,6 +70,7 @@ struct Snapshot {
     std::shared_ptr<const Trace<float>> plain;
     /// What `trace` would be without its mistake; null until it is there, without a mistake, and beyond kBaselineLimitMiB.
     std::shared_ptr<const Trace<float>> correct;
+    bool mistake_is_idle = false;  ///< `correct` is there, and number by number what `trace` is
     /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
     /// for models without a head and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const GradientTrace<float>> gradients;

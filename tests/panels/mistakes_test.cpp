@@ -45,29 +45,6 @@ TEST_F(MistakesTest, TheStageWhereItActsIsShownBesideTheRightOne) {
     EXPECT_FALSE(view.compare.on());
 }
 
-TEST_F(MistakesTest, SaysWhenItChangesNothing) {
-    int idle = 0, acting = 0;
-    for (const char* preset : {"self-attention", "multi-head", "encoder-block", "gpt-tiny", "encoder-decoder"}) {
-        open_example(preset);
-        for (const MistakeInfo& info : mistakes()) {
-            break_it(info.mistake);
-            const auto snapshot = session->snapshot();
-            ASSERT_NE(snapshot->correct, nullptr) << info.name;
-            bool same = true;
-            for (std::size_t i = 0; i < snapshot->trace->stages.size(); ++i) {
-                const auto a = snapshot->trace->stages[i].value.values(), b = snapshot->correct->stages[i].value.values();
-                same = same && std::equal(a.begin(), a.end(), b.begin(), b.end());
-            }
-            with_context([&](PanelContext& context) { EXPECT_EQ(mistake_changes_nothing(context), same) << preset << ", " << info.name; });
-            ++(same ? idle : acting);
-        }
-        break_it(Mistake::None);
-        with_context([](PanelContext& context) { EXPECT_FALSE(mistake_changes_nothing(context)); });
-    }
-    EXPECT_GT(idle, 5);
-    EXPECT_GT(acting, 30);
-}
-
 TEST_F(MistakesTest, OneCallTrainsRightAndBroken) {
     open_example("causal-attention");
     carry_out = false;

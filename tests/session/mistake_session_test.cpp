@@ -1,6 +1,7 @@
 /// Mistakes on purpose and the doctor, from the session's side.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "app/session/document_json.hpp"
@@ -39,6 +40,29 @@ TEST(MistakeSession, ShowsTheMistakeBesideTheRightNumbers) {
     EXPECT_EQ(document_from_json(document_to_json(session.document()), "d"), session.document());
     while (session.can_undo()) session.apply({command::Undo{}, ""});
     EXPECT_EQ(session.document().forward.mistake, Mistake::None);
+}
+
+TEST(MistakeSession, SaysWhenItChangesNothing) {
+    int idle = 0, acting = 0;
+    for (const char* preset : {"self-attention", "multi-head", "encoder-block", "gpt-tiny", "encoder-decoder"}) {
+        Session session(open_preset(preset), [] {});
+        for (const MistakeInfo& info : mistakes()) {
+            session.apply(with_mistake(session, info.mistake));
+            const auto snapshot = session.wait(false);
+            ASSERT_NE(snapshot->correct, nullptr) << info.name;
+            bool same = true;
+            for (std::size_t i = 0; i < snapshot->trace->stages.size(); ++i) {
+                const auto a = snapshot->trace->stages[i].value.values(), b = snapshot->correct->stages[i].value.values();
+                same = same && std::equal(a.begin(), a.end(), b.begin(), b.end());
+            }
+            EXPECT_EQ(snapshot->mistake_is_idle, same) << preset << ", " << info.name;
+            ++(same ? idle : acting);
+        }
+        session.apply(with_mistake(session, Mistake::None));
+        EXPECT_FALSE(session.wait(false)->mistake_is_idle) << "there is none";
+    }
+    EXPECT_GT(idle, 5);
+    EXPECT_GT(acting, 30);
 }
 
 TEST(MistakeSession, TheDoctorNamesItAndSeesTheFuture) {
