@@ -1,0 +1,87 @@
+#include "engine/ops/parallel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+
+namespace {
+
+using namespace attn;
+
+/// Sets the threads of a test and gives the old number back.
+class Threads {
+public:
+    explicit Threads(int count) : before_(thread_budget()) { set_thread_budget(count); }
+    ~Threads() { set_thread_budget(before_); }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
+
+private:
+    int before_;
+};
+
+/// How often each number was met.
+class Tally {
+public:
+    explicit Tally(std::int64_t count) : count_(count), met_(std::make_unique<std::atomic<int>[]>(static_cast<std::size_t>(count))) {}
+    void meet(std::int64_t i) { ++met_[static_cast<std::size_t>(i)]; }
+    bool each_once() const {
+        for (std::int64_t i = 0; i < count_; ++i)
+            if (met_[static_cast<std::size_t>(i)] != 1) return false;
+        return true;
+    }
+
+private:
+    std::int64_t count_;
+    std::unique_ptr<std::atomic<int>[]> met_;
+};
+
+TEST(Parallel, EveryItemIsMetOnce) {
+    for (const int threads : {1, 2, 3, 8}) {
+        const Threads scope(threads);
+        for (const std::int64_t count : {1, 2, 3, 7, 16, 17, 31, 100, 1001})
+            for (const std::int64_t cost : {std::int64_t{1}, kParallelCost + 1}) {
+                Tally tally(count);
+                parallel_for(count, cost, [&](std::int64_t i) { tally.meet(i); });
+                EXPECT_TRUE(tally.each_once()) << count << " items, " << threads << " threads";
+            }
+    }
+}
+
+TEST(Parallel, RangesCoverEverythingInWholeGrains) {
+    for (const int threads : {1, 2, 3, 8}) {
+        const Threads scope(threads);
+        for (const std::int64_t count : {1, 11, 12, 13, 64, 257, 2048})
+            for (const std::int64_t grain : {1, 12, 64})
+                for (const std::int64_t cost : {std::int64_t{1}, kParallelCost, kPartCost}) {
+                    Tally tally(count);
+                    std::atomic<bool> whole{true};
+                    parallel_ranges(count, grain, cost, [&](std::int64_t first, std::int64_t last) {
+                        if (first % grain != 0 || (last != count && last % grain != 0) || first >= last) whole = false;
+                        for (std::int64_t i = first; i < last; ++i) tally.meet(i);
+                    });
+                    EXPECT_TRUE(tally.each_once() && whole) << count << " in grains of " << grain << ", " << threads << " threads";
+                }
+    }
+}
+
+TEST(Parallel, NothingIsNothing) {
+    const Threads scope(2);
+    bool called = false;
+    parallel_for(0, kPartCost, [&](std::int64_t) { called = true; });
+    parallel_ranges(0, 4, kPartCost, [&](std::int64_t, std::int64_t) { called = true; });
+    EXPECT_FALSE(called);
+}
+
+TEST(Parallel, ATallyNoticesWhatIsMetTwiceOrNever) {
+    Tally tally(2);
+    tally.meet(0);
+    EXPECT_FALSE(tally.each_once());
+    tally.meet(1);
+    EXPECT_TRUE(tally.each_once());
+    tally.meet(1);
+    EXPECT_FALSE(tally.each_once());
+}
+
+}  // namespace
