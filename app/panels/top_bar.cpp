@@ -67,8 +67,9 @@ void draw_top_bar(PanelContext& context) {
     const Ui ui = context.ui();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
-    const float name_width = draw_name(context, origin);
-    const float menu_x = origin.x + name_width + context.px(24);
+    // Without the name on a very narrow one: the window's title has it, too.
+    const float name_width = width < context.px(1240) ? 0 : draw_name(context, origin) + context.px(24);
+    const float menu_x = origin.x + name_width;
     // On a narrow window the example's name is cut before the tabs run into the badge.
     const float presets_width = width < context.px(1400) ? 112 : 176;
     const float menus_x = menu_x + context.px(presets_width + 8);
@@ -106,7 +107,7 @@ void draw_top_bar(PanelContext& context) {
     if (right_button("##redo", Icon::Redo, "Redo (Ctrl+Y)", context.can_redo)) context.commands.push_back({command::Redo{}, ""});
     if (right_button("##undo", Icon::Undo, "Undo (Ctrl+Z)", context.can_undo)) context.commands.push_back({command::Undo{}, ""});
 
-    // On a narrow window the badge gives up its figure before anything overlaps.
+    // On a narrow window the badge gives up its figure, its word and itself before anything overlaps.
     Badge badge = badge_of(context);
     const auto badge_width = [&] {
         return context.px(40) + text_width(context.theme.fonts.label, badge.text) +
@@ -116,7 +117,7 @@ void draw_top_bar(PanelContext& context) {
     if (badge_width() > room) badge.detail.clear();
     if (badge_width() > room) badge.text.clear();
     place(x - badge_width() - context.px(6), origin.y + context.px(9));
-    status_badge(ui, "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
+    if (badge_width() <= room) status_badge(ui, "##verified", badge.spot, badge.text, badge.detail, badge.tooltip);
 
     ImGui::GetWindowDrawList()->AddLine({0, origin.y + context.px(kBarHeight) - 1},
                                         {origin.x + width + context.px(18), origin.y + context.px(kBarHeight) - 1},
