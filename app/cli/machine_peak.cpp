@@ -22,18 +22,6 @@ double seconds(const F& work) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// So many threads as long as it lives.
-class ThreadScope {
-public:
-    explicit ThreadScope(int threads) : before_(thread_budget()) { set_thread_budget(threads); }
-    ~ThreadScope() { set_thread_budget(before_); }
-    ThreadScope(const ThreadScope&) = delete;
-    ThreadScope& operator=(const ThreadScope&) = delete;
-
-private:
-    int before_;
-};
-
 }  // namespace
 
 double multiply_add_gflops(KernelBuild build, int threads) {

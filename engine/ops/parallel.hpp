@@ -1,6 +1,7 @@
 #pragma once
 /// Independent work spread over threads; tiny work stays on the caller's.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -34,6 +35,18 @@ inline void set_thread_budget(int threads) {
 #endif
 }
 
+/// Gives the calling thread such a budget as long as it lives.
+class ThreadScope {
+public:
+    explicit ThreadScope(int threads) : before_(thread_budget()) { set_thread_budget(threads); }
+    ~ThreadScope() { set_thread_budget(before_); }
+    ThreadScope(const ThreadScope&) = delete;
+    ThreadScope& operator=(const ThreadScope&) = delete;
+
+private:
+    int before_;
+};
+
 /// Calls f(i) for every i in [0, count), each of about `cost` operations; the calls must not depend on each other nor throw.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
@@ -58,11 +71,9 @@ void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 template <class F>
 void parallel_ranges(std::int64_t count, std::int64_t grain, std::int64_t cost, const F& f) {
     const std::int64_t grains = (count + grain - 1) / grain, threads = thread_budget();
-    const std::int64_t worth = count * cost / (threads * kPartCost), each = worth < 1                    ? 1
-                                                                            : worth < kMostPartsOfThread ? worth
-                                                                                                         : kMostPartsOfThread;
-    const std::int64_t wanted = threads > 1 ? threads * each : 1;
-    const std::int64_t parts = count * cost > kParallelCost ? (wanted < grains ? wanted : grains) : 1;
+    std::int64_t parts = 1;
+    if (threads > 1 && count * cost > kParallelCost)
+        parts = std::min(grains, threads * std::clamp<std::int64_t>(count * cost / (threads * kPartCost), 1, kMostPartsOfThread));
     if (parts <= 1) {
         if (count > 0) f(std::int64_t{0}, count);
         return;

@@ -1,5 +1,3 @@
-#include "engine/kernels/kernels.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "engine/kernels/faster_build.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/tensor.hpp"
+#include "tests/engine/kernels_of.hpp"
 
 namespace attn {
 namespace {
@@ -20,185 +19,13 @@ namespace {
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// Every test runs on every build of the kernels that this processor has.
 template <class Scalar>
-class KernelsOf : public testing::Test {
-protected:
-    template <class F>
-    void on_every_build(F f) {
-        for (const KernelBuild build : available_kernel_builds()) {
-            SCOPED_TRACE(kernel_build_name(build));
-            f(kernels_of<Scalar>(build));
-        }
-    }
-    std::vector<Scalar> draw(std::int64_t n, double size = 1) {
-        std::normal_distribution<double> normal(0, size);
-        std::vector<Scalar> out(static_cast<std::size_t>(n));
-        for (Scalar& x : out) x = static_cast<Scalar>(normal(random_));
-        return out;
-    }
-    std::int64_t size_up_to(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(random_); }
-    static constexpr double kEps = std::numeric_limits<Scalar>::epsilon();
-    std::mt19937 random_{7};
-};
-using Scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(KernelsOf, Scalars);
+using KernelsOf = test::KernelsOf<Scalar>;
+TYPED_TEST_SUITE(KernelsOf, test::Scalars);
 
 template <class Scalar>
 void expect_near(double got, double expected, double tolerance, const std::string& what) {
     EXPECT_TRUE(std::abs(got - expected) <= tolerance) << what << ": " << got << " not " << expected;
-}
-
-/// The product by plain loops in double, with the size of the terms that were summed, which bounds the rounding.
-template <class Scalar>
-void check_gemm(const Kernels<Scalar>& kernel, const GemmArguments<Scalar>& g, const std::vector<Scalar>& before, std::int64_t guard) {
-    constexpr std::size_t kGuard = 64;
-    AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch) + kGuard, Scalar{7});
-    kernel.gemm(g, scratch.data());
-    for (std::size_t i = scratch.size() - kGuard; i < scratch.size(); ++i) ASSERT_EQ(scratch[i], 7) << "wrote beyond its work space";
-    const auto a = [&](std::int64_t i, std::int64_t p) -> double {
-        return g.transpose_a == Transpose::Yes ? g.a[p * g.lda + i] : g.a[i * g.lda + p];
-    };
-    const auto b = [&](std::int64_t p, std::int64_t j) -> double {
-        return g.transpose_b == Transpose::Yes ? g.b[j * g.ldb + p] : g.b[p * g.ldb + j];
-    };
-    for (std::int64_t i = 0; i < g.m; ++i) {
-        for (std::int64_t j = 0; j < g.n; ++j) {
-            double sum = 0, size = 1;
-            for (std::int64_t p = 0; p < g.k; ++p) sum += a(i, p) * b(p, j), size += std::abs(a(i, p) * b(p, j));
-            double start = 0;
-            if (g.accumulate) start = before[static_cast<std::size_t>(i * g.ldc + j)];
-            if (g.bias != nullptr) start += g.bias[j];
-            if (g.plus != nullptr) start += g.plus[i * g.ldc + j];
-            const double factor = g.times == nullptr ? 1 : g.times[i * g.ldc + j];
-            const double tolerance = 2 * std::numeric_limits<Scalar>::epsilon() * (size * std::abs(g.alpha) + std::abs(start)) *
-                                     std::abs(factor) * std::sqrt(g.k + 1.0);
-            const double got = g.c[i * g.ldc + j];
-            ASSERT_TRUE(std::abs(got - (static_cast<double>(g.alpha) * sum + start) * factor) <= tolerance)
-                << "[" << g.m << "," << g.n << "," << g.k << "] at " << i << "," << j << ": " << got;
-        }
-        for (std::int64_t j = g.n; j < g.n + guard; ++j)
-            ASSERT_EQ(g.c[i * g.ldc + j], before[static_cast<std::size_t>(i * g.ldc + j)]) << "wrote beside the row";
-    }
-}
-
-TYPED_TEST(KernelsOf, GemmEqualsPlainLoops) {
-    for (int round = 0; round < 60; ++round) {
-        const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), n = this->size_up_to(round % 4 == 0 ? 1100 : 70),
-                           k = this->size_up_to(round % 5 == 0 ? 900 : 40);
-        const bool ta = round % 2 == 1, tb = (round / 2) % 2 == 1, accumulate = (round / 4) % 2 == 1, biased = (round / 8) % 2 == 1;
-        const std::int64_t lda = (ta ? m : k) + round % 3, ldb = (tb ? k : n) + round % 2, guard = 3;
-        const auto a = this->draw((ta ? k : m) * lda), b = this->draw((tb ? n : k) * ldb), bias = this->draw(n);
-        const auto before = this->draw(m * (n + guard));
-        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-            std::vector<TypeParam> c = before;
-            check_gemm<TypeParam>(kernel,
-                                  {.m = m,
-                                   .n = n,
-                                   .k = k,
-                                   .alpha = static_cast<TypeParam>(round % 7 == 0 ? 0.5 : 1),
-                                   .a = a.data(),
-                                   .lda = lda,
-                                   .b = b.data(),
-                                   .ldb = ldb,
-                                   .c = c.data(),
-                                   .ldc = n + guard,
-                                   .transpose_a = ta ? Transpose::Yes : Transpose::No,
-                                   .transpose_b = tb ? Transpose::Yes : Transpose::No,
-                                   .accumulate = accumulate,
-                                   .bias = biased && !accumulate ? bias.data() : nullptr},
-                                  before, guard);
-        });
-    }
-}
-
-TYPED_TEST(KernelsOf, GemmOfAPackedOperandEqualsPlainLoops) {
-    constexpr std::size_t kGuard = 64;
-    for (int round = 0; round < 60; ++round) {
-        const std::int64_t m = this->size_up_to(round % 3 == 0 ? 150 : 30), whole_n = this->size_up_to(round % 4 == 0 ? 700 : 150),
-                           whole_k = this->size_up_to(round % 5 == 0 ? 900 : 40);
-        // Some products use the first rows and columns alone, and some of the columns from a multiple of the grain on.
-        const std::int64_t k = round % 2 == 0 ? whole_k : this->size_up_to(whole_k);
-        const std::int64_t first = round % 3 == 1 ? (this->size_up_to(whole_n) - 1) / kPackedGrain * kPackedGrain : 0;
-        const std::int64_t n = round % 2 == 0 ? whole_n - first : this->size_up_to(whole_n - first);
-        const bool tb = (round / 2) % 2 == 1, plussed = (round / 4) % 2 == 1, scaled = (round / 8) % 2 == 1;
-        const std::int64_t ldb = (tb ? whole_k : whole_n) + round % 2, guard = 3, ldc = n + guard;
-        const auto a = this->draw(m * k), b = this->draw((tb ? whole_n : whole_k) * ldb), bias = this->draw(n);
-        const auto before = this->draw(m * ldc), plus = this->draw(m * ldc), times = this->draw(m * ldc);
-        this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-            const std::size_t size = static_cast<std::size_t>(kernel.packed_size(whole_k, whole_n));
-            AlignedVector<TypeParam> packed(size + kGuard, TypeParam{7});
-            kernel.pack_b(b.data(), ldb, tb ? Transpose::Yes : Transpose::No, whole_k, whole_n, packed.data());
-            for (std::size_t i = size; i < packed.size(); ++i) ASSERT_EQ(packed[i], 7) << "wrote beyond the packed operand";
-            std::vector<TypeParam> c = before;
-            check_gemm<TypeParam>(kernel,
-                                  {.m = m,
-                                   .n = n,
-                                   .k = k,
-                                   .a = a.data(),
-                                   .lda = k,
-                                   .b = b.data() + (tb ? first * ldb : first),
-                                   .ldb = ldb,
-                                   .c = c.data(),
-                                   .ldc = ldc,
-                                   .transpose_b = tb ? Transpose::Yes : Transpose::No,
-                                   .bias = bias.data(),
-                                   .plus = plussed ? plus.data() : nullptr,
-                                   .times = scaled ? times.data() : nullptr,
-                                   .packed_b = packed.data() + first * whole_k,
-                                   .packed_k = whole_k,
-                                   .packed_n = whole_n - first},
-                                  before, guard);
-        });
-    }
-}
-
-TYPED_TEST(KernelsOf, GemmWithAliasingRowsEqualsPlainLoops) {
-    const std::int64_t m = 61, n = 1030, k = 1024;
-    const auto a = this->draw(m * k), b = this->draw(k * 2048);
-    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-        std::vector<TypeParam> c(static_cast<std::size_t>(m * n));
-        check_gemm<TypeParam>(kernel,
-                              {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0);
-    });
-}
-
-TYPED_TEST(KernelsOf, GemmAddsAMatrix) {
-    for (const std::int64_t n : {1, 15, 32, 50, 130})
-        for (const std::int64_t k : {1, 7, 500}) {
-            const std::int64_t m = 29, guard = 2;
-            const auto a = this->draw(m * k), b = this->draw(k * n), bias = this->draw(n), plus = this->draw(m * (n + guard));
-            const auto before = this->draw(m * (n + guard));
-            this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-                for (const TypeParam* with : {bias.data(), static_cast<const TypeParam*>(nullptr)}) {
-                    std::vector<TypeParam> c = before;
-                    check_gemm<TypeParam>(kernel,
-                                          {.m = m,
-                                           .n = n,
-                                           .k = k,
-                                           .a = a.data(),
-                                           .lda = k,
-                                           .b = b.data(),
-                                           .ldb = n,
-                                           .c = c.data(),
-                                           .ldc = n + guard,
-                                           .bias = with,
-                                           .plus = plus.data()},
-                                          before, guard);
-                }
-            });
-        }
-}
-
-TYPED_TEST(KernelsOf, GemmOfAnEmptySumIsTheBias) {
-    this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-        AlignedVector<TypeParam> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
-        std::vector<TypeParam> c(6, 9), bias{1, 2, 3};
-        kernel.gemm({.m = 2, .n = 3, .k = 0, .c = c.data(), .ldc = 3, .bias = bias.data()}, scratch.data());
-        EXPECT_EQ(c, (std::vector<TypeParam>{1, 2, 3, 1, 2, 3}));
-        kernel.gemm({.m = 0, .n = 3, .k = 4, .c = c.data(), .ldc = 3}, scratch.data());
-        EXPECT_EQ(c[0], 1);
-    });
 }
 
 TYPED_TEST(KernelsOf, MultiplyAddLoopCountsItsOperations) {
@@ -207,42 +34,6 @@ TYPED_TEST(KernelsOf, MultiplyAddLoopCountsItsOperations) {
         EXPECT_EQ(kernel.multiply_add_loop(5000), 5000 * kernel.multiply_add_loop(1));
         EXPECT_EQ(kernel.multiply_add_loop(0), 0);
     });
-}
-
-/// What makes every split over threads and every cut of a batch give the same bits.
-TYPED_TEST(KernelsOf, GemmElementDoesNotDependOnItsNeighbours) {
-    const std::int64_t m = 45, n = 83, k = 700;
-    for (const Transpose ta : {Transpose::No, Transpose::Yes})
-        for (const Transpose tb : {Transpose::No, Transpose::Yes}) {
-            const auto a = this->draw(m * k), b = this->draw(n * k);
-            this->on_every_build([&](const Kernels<TypeParam>& kernel) {
-                AlignedVector<TypeParam> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
-                std::vector<TypeParam> whole(static_cast<std::size_t>(m * n));
-                GemmArguments<TypeParam> g{.m = m,
-                                           .n = n,
-                                           .k = k,
-                                           .a = a.data(),
-                                           .lda = ta == Transpose::Yes ? m : k,
-                                           .b = b.data(),
-                                           .ldb = tb == Transpose::Yes ? k : n,
-                                           .c = whole.data(),
-                                           .ldc = n,
-                                           .transpose_a = ta,
-                                           .transpose_b = tb};
-                kernel.gemm(g, scratch.data());
-                for (std::int64_t i = 0; i < m; i += 7)
-                    for (std::int64_t j = 0; j < n; j += 5) {
-                        TypeParam one = 0;
-                        GemmArguments<TypeParam> part = g;
-                        part.m = part.n = 1;
-                        part.a += ta == Transpose::Yes ? i : i * g.lda;
-                        part.b += tb == Transpose::Yes ? j * g.ldb : j;
-                        part.c = &one;
-                        kernel.gemm(part, scratch.data());
-                        ASSERT_EQ(one, whole[static_cast<std::size_t>(i * n + j)]) << i << "," << j;
-                    }
-            });
-        }
 }
 
 TYPED_TEST(KernelsOf, SoftmaxRowEqualsPlainLoops) {

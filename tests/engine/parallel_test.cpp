@@ -9,18 +9,6 @@ namespace {
 
 using namespace attn;
 
-/// Sets the threads of a test and gives the old number back.
-class Threads {
-public:
-    explicit Threads(int count) : before_(thread_budget()) { set_thread_budget(count); }
-    ~Threads() { set_thread_budget(before_); }
-    Threads(const Threads&) = delete;
-    Threads& operator=(const Threads&) = delete;
-
-private:
-    int before_;
-};
-
 /// How often each number was met.
 class Tally {
 public:
@@ -39,7 +27,7 @@ private:
 
 TEST(Parallel, EveryItemIsMetOnce) {
     for (const int threads : {1, 2, 3, 8}) {
-        const Threads scope(threads);
+        const ThreadScope scope(threads);
         for (const std::int64_t count : {1, 2, 3, 7, 16, 17, 31, 100, 1001})
             for (const std::int64_t cost : {std::int64_t{1}, kParallelCost + 1}) {
                 Tally tally(count);
@@ -51,7 +39,7 @@ TEST(Parallel, EveryItemIsMetOnce) {
 
 TEST(Parallel, RangesCoverEverythingInWholeGrains) {
     for (const int threads : {1, 2, 3, 8}) {
-        const Threads scope(threads);
+        const ThreadScope scope(threads);
         for (const std::int64_t count : {1, 11, 12, 13, 64, 257, 2048})
             for (const std::int64_t grain : {1, 12, 64})
                 for (const std::int64_t cost : {std::int64_t{1}, kParallelCost, kPartCost}) {
@@ -67,7 +55,7 @@ TEST(Parallel, RangesCoverEverythingInWholeGrains) {
 }
 
 TEST(Parallel, NothingIsNothing) {
-    const Threads scope(2);
+    const ThreadScope scope(2);
     bool called = false;
     parallel_for(0, kPartCost, [&](std::int64_t) { called = true; });
     parallel_ranges(0, 4, kPartCost, [&](std::int64_t, std::int64_t) { called = true; });

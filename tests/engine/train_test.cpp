@@ -170,6 +170,51 @@ TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
     EXPECT_NE(losses[0], losses[1]);
 }
 
+/// More parameters than are trained in several shares, weights beyond the cache, and rows for several lots of the feed-forward block, the
+/// last of them smaller.
+Config large_config() {
+    Config config = tiny_config();
+    config.d_model = 512;
+    config.num_heads = 4;
+    config.num_layers = 1;
+    config.d_ff = 2048;
+    config.context_length = 120;
+    return config;
+}
+
+TEST(TrainStep, ALargeModelHasTheGradientsOfOnePlainPass) {
+    const Parameters<float> parameters = initial_parameters<float>(large_config());
+    const Batch batch = counting(5, 120, 11);
+    TrainingState<float> state{Parameters<float>(parameters)};
+    state.step(batch.tokens, {}, batch.targets, settings());
+
+    ModelPass<float> pass(parameters);  // without packed weights
+    Tap<float> tap(false);
+    pass.forward(batch.tokens, {}, settings().forward, tap);
+    pass.loss(batch.targets);
+    pass.backward(tap);
+    double difference = 0, size = 0;
+    for (std::int64_t i = 0; i < parameters.count(); ++i) {
+        const double expected = pass.gradients().data()[i], gap = state.gradients().data()[i] - expected;
+        difference += gap * gap, size += expected * expected;
+    }
+    EXPECT_GT(size, 1e-4);
+    EXPECT_TRUE(std::sqrt(difference / size) <= 1e-5) << std::sqrt(difference / size);
+}
+
+TEST(TrainStep, ALargeModelHasTheSameBitsForAnyNumberOfThreads) {
+    const Batch batch = counting(5, 120, 11);
+    std::vector<float> expected;
+    for (const int threads : {1, 2, 3}) {
+        const ThreadScope scope(threads);
+        TrainingState<float> state(initial_parameters<float>(large_config()));
+        for (int i = 0; i < 2; ++i) ASSERT_TRUE(state.step(batch.tokens, {}, batch.targets, settings()).applied());
+        const std::vector<float> end(state.parameters().data(), state.parameters().data() + state.parameters().count());
+        if (threads == 1) expected = end;
+        EXPECT_TRUE(end == expected) << threads << " threads";
+    }
+}
+
 TEST(TrainStep, ContinuesFromACheckpointBitForBit) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};

@@ -10,7 +10,7 @@
 
 #include "engine/io/run_folder.hpp"
 #include "engine/tensor/error.hpp"
-#include "tests/fuzz/scratch_file.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ private:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const attn::test::ScratchFolder folder, again;
+    const attn::app::test::TemporaryFolder folder, again;
     const std::filesystem::path moments = folder.path() / attn::kMomentsName;
     std::filesystem::create_directory(moments);
     Pieces pieces(data, size);

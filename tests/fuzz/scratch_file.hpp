@@ -1,5 +1,5 @@
 #pragma once
-/// A temporary file or folder for readers and writers that want a name.
+/// A temporary file for readers and writers that want a name.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -33,26 +33,6 @@ public:
     void fill(const std::uint8_t* data, std::size_t size) const {
         std::ofstream(path_, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
     }
-
-private:
-    std::filesystem::path path_;
-};
-
-class ScratchFolder {
-public:
-    ScratchFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "attnscope-fuzz-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-        path_ = name;
-    }
-    ~ScratchFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-    const std::filesystem::path& path() const { return path_; }
 
 private:
     std::filesystem::path path_;
