@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/tensor/memory.hpp"
 #include "engine/tensor/shape.hpp"
 
 namespace attn {
@@ -18,8 +19,8 @@ struct CacheAligned {
     CacheAligned() = default;
     template <class U>
     CacheAligned(const CacheAligned<U>&) {}
-    T* allocate(std::size_t n) { return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{64})); }
-    void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+    T* allocate(std::size_t n) { return static_cast<T*>(allocate_numbers(n * sizeof(T))); }
+    void deallocate(T* p, std::size_t n) { free_numbers(p, n * sizeof(T)); }
     template <class U>
     bool operator==(const CacheAligned<U>&) const {
         return true;

@@ -1,0 +1,30 @@
+#include "engine/tensor/memory.hpp"
+
+#include <new>
+
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+namespace attn {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+std::align_val_t alignment(std::size_t bytes) { return std::align_val_t{bytes < kHugePage ? kCacheLine : kHugePage}; }
+
+}  // namespace
+
+void* allocate_numbers(std::size_t bytes) {
+    void* numbers = ::operator new(bytes, alignment(bytes));
+#ifdef __linux__
+    // Whole pages only, so that no memory is spent on what is not asked for. A system that refuses gives its usual pages.
+    if (bytes >= kHugePage) (void)madvise(numbers, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+    return numbers;
+}
+
+void free_numbers(void* numbers, std::size_t bytes) { ::operator delete(numbers, alignment(bytes)); }
+
+}  // namespace attn
