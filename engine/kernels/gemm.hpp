@@ -12,7 +12,11 @@ struct Tile {
     static constexpr std::int64_t kDepth = 384;           ///< of one pass over k: a packed panel of B stays in the L2 cache
     static constexpr std::int64_t kRowBlock = 8 * kRows;  ///< rows of A packed at once
     static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
-    static constexpr std::int64_t kFar = 1 << 15;  ///< bytes over which a C spreads that may not be in the L2 cache
+    static constexpr std::int64_t kRowBytes = kVectors * kVectorBytes;  ///< of a packed panel
+    static constexpr std::int64_t kFar = 1 << 15;                       ///< bytes over which a C spreads that may not be in the L2 cache
+    static constexpr std::int64_t kFarPanels = 1 << 18;  ///< bytes of panels that may not stay there until the next rows need them
+    /// Narrower vectors leave no instruction to spare for asking, and read memory more slowly.
+    static constexpr bool kAsksAhead = kVectorBytes == 64;
 
     /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
     static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
@@ -30,9 +34,11 @@ struct TileOperands {
     std::int64_t depth, columns;
     Scalar alpha;
     const Scalar* bias;
-    const Scalar* plus;   // added where c is written, with the same row distance; c itself to accumulate
-    const Scalar* times;  // multiplies what is written, with the same row distance
-    bool c_is_far;        // worth asking for before the sums are ready
+    const Scalar* plus;       // added where c is written, with the same row distance; c itself to accumulate
+    const Scalar* times;      // multiplies what is written, with the same row distance
+    bool c_is_far;            // worth asking for before the sums are ready
+    const char* ahead;        // what is read after this tile, asked for bit by bit meanwhile
+    std::int64_t ahead_step;  // bytes of it for every step of k
 };
 
 /// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
@@ -90,6 +96,31 @@ template <int kRows, int kVectors, class Scalar>
         }
         p -= 4 * kRows;
     }
+    // The loops that follow are not unrolled, because the compiler would then no longer keep every sum in its register.
+    if (Tile<Scalar>::kAsksAhead && o.ahead_step > 0) {
+        const char* ahead = o.ahead;
+        const std::int64_t ahead_step = o.ahead_step;
+        const auto step_and_ask = [&]() __attribute__((always_inline)) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += ahead_step;
+            step();
+        };
+        constexpr int kSteps = 12;  // for a row of what goes with C
+        const Scalar* other = o.times != nullptr ? o.times : o.plus;
+        if (other != nullptr && other != o.c && p >= kSteps * kRows) {
+#pragma GCC unroll 1
+            for (int i = 0; i < kRows; ++i, other += o.ldc) {
+#pragma GCC unroll 4
+                for (int v = 0; v < kVectors; ++v) __builtin_prefetch(other + v * kW);
+#pragma GCC unroll 1
+                for (int s = 0; s < kSteps; ++s) step_and_ask();
+            }
+            p -= kSteps * kRows;
+        }
+#pragma GCC unroll 1
+        for (; p > 0; --p) step_and_ask();
+    }
+#pragma GCC unroll 1
     for (; p > 0; --p) step();
     if (o.columns < kVectors * kW) {
         Scalar narrow[kRows * kVectors * kW];
@@ -325,9 +356,9 @@ struct GemmPass {
         return {packed_b + j * depth, width};
     }
 
-    /// All tiles of one panel over a block of rows.
+    /// All tiles of one panel over a block of rows; they bring the `next` one into the L2 cache, each a share of it.
     void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
-                   const Panel& panel) const {
+                   const Panel& panel, const Scalar* next) const {
         const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
         TileOperands<Scalar> o{};
         o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
@@ -336,6 +367,11 @@ struct GemmPass {
         const bool adds = g.accumulate || p > 0;
         o.c_is_far = g.m * g.ldc * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
+        std::int64_t share = 0;  // of the next panel, in bytes
+        if (next != nullptr) {
+            share = depth * T::kRowBytes * tile_rows / rows;
+            o.ahead = reinterpret_cast<const char*>(next), o.ahead_step = share / (depth - 4 * tile_rows);
+        }
         for (std::int64_t r = 0; r < rows; r += tile_rows) {
             const std::int64_t here = rows - r < tile_rows ? rows - r : tile_rows;
             if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
@@ -346,17 +382,23 @@ struct GemmPass {
             o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
             o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + at;
             compute_tile_of<Scalar>(here, vectors, o);
+            o.ahead += share;
         }
     }
 
     void run_block(std::int64_t first_column, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
         if (g.packed_b == nullptr) prepare_panels(first_column, columns, p, depth);
+        const bool far = T::kAsksAhead && depth * columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) prepare_rows(i, rows, p, depth);
             for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+                const auto panel_at = [&](std::int64_t at) {
+                    return panel(first_column, at, columns - at < T::kColumns ? columns - at : T::kColumns, p, depth);
+                };
                 const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
-                run_panel(i, rows, first_column + j, here, p, depth, panel(first_column, j, here, p, depth));
+                const Panel next = panel_at(j + here < columns ? j + here : 0);
+                run_panel(i, rows, first_column + j, here, p, depth, panel_at(j), far && next.step == T::kColumns ? next.b : nullptr);
             }
         }
     }
