@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,17 +91,6 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
     return outcome;
 }
 
-ScratchFolder::ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "attnscope-test-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) fail("mkdtemp");
-    folder_ = pattern;
-}
-
-ScratchFolder::~ScratchFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-}
-
 std::string ScratchFolder::file(const std::string& name, const std::string& contents) const {
     std::ofstream(folder_ / name, std::ios::binary) << contents;
     return path(name);
@@ -110,7 +98,7 @@ std::string ScratchFolder::file(const std::string& name, const std::string& cont
 
 std::vector<std::string> ScratchFolder::names() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) names.push_back(entry.path().filename().string());
     return names;
 }
 

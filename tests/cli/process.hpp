@@ -2,9 +2,10 @@
 /// Runs attnscope as a process, as a user's shell would, and a scratch folder for what it writes.
 
 #include <chrono>
-#include <filesystem>
 #include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::test {
 
@@ -28,18 +29,13 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
 /// A folder of its own for one test, removed at its end.
 class ScratchFolder {
 public:
-    ScratchFolder();
-    ~ScratchFolder();
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-
     std::string path(const std::string& name) const { return (folder_ / name).string(); }
     /// Path of a new file with these contents.
     std::string file(const std::string& name, const std::string& contents) const;
     std::vector<std::string> names() const;
 
 private:
-    std::filesystem::path folder_;
+    TemporaryFolder folder_;
 };
 
 /// All bytes; fails the test when the file cannot be read.

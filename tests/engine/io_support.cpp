@@ -1,7 +1,6 @@
 #include "tests/engine/io_support.hpp"
 
 #include <malloc.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -48,25 +47,6 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept { release(mem
 void operator delete(void* memory, std::size_t) noexcept { release(memory); }
 
 namespace attn::test {
-
-TemporaryFolder::TemporaryFolder() {
-    static std::atomic<int> count{0};
-    // In memory where there is such a place: thousands of small files are rewritten here, and a disk would be flushed each time.
-    const std::filesystem::path memory = "/dev/shm";
-    const bool usable = ::access(memory.c_str(), R_OK | W_OK | X_OK) == 0;
-    path_ = (usable ? memory : std::filesystem::temp_directory_path()) /
-            ("attnscope-test-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    std::filesystem::create_directory(path_);
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-}
-
-std::ptrdiff_t TemporaryFolder::entries() const {
-    return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
-}
 
 std::string file_bytes(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -12,24 +11,9 @@
 #include <string_view>
 
 #include "engine/io/file_error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::test {
-
-/// A folder of its own that vanishes with it.
-class TemporaryFolder {
-public:
-    TemporaryFolder();
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
-    const std::filesystem::path& path() const { return path_; }
-    /// Number of entries, to see that nothing is left behind.
-    std::ptrdiff_t entries() const;
-
-private:
-    std::filesystem::path path_;
-};
 
 std::string file_bytes(const std::filesystem::path& path);
 void put_file(const std::filesystem::path& path, std::string_view bytes);

@@ -1,18 +1,25 @@
 #pragma once
 /// A folder of its own for a test, removed at its end.
 
+#include <unistd.h>
+
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
-namespace attn::app::test {
+namespace attn::test {
 
 class TemporaryFolder {
 public:
     TemporaryFolder() {
-        std::string name = (std::filesystem::temp_directory_path() / "attnscope-test-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+        // In memory where there is such a place: thousands of small files are rewritten here, and a disk would be flushed each time.
+        const std::filesystem::path memory = "/dev/shm";
+        const bool usable = ::access(memory.c_str(), R_OK | W_OK | X_OK) == 0;
+        std::string name = ((usable ? memory : std::filesystem::temp_directory_path()) / "attnscope-test-XXXXXX").string();
+        if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
         path_ = name;
     }
     ~TemporaryFolder() {
@@ -22,9 +29,18 @@ public:
     TemporaryFolder(const TemporaryFolder&) = delete;
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
     const std::filesystem::path& path() const { return path_; }
+    std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
+    /// Number of entries, to see that nothing is left behind.
+    std::ptrdiff_t entries() const {
+        return std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator());
+    }
 
 private:
     std::filesystem::path path_;
 };
 
-}  // namespace attn::app::test
+}  // namespace attn::test
+
+namespace attn::app::test {
+using attn::test::TemporaryFolder;
+}
