@@ -356,6 +356,14 @@ struct GemmPass {
         return {packed_b + j * depth, width};
     }
 
+    /// The numbers of the panel after that of column first + j: the next rows begin with the first again. Null if it is not packed as a
+    /// whole tile needs it.
+    const Scalar* panel_after(std::int64_t first, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+        const std::int64_t next = j + T::kColumns < columns ? j + T::kColumns : 0, left = columns - next;
+        const Panel there = panel(first, next, left < T::kColumns ? left : T::kColumns, p, depth);
+        return there.step == T::kColumns ? there.b : nullptr;
+    }
+
     /// All tiles of one panel over a block of rows; they bring the `next` one into the L2 cache, each a share of it.
     void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
                    const Panel& panel, const Scalar* next) const {
@@ -393,12 +401,9 @@ struct GemmPass {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
             if (pack_a) prepare_rows(i, rows, p, depth);
             for (std::int64_t j = 0; j < columns; j += T::kColumns) {
-                const auto panel_at = [&](std::int64_t at) {
-                    return panel(first_column, at, columns - at < T::kColumns ? columns - at : T::kColumns, p, depth);
-                };
                 const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
-                const Panel next = panel_at(j + here < columns ? j + here : 0);
-                run_panel(i, rows, first_column + j, here, p, depth, panel_at(j), far && next.step == T::kColumns ? next.b : nullptr);
+                const Scalar* next = far ? panel_after(first_column, j, columns, p, depth) : nullptr;
+                run_panel(i, rows, first_column + j, here, p, depth, panel(first_column, j, here, p, depth), next);
             }
         }
     }
