@@ -206,13 +206,11 @@ TEST(Generate, DependsOnSeedAndSettingsNotOnThreads) {
     std::vector<std::int32_t> prompt(100);
     for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * i % 11);
     const SamplingSettings settings{.temperature = 1.5, .tokens = 60, .seed = 9};
-    const int threads = thread_budget();
     std::set<std::vector<std::int32_t>> texts;
     for (const int count : {1, 2, 4}) {
-        set_thread_budget(count);
+        const ThreadScope scope(count);
         texts.insert(generate(parameters, prompt, causal(), settings));
     }
-    set_thread_budget(threads);
     EXPECT_EQ(texts.size(), 1U);
     SamplingSettings other = settings;
     other.seed = 10;

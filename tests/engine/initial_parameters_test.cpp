@@ -57,13 +57,11 @@ TEST(InitialParameters, DoNotDependOnTheNumberOfThreads) {
     Config config;
     config.vocab_size = 50;
     config.d_model = 64;
-    const int budget = thread_budget();
-    set_thread_budget(1);
-    const auto alone = initial_parameters<float>(config);
-    set_thread_budget(4);
-    const auto together = initial_parameters<float>(config);
-    set_thread_budget(budget);
-    EXPECT_TRUE(same_bits(alone, together));
+    const auto drawn_by = [&](int threads) {
+        const ThreadScope scope(threads);
+        return initial_parameters<float>(config);
+    };
+    EXPECT_TRUE(same_bits(drawn_by(1), drawn_by(4)));
 }
 
 }  // namespace

@@ -90,12 +90,10 @@ class Memory : public testing::Test {
 protected:
     // Allocations are counted on this thread. Scratch memory is kept by the thread and has its full size after the largest run.
     Memory() {
-        set_thread_budget(1);
         measure_step(kSizes[0], 128, 4);
         measure_trace(kSizes[0], 128);
     }
-    ~Memory() override { set_thread_budget(threads_); }
-    int threads_ = thread_budget();
+    const ThreadScope scope_{1};
 };
 
 TEST_F(Memory, OfATraceGrowsAsItsStagesDo) {

@@ -153,11 +153,10 @@ TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
     const Batch batch = counting(4, 128, 11);
-    const int before = thread_budget();
     std::vector<double> losses;
     std::vector<float> parameters;
     for (const int threads : {1, 2, 4}) {
-        set_thread_budget(threads);
+        const ThreadScope scope(threads);
         TrainingState<float> state(initial_parameters<float>(config));
         std::vector<double> mine;
         for (int i = 0; i < 4; ++i) mine.push_back(state.step(batch.tokens, {}, batch.targets, s).loss);
@@ -166,7 +165,6 @@ TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
         EXPECT_EQ(mine, losses) << threads;
         EXPECT_EQ(end, parameters) << threads;
     }
-    set_thread_budget(before);
     EXPECT_NE(losses[0], losses[1]);
 }
 
@@ -233,8 +231,7 @@ TEST(TrainStep, ContinuesFromACheckpointBitForBit) {
 TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
-    const int threads = thread_budget();
-    set_thread_budget(1);  // allocations are counted on this thread
+    const ThreadScope scope(1);  // allocations are counted on this thread
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
         Config config = tiny_config();
         config.architecture = architecture;
@@ -247,13 +244,11 @@ TEST(TrainStep, AllocatesNothingAfterTheFirst) {
         state.step(second.tokens, source.tokens, second.targets, s);
         EXPECT_EQ(watch.total(), 0U);
     }
-    set_thread_budget(threads);
 }
 
 /// Once the largest batch has been made, also with padding: masks are built again in the memory they have.
 TEST(TrainStep, AllocatesNothingForOtherLengths) {
-    const int threads = thread_budget();
-    set_thread_budget(1);
+    const ThreadScope scope(1);
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
         Config config = tiny_config();
         config.architecture = architecture;
@@ -272,7 +267,6 @@ TEST(TrainStep, AllocatesNothingForOtherLengths) {
             for (const Batch* from : {&other_source, &source}) state.step(batch->tokens, from->tokens, batch->targets, settings());
         EXPECT_EQ(watch.total(), 0U);
     }
-    set_thread_budget(threads);
 }
 
 /// Sequences go through the model a few at a time, in shares: that must not show, not even in what dropout drops.

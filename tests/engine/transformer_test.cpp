@@ -232,14 +232,12 @@ TYPED_TEST(Transformer, GivesTheSameBitsForAnyNumberOfThreads) {
     const TokenBatch tokens = batch_of({random_text(64, 11), random_text(50, 12), random_text(64, 13)});
     ForwardSettings settings = causal();
     settings.dropout = {.attention = 0.2, .residual = 0.1, .embedding = 0.1, .seed = 3};
-    const int before = thread_budget();
-    set_thread_budget(1);
-    const auto one = run<TypeParam>(config, tokens, settings);
-    for (const int threads : {2, 3, 4}) {
-        set_thread_budget(threads);
-        EXPECT_TRUE(same_bits(one, run<TypeParam>(config, tokens, settings))) << threads;
-    }
-    set_thread_budget(before);
+    const auto run_by = [&](int threads) {
+        const ThreadScope scope(threads);
+        return run<TypeParam>(config, tokens, settings);
+    };
+    const auto one = run_by(1);
+    for (const int threads : {2, 3, 4}) EXPECT_TRUE(same_bits(one, run_by(threads))) << threads;
 }
 
 TYPED_TEST(Transformer, DropoutIsSeededScaledAndOffAtZero) {

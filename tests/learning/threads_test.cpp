@@ -15,8 +15,7 @@ struct Losses {
 };
 
 Losses losses_with(int threads, RunSettings settings) {
-    const int before = thread_budget();
-    set_thread_budget(threads);
+    const ThreadScope scope(threads);
     TrainingRun run(settings);
     Losses losses;
     for (int i = 0; i < 6; ++i) {
@@ -27,7 +26,6 @@ Losses losses_with(int threads, RunSettings settings) {
     losses.numbers.insert(losses.numbers.end(), {point.loss, point.accuracy});
     const Parameters<float>& parameters = run.state().parameters();
     losses.parameters.assign(parameters.data(), parameters.data() + parameters.count());
-    set_thread_budget(before);
     return losses;
 }
 
