@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -52,6 +53,18 @@ TEST(TensorMemory, OfALargeTensorIsInHugePages) {
     EXPECT_TRUE(is_in_huge_pages(numbers)) << flags_of_pages_at(numbers);
     EXPECT_TRUE(is_in_huge_pages(numbers + kWhole - 1));
     free_numbers(numbers, kBytes);
+}
+
+/// In a process of its own: memory that the heap gives out again may have been part of another large tensor.
+TEST(TensorMemoryDeathTest, TheRestOfALargeTensorIsInUsualPages) {
+    if (!the_system_has_huge_pages()) GTEST_SKIP() << "this system has none";
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    constexpr std::size_t kBytes = 2 * kHugePage + kHugePage / 2;
+    const auto look = [] {
+        const char* numbers = static_cast<const char*>(allocate_numbers(kBytes));
+        std::_Exit(is_in_huge_pages(numbers) && !is_in_huge_pages(numbers + kBytes - 1) ? 0 : 1);
+    };
+    EXPECT_EXIT(look(), testing::ExitedWithCode(0), "") << "memory would be spent that nobody asked for";
 }
 
 TEST(TensorMemory, TheKernelTellsUsualPagesFromHugeOnes) {
