@@ -17,6 +17,7 @@ struct Tile {
     static constexpr std::int64_t kFarPanels = 1 << 18;  ///< bytes of panels that may not stay there until the next rows need them
     /// Narrower vectors leave no instruction to spare for asking, and read memory more slowly.
     static constexpr bool kAsksAhead = kVectorBytes == 64;
+    static constexpr std::int64_t kLeastAhead = 4 * kRows + 1;  ///< depth of panels that are asked for; a tile asks for C in 4 kRows steps
 
     /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
     static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
@@ -239,23 +240,56 @@ void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std
 /// Rows ahead of the one being packed that are asked for: a matrix's rows are too far apart for the processor to foresee the next.
 constexpr std::int64_t kRowsAhead = 8;
 
+/// Lane by lane, vector kVector of rows that begin with kRows numbers each, when those are laid end to end: they lie in row kVector and
+/// the next one.
+template <int kVector, class Scalar, int... kLane>
+ATTN_INLINE Vec<Scalar> joined(Vec<Scalar> row, Vec<Scalar> next, Numbers<kLane...>) {
+    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows, kFirst = kVector * kW;
+    return __builtin_shufflevector(row, next,
+                                   ((kFirst + kLane) / kRows == kVector ? (kFirst + kLane) % kRows : kW + (kFirst + kLane) % kRows)...);
+}
+
+/// Rows whose first kRows numbers make three whole vectors, the fewest stores there can be.
+template <class Scalar>
+constexpr std::int64_t kRowGroup = kWidth<Scalar> >= 4 ? kWidth<Scalar> / 4 : 1;
+
+/// The first kRows numbers of each of kRowGroup rows, end to end.
+template <class Scalar>
+ATTN_INLINE void join_rows(const Scalar* in, std::int64_t in_step, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows;
+    if constexpr (kW == 16) {
+        Vec<Scalar> row[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) row[i] = load_part(in + i * in_step, kRows, Scalar{0});
+        store(out, joined<0, Scalar>(row[0], row[1], LaneNumbers<Scalar>{}));
+        store(out + kW, joined<1, Scalar>(row[1], row[2], LaneNumbers<Scalar>{}));
+        store(out + 2 * kW, joined<2, Scalar>(row[2], row[3], LaneNumbers<Scalar>{}));
+    } else if constexpr (kW == 8) {
+        constexpr int kHalf = kW / 2;
+        const Scalar* next = in + in_step;
+        store(out, load(in));
+        store(out + kW, __builtin_shufflevector(load(in + kHalf), load(next), 4, 5, 6, 7, 8, 9, 10, 11));
+        store(out + 2 * kW, load(next + kHalf));
+    } else {
+        for (int v = 0; v < kRows; v += kW) store(out + v, load(in + v));
+    }
+}
+
 /// Blocks of kRows columns, each [depth, kRows], of a matrix [depth, columns]; the last one is filled up with 0.
 template <class Scalar>
 void pack_columns(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
-    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows, kLine = 64 / sizeof(Scalar);
+    constexpr std::int64_t kRows = Tile<Scalar>::kRows, kLine = 64 / sizeof(Scalar), kGroup = kRowGroup<Scalar>;
     const std::int64_t whole = columns / kRows * kRows;
-    const Scalar* row = in;
     // Along whole rows, which is the order that memory is read fastest in.
-    for (std::int64_t p = 0; p < depth; ++p, row += in_step) {
-        for (std::int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + kRowsAhead * in_step + j);
-        for (std::int64_t j = 0; j < whole; j += kRows) {
-            Scalar* to = out + j * depth + p * kRows;
-            int v = 0;
-            for (; v + kW <= kRows; v += kW) store(to + v, load(row + j + v));
-            if (v < kRows) store_part(to + v, load_part(row + j + v, kRows - v, Scalar{0}), kRows - v);
-        }
+    std::int64_t p = 0;
+    for (const Scalar* row = in; p + kGroup <= depth; p += kGroup, row += kGroup * in_step) {
+        for (std::int64_t i = kRowsAhead; i < kRowsAhead + kGroup; ++i)
+            for (std::int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + i * in_step + j);
+        for (std::int64_t j = 0; j < whole; j += kRows) join_rows(row + j, in_step, out + j * depth + p * kRows);
     }
-    if (whole < columns) pack_rows(in + whole, in_step, columns - whole, std::int64_t{kRows}, depth, out + whole * depth);
+    for (std::int64_t j = 0; j < whole && p < depth; j += kRows)
+        pack_rows(in + p * in_step + j, in_step, kRows, kRows, depth - p, out + j * depth + p * kRows);
+    if (whole < columns) pack_rows(in + whole, in_step, columns - whole, kRows, depth, out + whole * depth);
 }
 
 /// Numbers in a row of a packed panel: whole vectors.
@@ -322,13 +356,20 @@ struct GemmPass {
     Scalar *packed_a, *packed_b;
     bool pack_a, pack_b;
 
-    /// B's panels of columns [first, first + columns) for steps [p, p + depth) of k; those that a tile reads in place are left out.
-    void prepare_panels(std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+    /// Columns [first, first + columns) of B for steps [p, p + depth) of k.
+    struct Block {
+        std::int64_t first, columns, p, depth;
+
+        std::int64_t columns_of_panel(std::int64_t j) const { return columns - j < T::kColumns ? columns - j : T::kColumns; }
+    };
+
+    /// A block's panels; those that a tile reads in place are left out.
+    void prepare_panels(const Block& b) const {
         const bool transposed = g.transpose_b == Transpose::Yes;
-        const Scalar* from = transposed ? g.b + first * g.ldb + p : g.b + p * g.ldb + first;
-        if (transposed) pack_panels_transposed(from, g.ldb, columns, depth, packed_b);
-        else if (pack_b) pack_panels(from, g.ldb, columns, depth, packed_b);
-        else pack_last_panel(from, g.ldb, columns, depth, packed_b, kWidth<Scalar>);
+        const Scalar* from = transposed ? g.b + b.first * g.ldb + b.p : g.b + b.p * g.ldb + b.first;
+        if (transposed) pack_panels_transposed(from, g.ldb, b.columns, b.depth, packed_b);
+        else if (pack_b) pack_panels(from, g.ldb, b.columns, b.depth, packed_b);
+        else pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
     }
 
     void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
@@ -345,33 +386,56 @@ struct GemmPass {
         std::int64_t step;
     };
 
-    /// That of columns [first + j, first + j + columns) for steps [p, p + depth) of k, where `first` begins what is prepared.
-    Panel panel(std::int64_t first, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
+    /// That of a block's columns from j on.
+    Panel panel(const Block& b, std::int64_t j) const {
         if (g.packed_b != nullptr) {
-            const std::int64_t at = first + j, left = g.packed_n - at, width = width_of<Scalar>(left < T::kColumns ? left : T::kColumns);
-            return {g.packed_b + at * g.packed_k + p * width, width};
+            const std::int64_t at = b.first + j, left = g.packed_n - at, width = width_of<Scalar>(left < T::kColumns ? left : T::kColumns);
+            return {g.packed_b + at * g.packed_k + b.p * width, width};
         }
-        const std::int64_t width = width_of<Scalar>(columns);
-        if (!pack_b && columns == width) return {g.b + p * g.ldb + first + j, g.ldb};
-        return {packed_b + j * depth, width};
+        const std::int64_t columns = b.columns_of_panel(j), width = width_of<Scalar>(columns);
+        if (!pack_b && columns == width) return {g.b + b.p * g.ldb + b.first + j, g.ldb};
+        return {packed_b + j * b.depth, width};
     }
 
-    /// The numbers of the panel after that of column first + j: the next rows begin with the first again. Null if it is not packed as a
-    /// whole tile needs it.
-    const Scalar* panel_after(std::int64_t first, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
-        const std::int64_t next = j + T::kColumns < columns ? j + T::kColumns : 0, left = columns - next;
-        const Panel there = panel(first, next, left < T::kColumns ? left : T::kColumns, p, depth);
+    /// The same if it is packed as a whole tile needs it, else null.
+    const Scalar* whole_panel(const Block& b, std::int64_t j) const {
+        const Panel there = panel(b, j);
         return there.step == T::kColumns ? there.b : nullptr;
     }
 
-    /// All tiles of one panel over a block of rows; they bring the `next` one into the L2 cache, each a share of it.
-    void run_panel(std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
-                   const Panel& panel, const Scalar* next) const {
+    /// The panel that comes after the one from column j on, where it may not be in the cache: in blocks too large to stay there, and
+    /// among those that others packed, when the first rows need them. Null where it is, or where asking is not worth it.
+    const Scalar* panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
+        if (!T::kAsksAhead || b.depth < T::kLeastAhead) return nullptr;
+        const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels, given = g.packed_b != nullptr;
+        if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : nullptr;
+        if (i + rows < g.m) return far ? whole_panel(b, 0) : nullptr;
+        const Block next{b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)};
+        return given && next.depth > 0 ? whole_panel(next, 0) : nullptr;
+    }
+
+    /// Steps of k that a pass which begins with step p makes.
+    std::int64_t depth_from(std::int64_t p) const { return g.k - p < T::kDepth ? g.k - p : T::kDepth; }
+
+    /// Of the tile that begins at row r. Two of nearly equal height take less time than a whole one and a low one, which has too few sums
+    /// to keep the processor busy; in packed rows a tile lies in one block of kRows.
+    std::int64_t rows_of_tile(std::int64_t r, std::int64_t rows, std::int64_t tile_rows) const {
+        const std::int64_t left = rows - r;
+        if (left <= tile_rows) return left;
+        const bool halves = left < 2 * tile_rows && (!pack_a || (r % T::kRows == 0 && left <= T::kRows));
+        return halves ? (left + 1) / 2 : tile_rows;
+    }
+
+    /// All tiles of a block's panel from column j on over rows [i, i + rows); they bring the `next` panel into the L2 cache, each a share
+    /// of it.
+    void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Scalar* next) const {
+        const std::int64_t p = b.p, depth = b.depth, columns = b.columns_of_panel(j), first = b.first + j;
         const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
+        const Panel here_b = panel(b, j);
         TileOperands<Scalar> o{};
         o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
-        o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
-        o.b = panel.b, o.b_step = panel.step;
+        o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + first;
+        o.b = here_b.b, o.b_step = here_b.step;
         const bool adds = g.accumulate || p > 0;
         o.c_is_far = g.m * g.ldc * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
@@ -380,12 +444,12 @@ struct GemmPass {
             share = depth * T::kRowBytes * tile_rows / rows;
             o.ahead = reinterpret_cast<const char*>(next), o.ahead_step = share / (depth - 4 * tile_rows);
         }
-        for (std::int64_t r = 0; r < rows; r += tile_rows) {
-            const std::int64_t here = rows - r < tile_rows ? rows - r : tile_rows;
+        for (std::int64_t r = 0, here; r < rows; r += here) {
+            here = rows_of_tile(r, rows, tile_rows);
             if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
             else if (g.transpose_a == Transpose::Yes) o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;
             else o.a = g.a + (i + r) * g.lda + p, o.a_row = g.lda, o.a_step = 1;
-            const std::int64_t at = (i + r) * g.ldc + j;
+            const std::int64_t at = (i + r) * g.ldc + first;
             o.c = g.c + at;
             o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
             o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + at;
@@ -394,17 +458,12 @@ struct GemmPass {
         }
     }
 
-    void run_block(std::int64_t first_column, std::int64_t columns, std::int64_t p, std::int64_t depth) const {
-        if (g.packed_b == nullptr) prepare_panels(first_column, columns, p, depth);
-        const bool far = T::kAsksAhead && depth * columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
+    void run_block(const Block& b) const {
+        if (g.packed_b == nullptr) prepare_panels(b);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
-            if (pack_a) prepare_rows(i, rows, p, depth);
-            for (std::int64_t j = 0; j < columns; j += T::kColumns) {
-                const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns;
-                const Scalar* next = far ? panel_after(first_column, j, columns, p, depth) : nullptr;
-                run_panel(i, rows, first_column + j, here, p, depth, panel(first_column, j, here, p, depth), next);
-            }
+            if (pack_a) prepare_rows(i, rows, b.p, b.depth);
+            for (std::int64_t j = 0; j < b.columns; j += T::kColumns) run_panel(i, rows, b, j, panel_to_ask_for(b, j, i, rows));
         }
     }
 };
@@ -433,7 +492,7 @@ void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
     const GemmPass<Scalar> pass{g, scratch, scratch + kPackedA<Scalar>, pack_a, pack_b};
     for (std::int64_t j = 0; j < g.n; j += T::kColumnBlock) {
         const std::int64_t columns = g.n - j < T::kColumnBlock ? g.n - j : T::kColumnBlock;
-        for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_block(j, columns, p, g.k - p < T::kDepth ? g.k - p : T::kDepth);
+        for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_block({j, columns, p, pass.depth_from(p)});
     }
 }
 
