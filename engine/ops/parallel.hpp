@@ -17,10 +17,10 @@ inline constexpr std::int64_t kParallelCost = 250'000;
 inline constexpr std::int64_t kPartCost = 4'000'000;
 inline constexpr std::int64_t kMostPartsOfThread = 4;
 
-/// Threads that parallel work started from this thread may use.
+/// Threads that parallel work started from this thread may use: one within such work.
 inline int thread_budget() {
 #ifdef _OPENMP
-    return omp_get_max_threads();
+    return omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
 #else
     return 1;
 #endif
@@ -52,7 +52,7 @@ template <class F>
 void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 #ifdef _OPENMP
     // Branching here instead of `omp parallel if`: even an inactive region costs more than the smallest stages.
-    if (count > 1 && count * cost > kParallelCost && thread_budget() > 1 && omp_in_parallel() == 0) {
+    if (count > 1 && count * cost > kParallelCost && thread_budget() > 1) {
         // The first part of each thread is settled, so that each has its memory after the first time; the others go to whoever is free,
         // because the processors of a shared machine are rarely equally fast.
         const std::int64_t part = count / (8 * thread_budget()) + 1;
