@@ -404,10 +404,11 @@ struct GemmPass {
     }
 
     /// The panel that comes after the one from column j on, where it may not be in the cache: in blocks too large to stay there, and
-    /// among those that others packed, when the first rows need them. Null where it is, or where asking is not worth it.
+    /// among those that others packed long ago, when the first rows need them. Null where it is, or where asking is not worth it.
     const Scalar* panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
         if (!T::kAsksAhead || b.depth < T::kLeastAhead) return nullptr;
-        const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels, given = g.packed_b != nullptr;
+        const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
+        const bool given = g.packed_b != nullptr && g.packed_is_far;
         if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : nullptr;
         if (i + rows < g.m) return far ? whole_panel(b, 0) : nullptr;
         const Block next{b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)};

@@ -41,6 +41,7 @@ struct GemmArguments {
     /// matter.
     const Scalar* packed_b = nullptr;
     std::int64_t packed_k = 0, packed_n = 0;
+    bool packed_is_far = false;  ///< it was packed or used long ago, and is brought into the cache while the product is computed
 };
 
 /// Which cells of rows of n numbers take part in a softmax: of row r the first min(allowed + r allowed_step, most_allowed), among them

@@ -21,7 +21,8 @@ void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t ou
                            .plus = plus,
                            .packed_b = packed,
                            .packed_k = in,
-                           .packed_n = out});
+                           .packed_n = out,
+                           .packed_is_far = true});
 }
 
 template <class Scalar>
@@ -41,7 +42,8 @@ void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::
                                .times = options.times,
                                .packed_b = options.packed_across,
                                .packed_k = out,
-                               .packed_n = in});
+                               .packed_n = in,
+                               .packed_is_far = true});
     parallel_gemm<Scalar>({.m = in,
                            .n = out,
                            .k = rows,
