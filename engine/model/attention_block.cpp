@@ -48,7 +48,8 @@ public:
             context_.tap(stage(Stage::AttentionOut), *dout);
             g.concat.resize(a.concat.shape());
             linear_backward(dout->data(), a.concat.data(), rows(x_), width_, config_.d_model, weights_.out.weight, g.concat.data(),
-                            dweights.out.weight, dweights.out.bias, {.packed_across = weights_.out.packed_across});
+                            dweights.out.weight, dweights.out.bias,
+                            {.packed_across = weights_.out.packed_across, .replaces = context_.fresh});
             dconcat = &g.concat;
         }
         context_.tap(stage(Stage::Concat), *dconcat);
@@ -103,12 +104,12 @@ private:
         const LinearWeights<Scalar>& dw = memory_ == nullptr ? dweights.qkv : dweights.q;
         din.resize(x_.shape());
         linear_backward(g.packed.data(), in.data(), rows(x_), x_.shape()[2].size, a.packed.shape()[2].size, w.weight, din.data(), dw.weight,
-                        dw.bias, {.packed_across = w.packed_across});
+                        dw.bias, {.packed_across = w.packed_across, .replaces = context_.fresh});
         if (memory_ != nullptr) {
             g.memory.resize(memory_->shape());
             linear_backward(g.packed_memory.data(), memory_->data(), rows(*memory_), memory_->shape()[2].size, 2 * width_,
                             weights_.kv.weight, g.memory.data(), dweights.kv.weight, dweights.kv.bias,
-                            {.packed_across = weights_.kv.packed_across});
+                            {.packed_across = weights_.kv.packed_across, .replaces = context_.fresh});
             add(dmemory->data(), g.memory.data(), dmemory->size(), dmemory->data());
         }
         if (pre_) {

@@ -18,6 +18,7 @@ struct PassContext {
     const ForwardSettings& settings;
     Tap<Scalar>& tap;
     std::int64_t first_sequence = 0;  ///< of the batch, where a pass sees only a part of it
+    bool fresh = false;               ///< gradients of linear weights replace what is there; the others are added all the same
 
     /// What to drop of a tensor [B,...] with so many numbers a sequence: the same as if the whole batch were here.
     DropoutPattern dropout(double rate, const StageId& where, std::int64_t per_sequence) const {
@@ -45,8 +46,8 @@ void attention_block(const PassContext<Scalar>& context, const AttentionWeights<
                      const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask, const StageId& where,
                      AttentionActivations<Scalar>& activations);
 
-/// Gradients of attention_block(): from output_of(gradients) those of every stage, of the parameters (+=), of x (dx =) and, for
-/// cross-attention, of the memory (dmemory +=).
+/// Gradients of attention_block(): from output_of(gradients) those of every stage, of the parameters (+=, unless fresh), of x (dx =)
+/// and, for cross-attention, of the memory (dmemory +=).
 template <class Scalar>
 void attention_block_backward(const PassContext<Scalar>& context, const WeightsAndGradients<AttentionWeights, Scalar>& weights,
                               const Tensor<Scalar>& x, const Tensor<Scalar>* memory, const std::shared_ptr<const Mask>& mask,

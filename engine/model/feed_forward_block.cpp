@@ -109,7 +109,8 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
     g.activation.resize(a.hidden.shape());
     const bool shown = context.tap.active(), multiplies = !shown && leaves_slope(config.activation);
     linear_backward(dout->data(), a.activation.data(), rows, config.d_ff, config.d_model, w.out.weight, g.activation.data(), dw.out.weight,
-                    dw.out.bias, {.packed_across = w.out.packed_across, .times = multiplies ? a.hidden.data() : nullptr});
+                    dw.out.bias,
+                    {.packed_across = w.out.packed_across, .times = multiplies ? a.hidden.data() : nullptr, .replaces = context.fresh});
     context.tap(at(where, Stage::FfnActivation), g.activation);
 
     Tensor<Scalar>& dhidden = shown ? g.hidden : g.activation;
@@ -122,7 +123,7 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
     Tensor<Scalar>& din = pre ? g.norm.out : dx;
     din.resize(x.shape());
     linear_backward(dhidden.data(), in.data(), rows, config.d_model, config.d_ff, w.in.weight, din.data(), dw.in.weight, dw.in.bias,
-                    {.packed_across = w.in.packed_across});
+                    {.packed_across = w.in.packed_across, .replaces = context.fresh});
     if (pre) {
         context.tap(at(where, Stage::Norm2), g.norm.out);
         norm_layer_backward<Scalar>(context, {w.norm, dw.norm}, x, a.norm, g.norm, adds_to_stream(context) ? dsum : nullptr, dx);

@@ -54,6 +54,17 @@ void require_batch(const Config& config, const TokenBatch& tokens, const TokenBa
 }
 
 template <class Scalar>
+Gradients<Scalar>::Gradients(const Config& config) : values(config), weights(weights_of(values)) {
+    std::vector<const Scalar*> products{weights.lm_head};
+    for_each_linear(weights, [&](const LinearWeights<Scalar>& linear) { products.push_back(linear.weight); });
+    for (const ParameterInfo& info : values.layout().entries()) {
+        Scalar* first = values.data() + info.offset;
+        if (std::find(products.begin(), products.end(), first) == products.end())
+            sums.emplace_back(first, static_cast<std::size_t>(info.shape.count()));
+    }
+}
+
+template <class Scalar>
 ModelPass<Scalar>::ModelPass(const Parameters<Scalar>& parameters)
     : parameters_(parameters), config_(parameters.config()), two_stacks_(config_.architecture == Architecture::EncoderDecoder),
       weights_(weights_of(parameters)) {
@@ -236,7 +247,7 @@ void ModelPass<Scalar>::predict_backward(Stack stack, Tap<Scalar>& tap) {
                              dweights_->token_embedding);
     else
         linear_backward<Scalar>(g.logits.data(), x.data(), rows, config_.d_model, vocab, weights_.lm_head, dx.data(), dweights_->lm_head,
-                                nullptr);
+                                nullptr, {.replaces = fresh_});
 }
 
 template <class Scalar>
@@ -248,7 +259,9 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap) {
 template <class Scalar>
 void ModelPass<Scalar>::backward(Tap<Scalar>& tap, Gradients<Scalar>& into, bool fresh) {
     dweights_ = &into.weights;
-    if (fresh) std::fill(into.values.data(), into.values.data() + into.values.count(), Scalar{0});
+    fresh_ = fresh;
+    if (fresh)
+        for (const std::span<Scalar>& sum : into.sums) std::fill(sum.begin(), sum.end(), Scalar{0});
     tap.begin_backward(settings_.edits);
     const StackInputs<Scalar> inputs = main_inputs();
     predict_backward(inputs.stack, tap);
@@ -266,6 +279,8 @@ void ModelPass<Scalar>::backward(Tap<Scalar>& tap, Gradients<Scalar>& into, bool
     embed_tokens_backward(source_, Stack::Encoder, tap, dactivations_.encoder);
 }
 
+template struct Gradients<float>;
+template struct Gradients<double>;
 template class ModelPass<float>;
 template class ModelPass<double>;
 

@@ -21,11 +21,13 @@ void require_batch(const Config& config, const TokenBatch& tokens, const TokenBa
 /// Gradients of all parameters and where to find them.
 template <class Scalar>
 struct Gradients {
-    explicit Gradients(const Config& config) : values(config), weights(weights_of(values)) {}
+    explicit Gradients(const Config& config);
     Gradients(const Gradients&) = delete;
     Gradients& operator=(const Gradients&) = delete;
     Parameters<Scalar> values;
     ModelWeights<Scalar> weights;  ///< in `values`
+    /// Those that a pass only adds to and that have to be 0 before it: all but the linear weights, which get one product each.
+    std::vector<std::span<Scalar>> sums;
 };
 
 /// Passes over one model. Allocates only when a batch is larger than all before, or its lengths or masks change.
@@ -59,7 +61,7 @@ public:
 
 private:
     void build_masks();
-    PassContext<Scalar> context(Tap<Scalar>& tap) const { return {config_, settings_, tap, first_sequence_}; }
+    PassContext<Scalar> context(Tap<Scalar>& tap) const { return {config_, settings_, tap, first_sequence_, fresh_}; }
     DropoutPattern embedding_dropout(const StageId& where, Tap<Scalar>& tap, std::int64_t positions) const;
     void embed_tokens(const TokenBatch& tokens, Stack stack, Tap<Scalar>& tap, StackActivations<Scalar>& a);
     void fill_positions(std::int64_t positions, Scalar* out) const;
@@ -75,6 +77,7 @@ private:
     ModelWeights<const Scalar> weights_;
     std::unique_ptr<Gradients<Scalar>> gradients_;    ///< since the first backward pass into them
     const ModelWeights<Scalar>* dweights_ = nullptr;  ///< where the backward pass under way adds
+    bool fresh_ = false;                              ///< or replaces what is there
     struct {
         StackActivations<Scalar> encoder, main;
         Tensor<Scalar> logits, probabilities;  ///< [B,T,V]

@@ -54,7 +54,7 @@ void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::
                            .c = dweight,
                            .ldc = out,
                            .transpose_a = Transpose::Yes,
-                           .accumulate = true});
+                           .accumulate = !options.replaces});
     if (dbias != nullptr) add_column_sums(dy, rows, out, dbias);
 }
 

@@ -17,6 +17,7 @@ template <class Scalar>
 struct LinearBackwardOptions {
     const Scalar* packed_across = nullptr;  ///< W^T as Kernels::pack_b() leaves it
     const Scalar* times = nullptr;          ///< [rows,in]: dx = dy W^T times, number by number
+    bool replaces = false;                  ///< dW = x^T dy
 };
 
 /// Gradients of linear(): dx = dy W^T (skipped when dx is null), dW += x^T dy, db += column sums of dy (skipped when null).

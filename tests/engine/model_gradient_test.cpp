@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "engine/attention/mistake.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"
@@ -107,6 +112,54 @@ TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
             for (std::int64_t i = 0; i < parameters.count(); ++i)
                 ASSERT_TRUE(std::abs(pass.gradients().data()[i] - staged.parameters->data()[i]) <= 1e-13) << i;
         }
+    }
+}
+
+/// What a fresh pass leaves behind where NaN was, against what it leaves where zeros were.
+void expect_replaced(const Case& c, const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets) {
+    const Parameters<double> parameters = initial_parameters<double>(c.config);
+    Gradients<double> clean(c.config), used(c.config);
+    std::fill(used.values.data(), used.values.data() + used.values.count(), std::nan(""));
+    ModelPass<double> pass(parameters);
+    Tap<double> none;
+    pass.forward(tokens, source, c.settings, none);
+    pass.loss(targets);
+    pass.backward(none, clean, true);
+    pass.backward(none, used, true);
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        const double *expected = clean.values.data() + info.offset, *found = used.values.data() + info.offset;
+        EXPECT_TRUE(std::equal(expected, expected + info.shape.count(), found)) << info.name;
+    }
+}
+
+TEST(ModelGradients, ReplaceWhatAnotherPassLeft) {
+    for (Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        expect_replaced(c, kTokens, kSource, kTargets);
+        expect_replaced(c, {kTokens.length, {}, {}}, {kSource.length, {}, {}}, {});
+    }
+    for (const MistakeInfo& info : mistakes()) {
+        SCOPED_TRACE(info.name);
+        Case c = cases()[0];
+        c.settings.mistake = info.mistake;
+        expect_replaced(c, kTokens, {}, kTargets);
+    }
+}
+
+TEST(ModelGradients, OfASecondPassAreAddedUnlessItIsFresh) {
+    for (const Case& c : cases()) {
+        SCOPED_TRACE(c.name);
+        const Parameters<double> parameters = initial_parameters<double>(c.config);
+        Gradients<double> once(c.config), twice(c.config);
+        ModelPass<double> pass(parameters);
+        Tap<double> none;
+        pass.forward(kTokens, kSource, c.settings, none);
+        pass.loss(kTargets);
+        pass.backward(none, once, true);
+        pass.backward(none, twice, true);
+        pass.backward(none, twice, false);
+        for (std::int64_t i = 0; i < parameters.count(); ++i)
+            ASSERT_TRUE(std::abs(twice.values.data()[i] - 2 * once.values.data()[i]) <= 1e-13) << i;
     }
 }
 
