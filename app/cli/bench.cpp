@@ -15,6 +15,13 @@
 namespace attn::app {
 namespace {
 
+/// Of at least one.
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
 double rate(double operations, const Timing& timing) { return operations / timing.median_ms * 1e-6; }
 
 std::string describe_rate(const BenchResult& result) {
@@ -24,6 +31,16 @@ std::string describe_rate(const BenchResult& result) {
     };
     std::string text = part(result.operations.full);
     if (result.operations.half > 0) text += " (without the masked half: " + part(result.operations.half) + ")";
+    return text;
+}
+
+/// Of the operations that a causal mask leaves, when all of them have this share.
+double half_of(double share, const BenchResult& result) { return share * result.operations.half / result.operations.full; }
+
+std::string describe_momentary(const BenchResult& result, const std::string& step) {
+    const double share = result.share_of_momentary_peak;
+    std::string text = fmt::format("{:.1f} % of the peak measured around each {}", 100 * share, step);
+    if (result.operations.half > 0) text += fmt::format(" (without the masked half: {:.1f} %)", 100 * half_of(share, result));
     return text;
 }
 
@@ -40,11 +57,16 @@ int use_threads(const BenchOptions& options) {
     return thread_budget();
 }
 
-Timing timing_of(std::vector<double> times) {
-    std::sort(times.begin(), times.end());
-    const std::size_t middle = times.size() / 2;
-    const double median = times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
-    return {static_cast<std::int64_t>(times.size()), median, times.front()};
+Timing StepTimes::timing() const {
+    std::vector<double> times;
+    for (const Step& step : all_) times.push_back(step.ms);
+    return {static_cast<std::int64_t>(times.size()), median(times), *std::min_element(times.begin(), times.end())};
+}
+
+double StepTimes::share_of_peak(double operations) const {
+    std::vector<double> shares;
+    for (const Step& step : all_) shares.push_back(operations / step.ms * 1e-6 / step.peak_gflops);
+    return median(std::move(shares));
 }
 
 double load_average() {
@@ -61,11 +83,13 @@ void append_fields(const BenchResult& result, nlohmann::ordered_json& line) {
     line["flop"] = result.operations.full;
     line["gflops"] = gflops;
     line["share_of_peak"] = gflops / result.peak_gflops;
+    line["share_of_momentary_peak"] = result.share_of_momentary_peak;
     if (result.operations.half > 0) {
         const double gflops_half = rate(result.operations.half, result.timing);
         line["flop_half"] = result.operations.half;
         line["gflops_half"] = gflops_half;
         line["share_of_peak_half"] = gflops_half / result.peak_gflops;
+        line["share_of_momentary_peak_half"] = half_of(result.share_of_momentary_peak, result);
     }
     line["peak_gflops"] = result.peak_gflops;
     line["peak_memory_bytes"] = result.peak_bytes;
@@ -79,6 +103,7 @@ std::string describe(const BenchResult& result, const std::string& step) {
     std::string text = fmt::format("  {:.3f} ms a {} (median of {}, least {:.3f}), {:.0f} tokens/s\n", result.timing.median_ms, step,
                                    result.timing.count, result.timing.min_ms, result.tokens / result.timing.median_ms * 1e3);
     text += fmt::format("  {}\n", describe_rate(result));
+    text += fmt::format("  {}\n", describe_momentary(result, step));
     text += fmt::format("  peak memory {:.1f} MiB, {:.0f} bytes a token\n", static_cast<double>(result.peak_bytes) / (1 << 20),
                         result.bytes_per_token);
     text += fmt::format("  kernels {}, {} thread{}, peak {:.1f} GFLOP/s, load average {:.1f}\n", kernel_build_name(active_kernel_build()),
@@ -92,8 +117,9 @@ void add_bench_command(CLI::App& program, int&) {
     command->footer(
         "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\n"
         "maps count as whole squares; for a causal mask a second figure leaves out the masked half. The peak is that of multiply-adds\n"
-        "in registers by the best kernels, with the same threads, measured before and after the steps. ATTNSCOPE_KERNELS=baseline,\n"
-        "v3 or v4 chooses the kernels.");
+        "in registers by the best kernels, with the same threads, measured before and after the steps. Machines that others share\n"
+        "change their speed within a run: the second share is the median of the steps' shares of what the same loop reached in the\n"
+        "fraction of a millisecond before and after each. ATTNSCOPE_KERNELS=baseline, v3 or v4 chooses the kernels.");
     add_bench_train(*command);
     add_bench_attention(*command);
     add_bench_peak(*command);

@@ -1,10 +1,13 @@
 #pragma once
 /// What the subcommands of `attnscope bench` share: their options, the times they print, and how many operations they count.
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "app/cli/machine_peak.hpp"
 
 namespace CLI {
 class App;
@@ -31,8 +34,33 @@ struct Timing {
     std::int64_t count = 0;
     double median_ms = 0, min_ms = 0;
 };
-/// Of at least one time, in milliseconds.
-Timing timing_of(std::vector<double> times);
+
+/// Repetitions of one step, each with the processor's peak at that moment.
+class StepTimes {
+public:
+    explicit StepTimes(int threads) : peak_(threads) {}
+
+    /// Runs the step, and remembers how long it took if it counts.
+    template <class F>
+    void run(const F& step, bool counts) {
+        const double before = peak_.gflops();
+        const auto start = std::chrono::steady_clock::now();
+        step();
+        const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+        if (counts) all_.push_back({time.count(), (before + peak_.gflops()) / 2});
+    }
+    /// After at least one that counts.
+    Timing timing() const;
+    /// Median of the steps' rates, of so many operations each, over the peaks around them.
+    double share_of_peak(double operations) const;
+
+private:
+    struct Step {
+        double ms, peak_gflops;
+    };
+    MomentaryPeak peak_;
+    std::vector<Step> all_;
+};
 
 /// Floating-point operations of the matrix products of one step, with attention maps counted as whole squares and, for a causal
 /// mask (else 0), without the half that it forbids.
@@ -45,7 +73,8 @@ struct BenchResult {
     Timing timing;
     double tokens = 0;  ///< of one step
     Operations operations;
-    double peak_gflops = 0;  ///< of multiply-adds in registers, same threads, same run
+    double peak_gflops = 0;              ///< of multiply-adds in registers, same threads, same run
+    double share_of_momentary_peak = 0;  ///< of the whole squares: StepTimes::share_of_peak()
     std::int64_t peak_bytes = 0;
     double bytes_per_token = 0;
     int threads = 1;

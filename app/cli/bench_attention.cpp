@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <memory>
 
 #include "app/cli/bench.hpp"
@@ -32,7 +31,7 @@ Tensor<float> drawn_qkv(std::int64_t positions) {
     return qkv;
 }
 
-std::vector<double> time_forward(const AttentionOptions& options) {
+StepTimes time_forward(const AttentionOptions& options, int threads) {
     const std::int64_t positions = options.positions;
     const Tensor<float> qkv = drawn_qkv(positions);
     CausalZeros zeros;
@@ -44,14 +43,12 @@ std::vector<double> time_forward(const AttentionOptions& options) {
     const AttentionSizes sizes{1, kHeads, positions, positions, kHeadSize, kHeadSize};
 
     const std::int64_t steps = options.steps > 0 ? options.steps : kSteps;
-    std::vector<double> times;
-    for (std::int64_t step = -kWarmUp; step < steps; ++step) {
-        const auto start = std::chrono::steady_clock::now();
+    StepTimes times(threads);
+    const auto call = [&] {
         fused_attention<float>(part(0), part(kWidth), part(2 * kWidth), rule, sizes, weights, dropped, zeros,
                                {context.data(), 0, kHeadSize, kWidth});
-        const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-        if (step >= 0) times.push_back(time.count());
-    }
+    };
+    for (std::int64_t step = -kWarmUp; step < steps; ++step) times.run(call, step >= 0);
     return times;
 }
 
@@ -63,7 +60,9 @@ BenchResult measure(const AttentionOptions& options) {
     result.tokens = positions;
     const double peak_before = best_multiply_add_gflops(result.threads);
     const std::int64_t before = process_memory().resident;
-    result.timing = timing_of(time_forward(options));
+    const StepTimes times = time_forward(options, result.threads);
+    result.timing = times.timing();
+    result.share_of_momentary_peak = times.share_of_peak(result.operations.full);
     result.peak_bytes = process_memory().peak;
     result.bytes_per_token = static_cast<double>(std::max<std::int64_t>(0, result.peak_bytes - before)) / positions;
     result.peak_gflops = std::max(peak_before, best_multiply_add_gflops(result.threads));

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <memory>
 
 #include "app/cli/bench.hpp"
@@ -95,18 +94,17 @@ void time_steps(const TrainSize& size, std::int64_t steps, TrainResult& result) 
     settings.forward.masks.causal = true;
     TokenBatch tokens;
     std::vector<std::int32_t> targets;
-    std::vector<double> times;
+    StepTimes times(result.threads);
     for (std::int64_t step = -kWarmUp; step < steps; ++step) {
         draw_batch(size, step + kWarmUp, tokens, targets);
-        const auto start = std::chrono::steady_clock::now();
-        const StepResult done = state.step(tokens, {}, targets, settings);
-        const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+        StepResult done;
+        times.run([&] { done = state.step(tokens, {}, targets, settings); }, step >= 0);
         if (!done.applied()) throw Error("step " + std::to_string(step + kWarmUp) + " made " + done.not_finite + " infinite or NaN");
         if (step == -kWarmUp) result.first_loss = done.loss;
         result.last_loss = done.loss;
-        if (step >= 0) times.push_back(time.count());
     }
-    result.timing = timing_of(std::move(times));
+    result.timing = times.timing();
+    result.share_of_momentary_peak = times.share_of_peak(result.operations.full);
 }
 
 TrainResult measure(const TrainSize& size, const TrainOptions& options) {

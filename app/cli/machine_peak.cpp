@@ -54,6 +54,31 @@ double best_multiply_add_gflops(int threads) {
     return best;
 }
 
+MomentaryPeak::MomentaryPeak(int threads) : threads_(threads), build_(available_kernel_builds().front()) {
+    double best = 0;
+    for (const KernelBuild build : available_kernel_builds()) {
+        const double gflops = multiply_add_gflops(build, threads);
+        if (gflops > best) best = gflops, build_ = build;
+    }
+}
+
+double MomentaryPeak::gflops() const {
+    constexpr int kRuns = 6;  // the best of them: the first wakes the thread
+    constexpr std::int64_t kRounds = 2000;
+    const ThreadScope scope(threads_);
+    const Kernels<float>& kernel = kernels_of<float>(build_);
+    std::vector<double> rates(static_cast<std::size_t>(threads_));
+    parallel_for(threads_, kParallelCost, [&](std::int64_t thread) {
+        double& best = rates[static_cast<std::size_t>(thread)];
+        for (int i = 0; i < kRuns; ++i) {
+            double operations = 0;
+            const double time = seconds([&] { operations = kernel.multiply_add_loop(kRounds); });
+            best = std::max(best, operations / time);
+        }
+    });
+    return std::accumulate(rates.begin(), rates.end(), 0.0) * 1e-9;
+}
+
 double memory_gigabytes_per_second(int threads) {
     const ThreadScope scope(threads);
     constexpr std::int64_t kCount = 16 << 20;  // 64 MiB an array

@@ -12,6 +12,19 @@ double multiply_add_gflops(KernelBuild build, int threads);
 /// The highest of all builds that the processor has.
 double best_multiply_add_gflops(int threads);
 
+/// The same within a fraction of a millisecond: what the processor can do at this moment. A machine that others share changes its speed
+/// from one second to the next.
+class MomentaryPeak {
+public:
+    /// Finds the build that is the fastest with so many threads.
+    explicit MomentaryPeak(int threads);
+    double gflops() const;
+
+private:
+    int threads_;
+    KernelBuild build_;
+};
+
 /// Gigabytes (1e9) a second of y = a + b on so many threads over arrays far larger than the caches, 12 bytes an element.
 double memory_gigabytes_per_second(int threads);
 

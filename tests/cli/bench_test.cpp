@@ -36,9 +36,10 @@ Arguments not_positive(const json& line, const Arguments& names) {
     return bad;
 }
 
-const Arguments kOfSteps = {"steps",       "ms_median",         "ms_min",          "tokens_per_s", "flop", "gflops", "share_of_peak",
-                            "peak_gflops", "peak_memory_bytes", "bytes_per_token", "threads"};
-const Arguments kOfTheHalf = {"flop_half", "gflops_half", "share_of_peak_half"};
+const Arguments kOfSteps = {
+    "steps",       "ms_median",         "ms_min",          "tokens_per_s", "flop", "gflops", "share_of_peak", "share_of_momentary_peak",
+    "peak_gflops", "peak_memory_bytes", "bytes_per_token", "threads"};
+const Arguments kOfTheHalf = {"flop_half", "gflops_half", "share_of_peak_half", "share_of_momentary_peak_half"};
 
 TEST(BenchCommand, FieldsThatAreWrongAreFound) {
     const json line = json::parse(R"({"good": 1, "zero": 0, "null": null, "text": "1", "negative": -2})");
@@ -74,7 +75,8 @@ TEST(BenchCommand, AttentionPrintsOneLine) {
         const Arguments arguments{"bench", "attention", "--T", positions, "--steps", "3", "--threads", "1", "--json"};
         const double t = std::stod(positions);
         const json whole = line_of(arguments);
-        EXPECT_THAT(not_positive(whole, {"steps", "ms_median", "ms_min", "gflops", "share_of_peak", "peak_memory_bytes"}),
+        EXPECT_THAT(not_positive(
+                        whole, {"steps", "ms_median", "ms_min", "gflops", "share_of_peak", "share_of_momentary_peak", "peak_memory_bytes"}),
                     testing::IsEmpty())
             << whole;
         EXPECT_EQ(whole.value("flop", 0.0), 2 * 2 * 12 * 64 * t * t);
@@ -85,6 +87,7 @@ TEST(BenchCommand, AttentionPrintsOneLine) {
         EXPECT_THAT(not_positive(half, kOfTheHalf), testing::IsEmpty()) << half;
         EXPECT_EQ(half.value("flop", 0.0), whole.value("flop", 1.0));
         EXPECT_EQ(half.value("flop_half", 0.0), 2 * 12 * 64 * t * (t + 1));
+        EXPECT_DOUBLE_EQ(half.value("share_of_momentary_peak_half", 0.0), half.value("share_of_momentary_peak", 1.0) * (t + 1) / (2 * t));
     }
 }
 
@@ -112,7 +115,8 @@ TEST(BenchCommand, UsesTheKernelsThatTheVariableNames) {
 TEST(BenchCommand, WithoutJsonItSaysTheSameInWords) {
     const Outcome train = attnscope({"bench", "train", "--config", "tiny", "--steps", "2", "--threads", "1"});
     EXPECT_EQ(train.exit_code, 0) << train.err;
-    for (const char* words : {"ms a step", "tokens/s", "GFLOP/s", "% of peak", "loss", "bytes a token", "1 thread,"})
+    for (const char* words :
+         {"ms a step", "tokens/s", "GFLOP/s", "% of peak", "% of the peak measured around each", "loss", "bytes a token", "1 thread,"})
         EXPECT_THAT(train.out, testing::HasSubstr(words));
     const Outcome peak = attnscope({"bench", "peak"});
     EXPECT_EQ(peak.exit_code, 0) << peak.err;
