@@ -22,6 +22,20 @@ double seconds(const F& work) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+struct FastestBuild {
+    KernelBuild build;
+    double gflops;
+};
+
+FastestBuild fastest_build(int threads) {
+    FastestBuild best{available_kernel_builds().front(), 0};
+    for (const KernelBuild build : available_kernel_builds()) {
+        const double gflops = multiply_add_gflops(build, threads);
+        if (gflops > best.gflops) best = {build, gflops};
+    }
+    return best;
+}
+
 }  // namespace
 
 double multiply_add_gflops(KernelBuild build, int threads) {
@@ -48,19 +62,9 @@ double multiply_add_gflops(KernelBuild build, int threads) {
     return std::accumulate(rates.begin(), rates.end(), 0.0) * 1e-9;
 }
 
-double best_multiply_add_gflops(int threads) {
-    double best = 0;
-    for (const KernelBuild build : available_kernel_builds()) best = std::max(best, multiply_add_gflops(build, threads));
-    return best;
-}
+double best_multiply_add_gflops(int threads) { return fastest_build(threads).gflops; }
 
-MomentaryPeak::MomentaryPeak(int threads) : threads_(threads), build_(available_kernel_builds().front()) {
-    double best = 0;
-    for (const KernelBuild build : available_kernel_builds()) {
-        const double gflops = multiply_add_gflops(build, threads);
-        if (gflops > best) best = gflops, build_ = build;
-    }
-}
+MomentaryPeak::MomentaryPeak(int threads) : threads_(threads), build_(fastest_build(threads).build) {}
 
 double MomentaryPeak::gflops() const {
     constexpr int kRuns = 6;  // the best of them: the first wakes the thread

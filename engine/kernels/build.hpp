@@ -17,6 +17,10 @@ namespace {
 #include "engine/kernels/vectors.hpp"
 
 #include "engine/kernels/exponential.hpp"
+#include "engine/kernels/gemm_tile.hpp"
+
+#include "engine/kernels/gemm_packing.hpp"
+
 #include "engine/kernels/gemm.hpp"
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"

@@ -1,0 +1,170 @@
+// Part of every kernel build: operands of the matrix product copied into the order that its tiles read. Included by build.hpp inside an
+// unnamed namespace.
+
+/// One exchange of the transposition: `a` keeps its lanes without the bit kStep and takes b's there, and the other way round.
+template <int kStep, class Scalar, int... kLane>
+ATTN_INLINE void exchange_halves(Vec<Scalar>& a, Vec<Scalar>& b, Numbers<kLane...>) {
+    constexpr int kW = kWidth<Scalar>;
+    const Vec<Scalar> low = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane : kW + kLane - kStep)...);
+    b = __builtin_shufflevector(a, b, ((kLane & kStep) == 0 ? kLane + kStep : kW + kLane)...);
+    a = low;
+}
+
+/// Transposes a square of vectors in log2(width) rounds of lane exchanges between rows whose numbers differ in one bit.
+template <int kStep, class Scalar>
+ATTN_INLINE void transpose_rounds(Vec<Scalar> (&r)[kWidth<Scalar>]) {
+    if constexpr (kStep < kWidth<Scalar>) {
+#pragma GCC unroll 16
+        for (int i = 0; i < kWidth<Scalar>; ++i)
+            if ((i & kStep) == 0) exchange_halves<kStep, Scalar>(r[i], r[i | kStep], LaneNumbers<Scalar>{});
+        transpose_rounds<2 * kStep, Scalar>(r);
+    }
+}
+
+/// out[p * out_step + i] = in[i * in_step + p] for i < rows and p < depth; cells i in [rows, padded) become 0.
+template <class Scalar>
+void pack_transposed(const Scalar* in, std::int64_t in_step, std::int64_t rows, std::int64_t padded, std::int64_t depth, Scalar* out,
+                     std::int64_t out_step) {
+    constexpr int kW = kWidth<Scalar>;
+    for (std::int64_t first = 0; first < padded; first += kW)
+        for (std::int64_t p = 0; p < depth; p += kW) {
+            const std::int64_t here = rows - first, wide = padded - first, deep = depth - p;
+            const Scalar* from = in + first * in_step + p;
+            Vec<Scalar> square[kW];
+#pragma GCC unroll 16
+            for (int i = 0; i < kW; ++i)
+                square[i] = i >= here    ? Vec<Scalar>{}
+                            : deep >= kW ? load(from + i * in_step)
+                                         : load_part(from + i * in_step, deep, Scalar{0});
+            transpose_rounds<1, Scalar>(square);
+            Scalar* to = out + p * out_step + first;
+#pragma GCC unroll 16
+            for (int i = 0; i < kW; ++i, to += out_step)
+                if (i < deep) {
+                    if (wide >= kW) store(to, square[i]);
+                    else store_part(to, square[i], wide);
+                }
+        }
+}
+
+/// out[p * width + j] = in[p * in_step + j] for j < columns; the rest of every row of `width` becomes 0.
+template <class Scalar>
+void pack_rows(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t width, std::int64_t depth, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>;
+    for (std::int64_t p = 0; p < depth; ++p, in += in_step, out += width) {
+        std::int64_t j = 0;
+        for (; j + kW <= columns; j += kW) store(out + j, load(in + j));
+        for (; j < width; j += kW) {
+            const std::int64_t count = columns - j < kW ? columns - j : kW;
+            const Vec<Scalar> rest = count > 0 ? load_part(in + j, count, Scalar{0}) : Vec<Scalar>{};
+            if (j + kW <= width) store(out + j, rest);
+            else store_part(out + j, rest, width - j);
+        }
+    }
+}
+
+/// Rows ahead of the one being packed that are asked for: a matrix's rows are too far apart for the processor to foresee the next.
+constexpr std::int64_t kRowsAhead = 8;
+
+/// Lane by lane, vector kVector of rows that begin with kRows numbers each, when those are laid end to end: they lie in row kVector and
+/// the next one.
+template <int kVector, class Scalar, int... kLane>
+ATTN_INLINE Vec<Scalar> joined(Vec<Scalar> row, Vec<Scalar> next, Numbers<kLane...>) {
+    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows, kFirst = kVector * kW;
+    return __builtin_shufflevector(row, next,
+                                   ((kFirst + kLane) / kRows == kVector ? (kFirst + kLane) % kRows : kW + (kFirst + kLane) % kRows)...);
+}
+
+/// Rows whose first kRows numbers make three whole vectors, the fewest stores there can be.
+template <class Scalar>
+constexpr std::int64_t kRowGroup = kWidth<Scalar> >= 4 ? kWidth<Scalar> / 4 : 1;
+
+/// The first kRows numbers of each of kRowGroup rows, end to end.
+template <class Scalar>
+ATTN_INLINE void join_rows(const Scalar* in, std::int64_t in_step, Scalar* out) {
+    constexpr int kW = kWidth<Scalar>, kRows = Tile<Scalar>::kRows;
+    if constexpr (kW == 16) {
+        Vec<Scalar> row[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) row[i] = load_part(in + i * in_step, kRows, Scalar{0});
+        store(out, joined<0, Scalar>(row[0], row[1], LaneNumbers<Scalar>{}));
+        store(out + kW, joined<1, Scalar>(row[1], row[2], LaneNumbers<Scalar>{}));
+        store(out + 2 * kW, joined<2, Scalar>(row[2], row[3], LaneNumbers<Scalar>{}));
+    } else if constexpr (kW == 8) {
+        constexpr int kHalf = kW / 2;
+        const Scalar* next = in + in_step;
+        store(out, load(in));
+        store(out + kW, __builtin_shufflevector(load(in + kHalf), load(next), 4, 5, 6, 7, 8, 9, 10, 11));
+        store(out + 2 * kW, load(next + kHalf));
+    } else {
+        for (int v = 0; v < kRows; v += kW) store(out + v, load(in + v));
+    }
+}
+
+/// Blocks of kRows columns, each [depth, kRows], of a matrix [depth, columns]; the last one is filled up with 0.
+template <class Scalar>
+void pack_columns(const Scalar* in, std::int64_t in_step, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    constexpr std::int64_t kRows = Tile<Scalar>::kRows, kLine = 64 / sizeof(Scalar), kGroup = kRowGroup<Scalar>;
+    const std::int64_t whole = columns / kRows * kRows;
+    // Along whole rows, which is the order that memory is read fastest in.
+    std::int64_t p = 0;
+    for (const Scalar* row = in; p + kGroup <= depth; p += kGroup, row += kGroup * in_step) {
+        for (std::int64_t i = kRowsAhead; i < kRowsAhead + kGroup; ++i)
+            for (std::int64_t j = 0; j < columns; j += kLine) __builtin_prefetch(row + i * in_step + j);
+        for (std::int64_t j = 0; j < whole; j += kRows) join_rows(row + j, in_step, out + j * depth + p * kRows);
+    }
+    for (std::int64_t j = 0; j < whole && p < depth; j += kRows)
+        pack_rows(in + p * in_step + j, in_step, kRows, kRows, depth - p, out + j * depth + p * kRows);
+    if (whole < columns) pack_rows(in + whole, in_step, columns - whole, kRows, depth, out + whole * depth);
+}
+
+/// Numbers in a row of a packed panel: whole vectors.
+template <class Scalar>
+ATTN_INLINE std::int64_t width_of(std::int64_t columns) {
+    return (columns + kWidth<Scalar> - 1) / kWidth<Scalar> * kWidth<Scalar>;
+}
+
+/// The panel that is narrower than the others, unless its columns are a multiple of `in_place`.
+template <class Scalar>
+void pack_last_panel(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out, std::int64_t in_place) {
+    const std::int64_t whole = columns / Tile<Scalar>::kColumns * Tile<Scalar>::kColumns, rest = columns - whole;
+    if (rest % in_place != 0) pack_rows(b + whole, ldb, rest, width_of<Scalar>(rest), depth, out + whole * depth);
+}
+
+/// The panels, each [depth, width], of a matrix [depth, columns].
+template <class Scalar>
+void pack_panels(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    using T = Tile<Scalar>;
+    const std::int64_t whole = columns / T::kColumns * T::kColumns;
+    // Along whole rows, which is the order that memory is read fastest in.
+    for (std::int64_t row = 0; row < depth; ++row)
+        for (std::int64_t j = 0; j < whole; j += T::kColumns)
+#pragma GCC unroll 4
+            for (int v = 0; v < T::kVectors; ++v) {
+                const std::int64_t lane = v * kWidth<Scalar>;
+                __builtin_prefetch(b + (row + kRowsAhead) * ldb + j + lane);
+                store(out + j * depth + row * T::kColumns + lane, load(b + row * ldb + j + lane));
+            }
+    pack_last_panel(b, ldb, columns, depth, out, T::kColumns);
+}
+
+/// The same of a matrix that is stored as [columns, depth].
+template <class Scalar>
+void pack_panels_transposed(const Scalar* b, std::int64_t ldb, std::int64_t columns, std::int64_t depth, Scalar* out) {
+    using T = Tile<Scalar>;
+    for (std::int64_t j = 0; j < columns; j += T::kColumns) {
+        const std::int64_t here = columns - j < T::kColumns ? columns - j : T::kColumns, width = width_of<Scalar>(here);
+        pack_transposed(b + j * ldb, ldb, here, width, depth, out + j * depth, width);
+    }
+}
+
+template <class Scalar>
+std::int64_t packed_size(std::int64_t k, std::int64_t n) {
+    return k * width_of<Scalar>(n);
+}
+
+template <class Scalar>
+void pack_b(const Scalar* b, std::int64_t ldb, Transpose transpose, std::int64_t k, std::int64_t n, Scalar* packed) {
+    if (transpose == Transpose::Yes) pack_panels_transposed(b, ldb, n, k, packed);
+    else pack_panels(b, ldb, n, k, packed);
+}

@@ -1,0 +1,174 @@
+// Part of every kernel build: a tile of the matrix product, a few rows and up to four vectors of columns that stay in registers while k
+// runs. Included by build.hpp inside an unnamed namespace.
+
+template <class Scalar>
+struct Tile {
+    /// Vectors of the widest tile. Wide and flat, because A's numbers, broadcast one at a time, cost an instruction each.
+    static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
+    static constexpr int kColumns = kVectors * kWidth<Scalar>;
+    static constexpr int kRows = 12;  ///< of a narrow tile, which needs many sums to hide an addition's latency; a wide one has half
+    static constexpr std::int64_t kDepth = 384;           ///< of one pass over k: a packed panel of B stays in the L2 cache
+    static constexpr std::int64_t kRowBlock = 8 * kRows;  ///< rows of A packed at once
+    static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
+    static constexpr std::int64_t kRowBytes = kVectors * kVectorBytes;  ///< of a packed panel
+    static constexpr std::int64_t kFar = 1 << 15;                       ///< bytes over which a C spreads that may not be in the L2 cache
+    static constexpr std::int64_t kFarPanels = 1 << 18;  ///< bytes of panels that may not stay there until the next rows need them
+    /// Narrower vectors leave no instruction to spare for asking, and read memory more slowly.
+    static constexpr bool kAsksAhead = kVectorBytes == 64;
+    static constexpr std::int64_t kLeastAhead = 4 * kRows + 1;  ///< depth of panels that are asked for; a tile asks for C in 4 kRows steps
+
+    /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
+    static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
+};
+
+/// What a tile needs besides its size: where A's element (i,p) and B's row p are, and what to do with C.
+template <class Scalar>
+struct TileOperands {
+    const Scalar* a;
+    std::int64_t a_row, a_step;  // distance between rows, between steps of k
+    const Scalar* b;
+    std::int64_t b_step;
+    Scalar* c;
+    std::int64_t ldc;
+    std::int64_t depth, columns;
+    Scalar alpha;
+    const Scalar* bias;
+    const Scalar* plus;       // added where c is written, with the same row distance; c itself to accumulate
+    const Scalar* times;      // multiplies what is written, with the same row distance
+    bool c_is_far;            // worth asking for before the sums are ready
+    const char* ahead;        // what is read after this tile, asked for bit by bit meanwhile
+    std::int64_t ahead_step;  // bytes of it for every step of k
+};
+
+/// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
+template <class Scalar>
+[[gnu::noinline]] void store_narrow_tile(const TileOperands<Scalar>& o, std::int64_t rows, std::int64_t width, const Scalar* sums) {
+    for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < o.columns; j += kWidth<Scalar>) {
+            const std::int64_t at = i * o.ldc + j, count = o.columns - j < kWidth<Scalar> ? o.columns - j : kWidth<Scalar>;
+            Vec<Scalar> start = o.bias == nullptr ? Vec<Scalar>{} : load_part(o.bias + j, count, Scalar{0});
+            if (o.plus != nullptr) start += load_part(o.plus + at, count, Scalar{0});
+            Vec<Scalar> result = o.alpha * load(sums + i * width + j) + start;
+            if (o.times != nullptr) result *= load_part(o.times + at, count, Scalar{0});
+            store_part(o.c + at, result, count);
+        }
+}
+
+template <int kRows, int kVectors, class Scalar>
+[[gnu::noinline]] void multiply_rows(const Scalar* times, Scalar* c, std::int64_t ldc) {
+    for (int i = 0; i < kRows; ++i, c += ldc, times += ldc)
+        for (int v = 0; v < kVectors * kWidth<Scalar>; v += kWidth<Scalar>) store(c + v, load(c + v) * load(times + v));
+}
+
+/// A's rows are addressed from one pointer for every three, with the row distance as an index: that many fit the registers.
+template <int kRows, int kVectors, class Scalar>
+[[gnu::noinline]] void compute_tile(const TileOperands<Scalar>& o) {
+    constexpr int kW = kWidth<Scalar>, kGroups = (kRows + 2) / 3;
+    Vec<Scalar> sums[kRows][kVectors] = {};
+    const Scalar* group[kGroups];
+    for (int g = 0; g < kGroups; ++g) group[g] = o.a + 3 * g * o.a_row;
+    const Scalar* b = o.b;
+    const std::int64_t a_row = o.a_row, a_step = o.a_step, b_step = o.b_step;
+    const auto step = [&]() __attribute__((always_inline)) {
+        Vec<Scalar> row[kVectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) row[v] = load(b + v * kW);
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i) {
+            const Scalar a = group[i / 3][(i % 3) * a_row];
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) sums[i][v] += a * row[v];
+        }
+#pragma GCC unroll 4
+        for (int g = 0; g < kGroups; ++g) group[g] += a_step;
+        b += b_step;
+    };
+    std::int64_t p = o.depth;
+    if (o.c_is_far && p >= 4 * kRows) {
+        // A row of C at a time between the steps: all at once they would hold up the loads of B.
+        const Scalar* c = o.c;
+        for (int i = 0; i < kRows; ++i, c += o.ldc) {
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(c + v * kW, 1);
+#pragma GCC unroll 4
+            for (int s = 0; s < 4; ++s) step();
+        }
+        p -= 4 * kRows;
+    }
+    // The loops that follow are not unrolled, because the compiler would then no longer keep every sum in its register.
+    if (Tile<Scalar>::kAsksAhead && o.ahead_step > 0) {
+        const char* ahead = o.ahead;
+        const std::int64_t ahead_step = o.ahead_step;
+        const auto step_and_ask = [&]() __attribute__((always_inline)) {
+            __builtin_prefetch(ahead, 0, 2);
+            ahead += ahead_step;
+            step();
+        };
+        constexpr int kSteps = 12;  // for a row of what goes with C
+        const Scalar* other = o.times != nullptr ? o.times : o.plus;
+        if (other != nullptr && other != o.c && p >= kSteps * kRows) {
+#pragma GCC unroll 1
+            for (int i = 0; i < kRows; ++i, other += o.ldc) {
+#pragma GCC unroll 4
+                for (int v = 0; v < kVectors; ++v) __builtin_prefetch(other + v * kW);
+#pragma GCC unroll 1
+                for (int s = 0; s < kSteps; ++s) step_and_ask();
+            }
+            p -= kSteps * kRows;
+        }
+#pragma GCC unroll 1
+        for (; p > 0; --p) step_and_ask();
+    }
+#pragma GCC unroll 1
+    for (; p > 0; --p) step();
+    if (o.columns < kVectors * kW) {
+        Scalar narrow[kRows * kVectors * kW];
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(narrow + (i * kVectors + v) * kW, sums[i][v]);
+        return store_narrow_tile(o, kRows, kVectors * kW, narrow);
+    }
+    const Vec<Scalar> alpha = splat(o.alpha);
+    Vec<Scalar> start[kVectors] = {};
+    if (o.bias != nullptr)
+        for (int v = 0; v < kVectors; ++v) start[v] = load(o.bias + v * kW);
+    Scalar* c = o.c;
+    if (o.plus != nullptr) {
+        const Scalar* plus = o.plus;
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i, c += o.ldc, plus += o.ldc)
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + (start[v] + load(plus + v * kW)));
+        if (o.times != nullptr) multiply_rows<kRows, kVectors>(o.times, o.c, o.ldc);
+        return;
+    }
+    if (o.times != nullptr) {
+        const Scalar* times = o.times;
+#pragma GCC unroll 12
+        for (int i = 0; i < kRows; ++i, c += o.ldc, times += o.ldc)
+#pragma GCC unroll 4
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, (alpha * sums[i][v] + start[v]) * load(times + v * kW));
+        return;
+    }
+#pragma GCC unroll 12
+    for (int i = 0; i < kRows; ++i, c += o.ldc)
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + start[v]);
+}
+
+template <int kVectors, class Scalar, int kRows = Tile<Scalar>::rows_of(kVectors)>
+ATTN_INLINE void compute_rows(std::int64_t rows, const TileOperands<Scalar>& o) {
+    if constexpr (kRows > 0) {
+        if (rows == kRows) compute_tile<kRows, kVectors>(o);
+        else compute_rows<kVectors, Scalar, kRows - 1>(rows, o);
+    }
+}
+
+template <class Scalar, int kVectors = Tile<Scalar>::kVectors>
+ATTN_INLINE void compute_tile_of(std::int64_t rows, std::int64_t vectors, const TileOperands<Scalar>& o) {
+    if constexpr (kVectors > 0) {
+        if (vectors == kVectors) compute_rows<kVectors, Scalar>(rows, o);
+        else compute_tile_of<Scalar, kVectors - 1>(rows, vectors, o);
+    }
+}
