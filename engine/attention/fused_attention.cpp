@@ -10,7 +10,7 @@ namespace attn {
 namespace {
 
 /// Rows of a map computed together: their weights and gradients stay in the cache between the products and the softmax.
-constexpr std::int64_t kRows = 12;
+constexpr std::int64_t kRows = 24;
 /// Numbers of a map whose gradients are kept until they have all been added to those of the keys and values.
 constexpr std::int64_t kBlockNumbers = 50'000;
 /// Keys whose gradients are computed together: those of a causal map do not meet the rows before them.
@@ -61,6 +61,10 @@ public:
 
     /// Keys that some row before `last_row` may see.
     std::int64_t keys_seen(std::int64_t last_row) const { return causal_ ? std::min(last_row, sizes_.keys) : sizes_.keys; }
+
+    /// Of a row's cells the first `seen` and those that fill its last vector: a product with whole vectors takes less time, and what a
+    /// row may not see has no effect.
+    std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
     /// Scaled scores of rows [first, first + rows) in `block`, of which `seen` a row are computed, become their weights, in the first
     /// `written` cells of the map's rows, too.
@@ -165,7 +169,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
             const std::int64_t at = (bh * queries + first) * keys;
             Scalar* map = weights.data() + at;
             gemm<Scalar>({.m = rows,
-                          .n = seen,
+                          .n = head.computed(seen),
                           .k = sizes.head_size,
                           .alpha = static_cast<Scalar>(rule.factor),
                           .a = q.at(b, h, first),
@@ -220,7 +224,7 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
                 const std::int64_t at = (bh * queries + first) * keys;
                 Scalar* dp = dmap + (first - block) * stride;
                 gemm<Scalar>({.m = rows,
-                              .n = seen,
+                              .n = head.computed(seen),
                               .k = dv,
                               .a = dcontext.at(b, h, first),
                               .lda = dcontext.row,
