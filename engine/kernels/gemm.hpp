@@ -3,12 +3,6 @@
 // C is computed in tiles. Every element is summed over k in the same order wherever its tile lies, so that splitting rows or columns over
 // threads changes no bit.
 
-/// Rows of a stored matrix whose distance maps them all to few cache sets evict each other while a tile reads them together.
-template <class Scalar>
-ATTN_INLINE bool aliases(std::int64_t step) {
-    return step * static_cast<std::int64_t>(sizeof(Scalar)) % 2048 == 0;
-}
-
 template <class Scalar>
 struct GemmPass {
     using T = Tile<Scalar>;
@@ -32,47 +26,47 @@ struct GemmPass {
         else pack_last_panel(from, g.ldb, b.columns, b.depth, packed_b, kWidth<Scalar>);
     }
 
-    void prepare_rows(std::int64_t i, std::int64_t rows, std::int64_t p, std::int64_t depth) const {
-        if (g.transpose_a == Transpose::Yes) return pack_columns(g.a + p * g.lda + i, g.lda, rows, depth, packed_a);
-        for (std::int64_t r = 0; r < rows; r += T::kRows) {
-            const std::int64_t here = rows - r < T::kRows ? rows - r : T::kRows;
-            pack_transposed(g.a + (i + r) * g.lda + p, g.lda, here, T::kRows, depth, packed_a + r * depth, T::kRows);
-        }
-    }
-
-    /// A panel of B and the distance between its rows.
+    /// A panel of B: where it begins, the distance between its rows, and their number. Without rows: none.
     struct Panel {
-        const Scalar* b;
-        std::int64_t step;
+        const Scalar* b = nullptr;
+        std::int64_t step = 0, depth = 0;
     };
 
     /// That of a block's columns from j on.
     Panel panel(const Block& b, std::int64_t j) const {
         if (g.packed_b != nullptr) {
             const std::int64_t at = b.first + j, left = g.packed_n - at, width = width_of<Scalar>(left < T::kColumns ? left : T::kColumns);
-            return {g.packed_b + at * g.packed_k + b.p * width, width};
+            return {g.packed_b + at * g.packed_k + b.p * width, width, b.depth};
         }
         const std::int64_t columns = b.columns_of_panel(j), width = width_of<Scalar>(columns);
-        if (!pack_b && columns == width) return {g.b + b.p * g.ldb + b.first + j, g.ldb};
-        return {packed_b + j * b.depth, width};
+        if (!pack_b && columns == width) return {g.b + b.p * g.ldb + b.first + j, g.ldb, b.depth};
+        return {packed_b + j * b.depth, width, b.depth};
     }
 
-    /// The same if it is packed as a whole tile needs it, else null.
-    const Scalar* whole_panel(const Block& b, std::int64_t j) const {
+    /// The same if it is packed as a whole tile needs it.
+    Panel whole_panel(const Block& b, std::int64_t j) const {
         const Panel there = panel(b, j);
-        return there.step == T::kColumns ? there.b : nullptr;
+        return there.step == T::kColumns ? there : Panel{};
     }
+
+    /// The block of the steps of k that follow b's; it may have none.
+    Block below(const Block& b) const { return {b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)}; }
 
     /// The panel that comes after the one from column j on, where it may not be in the cache: in blocks too large to stay there, and
-    /// among those that others packed long ago, when the first rows need them. Null where it is, or where asking is not worth it.
-    const Scalar* panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
-        if (!T::kAsksAhead || b.depth < T::kLeastAhead) return nullptr;
+    /// among those that others packed long ago, when the first rows need them. None where it is.
+    Panel panel_to_ask_for(const Block& b, std::int64_t j, std::int64_t i, std::int64_t rows) const {
         const bool far = b.depth * b.columns * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFarPanels;
         const bool given = g.packed_b != nullptr && g.packed_is_far;
-        if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : nullptr;
-        if (i + rows < g.m) return far ? whole_panel(b, 0) : nullptr;
-        const Block next{b.first, b.columns, b.p + b.depth, depth_from(b.p + b.depth)};
-        return given && next.depth > 0 ? whole_panel(next, 0) : nullptr;
+        if (j + T::kColumns < b.columns) return far || (given && i == 0) ? whole_panel(b, j + T::kColumns) : Panel{};
+        if (i + rows < g.m) return far ? whole_panel(b, 0) : Panel{};
+        return given && below(b).depth > 0 ? whole_panel(below(b), 0) : Panel{};
+    }
+
+    /// Where the columns of B are stored that come after those from j on.
+    Panel columns_to_ask_for(const Block& b, std::int64_t j) const {
+        if (j + T::kColumns < b.columns) return {g.b + b.p * g.ldb + b.first + j + T::kColumns, g.ldb, b.depth};
+        const Block next = below(b);
+        return {g.b + next.p * g.ldb + b.first, g.ldb, next.depth};
     }
 
     /// Steps of k that a pass which begins with step p makes.
@@ -87,12 +81,24 @@ struct GemmPass {
         return halves ? (left + 1) / 2 : tile_rows;
     }
 
-    /// All tiles of a block's panel from column j on over rows [i, i + rows); they bring the `next` panel into the L2 cache, each a share
-    /// of it.
-    void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Scalar* next) const {
+    /// What each of so many tiles asks for of a panel that comes next, in `steps` steps of k. The last ones may ask beyond its end.
+    Ahead share_of(const Panel& next, std::int64_t tiles, std::int64_t steps) const {
+        const std::int64_t rows = (next.depth + tiles - 1) / tiles, distance = next.step * static_cast<std::int64_t>(sizeof(Scalar));
+        const bool together = distance == T::kRowBytes;  // its rows lie end to end: one piece
+        const std::int64_t pieces = together ? 1 : rows, of_piece = steps / pieces;
+        if (of_piece <= 0) return {};
+        const std::int64_t bytes = T::kRowBytes * (together ? rows : 1);
+        return {reinterpret_cast<const char*>(next.b), pieces, together ? bytes : distance, of_piece, bytes / of_piece};
+    }
+
+    /// Steps of k, for each row of a tile, in which it asks for C and what goes with it.
+    std::int64_t steps_for_c() const { return T::kStepsForC + (g.plus == nullptr && g.times == nullptr ? 0 : T::kStepsForOther); }
+
+    /// All tiles of a block's panel from column j on over rows [i, i + rows); they bring the `next` panel into the L2 cache, each some of
+    /// its rows.
+    void run_panel(std::int64_t i, std::int64_t rows, const Block& b, std::int64_t j, const Panel& here_b, const Panel& next) const {
         const std::int64_t p = b.p, depth = b.depth, columns = b.columns_of_panel(j), first = b.first + j;
         const std::int64_t vectors = width_of<Scalar>(columns) / kWidth<Scalar>;
-        const Panel here_b = panel(b, j);
         TileOperands<Scalar> o{};
         o.depth = depth, o.columns = columns, o.alpha = g.alpha, o.ldc = g.ldc;
         o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + first;
@@ -100,11 +106,8 @@ struct GemmPass {
         const bool adds = g.accumulate || p > 0;
         o.c_is_far = g.m * g.ldc * static_cast<std::int64_t>(sizeof(Scalar)) > T::kFar;
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
-        std::int64_t share = 0;  // of the next panel, in bytes
-        if (next != nullptr) {
-            share = depth * T::kRowBytes * tile_rows / rows;
-            o.ahead = reinterpret_cast<const char*>(next), o.ahead_step = share / (depth - 4 * tile_rows);
-        }
+        const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
+        if (T::kAsksAhead && next.depth > 0) o.ahead = share_of(next, tiles, depth - steps_for_c() * tile_rows);
         for (std::int64_t r = 0, here; r < rows; r += here) {
             here = rows_of_tile(r, rows, tile_rows);
             if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
@@ -115,22 +118,39 @@ struct GemmPass {
             o.plus = adds ? o.c : g.plus == nullptr ? nullptr : g.plus + at;
             o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + at;
             compute_tile_of<Scalar>(here, vectors, o);
-            o.ahead += share;
+            o.ahead.first += o.ahead.pieces * o.ahead.distance;
         }
     }
 
+    /// The block stays in the cache while A's rows pass.
     void run_block(const Block& b) const {
         if (g.packed_b == nullptr) prepare_panels(b);
         for (std::int64_t i = 0; i < g.m; i += T::kRowBlock) {
             const std::int64_t rows = g.m - i < T::kRowBlock ? g.m - i : T::kRowBlock;
-            if (pack_a) prepare_rows(i, rows, b.p, b.depth);
-            for (std::int64_t j = 0; j < b.columns; j += T::kColumns) run_panel(i, rows, b, j, panel_to_ask_for(b, j, i, rows));
+            if (pack_a) pack_columns(g.a + b.p * g.lda + i, g.lda, rows, b.depth, packed_a);
+            for (std::int64_t j = 0; j < b.columns; j += T::kColumns)
+                run_panel(i, rows, b, j, panel(b, j), panel_to_ask_for(b, j, i, rows));
         }
+    }
+
+    /// All of A's rows stay while B's columns pass, a panel at a time packed when it is needed.
+    void run_past_a(const Block& b) const {
+        pack_columns(g.a + b.p * g.lda, g.lda, g.m, b.depth, packed_a);
+        for (std::int64_t j = 0; j < b.columns; j += T::kColumns) {
+            const std::int64_t columns = b.columns_of_panel(j);
+            pack_panels(g.b + b.p * g.ldb + b.first + j, g.ldb, columns, b.depth, packed_b);
+            run_panel(0, g.m, b, j, {packed_b, width_of<Scalar>(columns), b.depth}, columns_to_ask_for(b, j));
+        }
+    }
+
+    /// Whether that reads memory less often: A is no larger than B, and both have to be packed.
+    bool runs_past_a() const {
+        return T::kAsksAhead && pack_a && pack_b && g.transpose_b == Transpose::No && g.m <= T::kRowsThatStay && g.m <= g.n;
     }
 };
 
 template <class Scalar>
-constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowBlock;
+constexpr std::int64_t kPackedA = Tile<Scalar>::kDepth* Tile<Scalar>::kRowsThatStay;
 
 template <class Scalar>
 void set_rows(const GemmArguments<Scalar>& g) {
@@ -148,9 +168,14 @@ void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
         if (!g.accumulate) set_rows(g);
         return;
     }
-    const bool pack_a = g.transpose_a == Transpose::Yes ? g.n > T::kColumns : (aliases<Scalar>(g.lda) && g.n > 2 * T::kColumns);
-    const bool pack_b = g.transpose_b == Transpose::Yes || (g.m > 4 * T::kRows && (g.ldb > 256 || g.ldb % kWidth<Scalar> != 0));
+    const bool pack_a = g.transpose_a == Transpose::Yes && g.n > T::kColumns;
+    const bool strided = g.m > 4 * T::kRows && (g.ldb > 256 || g.ldb % kWidth<Scalar> != 0);
+    const bool pack_b = g.packed_b == nullptr && (g.transpose_b == Transpose::Yes || strided);
     const GemmPass<Scalar> pass{g, scratch, scratch + kPackedA<Scalar>, pack_a, pack_b};
+    if (pass.runs_past_a()) {
+        for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_past_a({0, g.n, p, pass.depth_from(p)});
+        return;
+    }
     for (std::int64_t j = 0; j < g.n; j += T::kColumnBlock) {
         const std::int64_t columns = g.n - j < T::kColumnBlock ? g.n - j : T::kColumnBlock;
         for (std::int64_t p = 0; p < g.k; p += T::kDepth) pass.run_block({j, columns, p, pass.depth_from(p)});

@@ -7,18 +7,26 @@ struct Tile {
     static constexpr int kVectors = kVectorBytes == 64 ? 4 : 2;
     static constexpr int kColumns = kVectors * kWidth<Scalar>;
     static constexpr int kRows = 12;  ///< of a narrow tile, which needs many sums to hide an addition's latency; a wide one has half
-    static constexpr std::int64_t kDepth = 384;           ///< of one pass over k: a packed panel of B stays in the L2 cache
-    static constexpr std::int64_t kRowBlock = 8 * kRows;  ///< rows of A packed at once
+    static constexpr std::int64_t kDepth = 384;                ///< of one pass over k: a packed panel of B stays in the L2 cache
+    static constexpr std::int64_t kRowBlock = 8 * kRows;       ///< rows of A at once while a block of B stays in the L2 cache
+    static constexpr std::int64_t kRowsThatStay = 32 * kRows;  ///< of A, packed, while B passes
     static constexpr std::int64_t kColumnBlock = kVectorBytes == 64 ? 8 * kColumns : 16 * kColumns;
     static constexpr std::int64_t kRowBytes = kVectors * kVectorBytes;  ///< of a packed panel
     static constexpr std::int64_t kFar = 1 << 15;                       ///< bytes over which a C spreads that may not be in the L2 cache
     static constexpr std::int64_t kFarPanels = 1 << 18;  ///< bytes of panels that may not stay there until the next rows need them
     /// Narrower vectors leave no instruction to spare for asking, and read memory more slowly.
     static constexpr bool kAsksAhead = kVectorBytes == 64;
-    static constexpr std::int64_t kLeastAhead = 4 * kRows + 1;  ///< depth of panels that are asked for; a tile asks for C in 4 kRows steps
+    static constexpr int kStepsForC = 4, kStepsForOther = 12;  ///< of k, for each row of C, or of what goes with it, that is asked for
 
     /// Accumulators, a row of B and a broadcast fit the registers, 32 with AVX-512 and 16 without.
     static constexpr int rows_of(int vectors) { return vectors * kRows <= (kVectorBytes == 64 ? 24 : 12) ? kRows : kRows / 2; }
+};
+
+/// Pieces of memory that are read after a tile, and asked for meanwhile.
+struct Ahead {
+    const char* first = nullptr;
+    std::int64_t pieces = 0, distance = 0;  // how many, and bytes from one to the next
+    std::int64_t steps = 0, step = 0;       // of k for a piece, and bytes of it for each of them
 };
 
 /// What a tile needs besides its size: where A's element (i,p) and B's row p are, and what to do with C.
@@ -33,11 +41,10 @@ struct TileOperands {
     std::int64_t depth, columns;
     Scalar alpha;
     const Scalar* bias;
-    const Scalar* plus;       // added where c is written, with the same row distance; c itself to accumulate
-    const Scalar* times;      // multiplies what is written, with the same row distance
-    bool c_is_far;            // worth asking for before the sums are ready
-    const char* ahead;        // what is read after this tile, asked for bit by bit meanwhile
-    std::int64_t ahead_step;  // bytes of it for every step of k
+    const Scalar* plus;   // added where c is written, with the same row distance; c itself to accumulate
+    const Scalar* times;  // multiplies what is written, with the same row distance
+    bool c_is_far;        // worth asking for before the sums are ready, as is what goes with it
+    Ahead ahead;
 };
 
 /// The last panel of a matrix, narrower than a tile: `sums` holds rows of whole vectors.
@@ -84,40 +91,45 @@ template <int kRows, int kVectors, class Scalar>
         b += b_step;
     };
     std::int64_t p = o.depth;
-    if (o.c_is_far && p >= 4 * kRows) {
+    constexpr int kStepsForC = Tile<Scalar>::kStepsForC, kStepsForOther = Tile<Scalar>::kStepsForOther;
+    if (o.c_is_far && p >= kStepsForC * kRows) {
         // A row of C at a time between the steps: all at once they would hold up the loads of B.
         const Scalar* c = o.c;
         for (int i = 0; i < kRows; ++i, c += o.ldc) {
 #pragma GCC unroll 4
             for (int v = 0; v < kVectors; ++v) __builtin_prefetch(c + v * kW, 1);
 #pragma GCC unroll 4
-            for (int s = 0; s < 4; ++s) step();
+            for (int s = 0; s < kStepsForC; ++s) step();
         }
-        p -= 4 * kRows;
+        p -= kStepsForC * kRows;
     }
     // The loops that follow are not unrolled, because the compiler would then no longer keep every sum in its register.
-    if (Tile<Scalar>::kAsksAhead && o.ahead_step > 0) {
-        const char* ahead = o.ahead;
-        const std::int64_t ahead_step = o.ahead_step;
-        const auto step_and_ask = [&]() __attribute__((always_inline)) {
-            __builtin_prefetch(ahead, 0, 2);
-            ahead += ahead_step;
-            step();
-        };
-        constexpr int kSteps = 12;  // for a row of what goes with C
-        const Scalar* other = o.times != nullptr ? o.times : o.plus;
-        if (other != nullptr && other != o.c && p >= kSteps * kRows) {
+    const Scalar* other = o.times != nullptr ? o.times : o.plus;
+    if (Tile<Scalar>::kAsksAhead && o.c_is_far && other != nullptr && other != o.c && p >= kStepsForOther * kRows) {
 #pragma GCC unroll 1
-            for (int i = 0; i < kRows; ++i, other += o.ldc) {
+        for (int i = 0; i < kRows; ++i, other += o.ldc) {
 #pragma GCC unroll 4
-                for (int v = 0; v < kVectors; ++v) __builtin_prefetch(other + v * kW);
+            for (int v = 0; v < kVectors; ++v) __builtin_prefetch(other + v * kW);
 #pragma GCC unroll 1
-                for (int s = 0; s < kSteps; ++s) step_and_ask();
-            }
-            p -= kSteps * kRows;
+            for (int s = 0; s < kStepsForOther; ++s) step();
         }
+        p -= kStepsForOther * kRows;
+    }
+    if (Tile<Scalar>::kAsksAhead) {
+        // Every step asks, often for the same cache line again: loops of a few steps would be left by jumps that nobody foresees.
+        const std::int64_t steps = o.ahead.steps, ahead_step = o.ahead.step;
+        const char* piece = o.ahead.first;
 #pragma GCC unroll 1
-        for (; p > 0; --p) step_and_ask();
+        for (std::int64_t i = o.ahead.pieces; i > 0; --i, piece += o.ahead.distance) {
+            const char* ahead = piece;
+#pragma GCC unroll 1
+            for (std::int64_t s = steps; s > 0; --s) {
+                __builtin_prefetch(ahead, 0, 2);
+                ahead += ahead_step;
+                step();
+            }
+        }
+        p -= o.ahead.pieces * steps;
     }
 #pragma GCC unroll 1
     for (; p > 0; --p) step();

@@ -114,7 +114,7 @@ TYPED_TEST(GemmOf, OfAPackedOperandEqualsPlainLoops) {
     }
 }
 
-TYPED_TEST(GemmOf, WithAliasingRowsEqualsPlainLoops) {
+TYPED_TEST(GemmOf, OfRowsAPowerOfTwoApartEqualsPlainLoops) {
     const std::int64_t m = 61, n = 1030, k = 1024;
     const auto a = this->draw(m * k), b = this->draw(k * 2048);
     this->on_every_build([&](const Kernels<TypeParam>& kernel) {
@@ -122,6 +122,35 @@ TYPED_TEST(GemmOf, WithAliasingRowsEqualsPlainLoops) {
         check_gemm<TypeParam>(kernel,
                               {.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .b = b.data(), .ldb = 2048, .c = c.data(), .ldc = n}, c, 0);
     });
+}
+
+/// As weight gradients are: sizes on both sides of a tile, of the rows that stay in the cache, and of a pass over k.
+TYPED_TEST(GemmOf, OfTwoOperandsThatArePackedEqualsPlainLoops) {
+    struct Size {
+        std::int64_t m, n, k;
+    };
+    for (const Size& size : {Size{49, 300, 70}, Size{100, 257, 800}, Size{61, 64, 385}, Size{384, 390, 24}, Size{383, 385, 1},
+                             Size{385, 400, 20}, Size{130, 65, 400}, Size{96, 576, 769}}) {
+        const std::int64_t lda = size.m + 5, ldb = size.n + 300, guard = 3, ldc = size.n + guard;
+        const auto a = this->draw(size.k * lda), b = this->draw(size.k * ldb), before = this->draw(size.m * ldc);
+        for (const bool accumulate : {false, true})
+            this->on_every_build([&](const Kernels<TypeParam>& kernel) {
+                std::vector<TypeParam> c = before;
+                check_gemm<TypeParam>(kernel,
+                                      {.m = size.m,
+                                       .n = size.n,
+                                       .k = size.k,
+                                       .a = a.data(),
+                                       .lda = lda,
+                                       .b = b.data(),
+                                       .ldb = ldb,
+                                       .c = c.data(),
+                                       .ldc = ldc,
+                                       .transpose_a = Transpose::Yes,
+                                       .accumulate = accumulate},
+                                      before, guard);
+            });
+    }
 }
 
 TYPED_TEST(GemmOf, AddsAMatrix) {
