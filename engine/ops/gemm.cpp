@@ -11,42 +11,88 @@ void gemm(const GemmArguments<Scalar>& arguments) {
     kernel.gemm(arguments, scratch<Scalar, ScratchUse::Gemm>(kernel.gemm_scratch));
 }
 
+namespace {
+
+constexpr std::int64_t kFlopsPerOperation = 32;  // against which parallel_ranges weighs a team of threads
+
+/// The longer side of C, which a product is cut along.
 template <class Scalar>
-void parallel_gemm(const GemmArguments<Scalar>& arguments) {
-    const GemmArguments<Scalar>& g = arguments;
-    constexpr std::int64_t kRowGrain = 12;           // a multiple of the kernels' tiles, as kPackedGrain is
-    constexpr std::int64_t kFlopsPerOperation = 32;  // against which parallel_ranges weighs a team of threads
-    if (g.m >= g.n) {
-        parallel_ranges(g.m, kRowGrain, 1 + g.n * g.k / kFlopsPerOperation, [&](std::int64_t first, std::int64_t last) {
-            GemmArguments<Scalar> part = g;
-            part.m = last - first;
-            part.a += g.transpose_a == Transpose::Yes ? first : first * g.lda;
-            part.c += first * g.ldc;
-            if (g.plus != nullptr) part.plus += first * g.ldc;
-            if (g.times != nullptr) part.times += first * g.ldc;
-            gemm(part);
-        });
-    } else {
-        parallel_ranges(g.n, kPackedGrain, 1 + g.m * g.k / kFlopsPerOperation, [&](std::int64_t first, std::int64_t last) {
-            GemmArguments<Scalar> part = g;
-            part.n = last - first;
-            if (g.b != nullptr) part.b += g.transpose_b == Transpose::Yes ? first * g.ldb : first;
-            part.c += first;
-            if (g.bias != nullptr) part.bias += first;
-            if (g.plus != nullptr) part.plus += first;
-            if (g.times != nullptr) part.times += first;
-            if (g.packed_b != nullptr) {
-                part.packed_b += first * g.packed_k;
-                part.packed_n -= first;
-            }
-            gemm(part);
-        });
+struct Side {
+    bool rows;
+    std::int64_t size, grain, cost;  // cost: of one of its rows or columns
+
+    explicit Side(const GemmArguments<Scalar>& g) : rows(g.m >= g.n) {
+        constexpr std::int64_t kRowGrain = 12;  // a multiple of the kernels' tiles, as kPackedGrain is
+        size = rows ? g.m : g.n;
+        grain = rows ? kRowGrain : kPackedGrain;
+        cost = 1 + (rows ? g.n : g.m) * g.k / kFlopsPerOperation;
     }
+    std::int64_t grains() const { return (size + grain - 1) / grain; }
+};
+
+template <class Scalar>
+GemmArguments<Scalar> rows_of(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t last) {
+    GemmArguments<Scalar> part = g;
+    part.m = last - first;
+    part.a += g.transpose_a == Transpose::Yes ? first : first * g.lda;
+    part.c += first * g.ldc;
+    if (g.plus != nullptr) part.plus += first * g.ldc;
+    if (g.times != nullptr) part.times += first * g.ldc;
+    return part;
+}
+
+template <class Scalar>
+GemmArguments<Scalar> columns_of(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t last) {
+    GemmArguments<Scalar> part = g;
+    part.n = last - first;
+    if (g.b != nullptr) part.b += g.transpose_b == Transpose::Yes ? first * g.ldb : first;
+    part.c += first;
+    if (g.bias != nullptr) part.bias += first;
+    if (g.plus != nullptr) part.plus += first;
+    if (g.times != nullptr) part.times += first;
+    if (g.packed_b != nullptr) {
+        part.packed_b += first * g.packed_k;
+        part.packed_n -= first;
+    }
+    return part;
+}
+
+template <class Scalar>
+void gemm_part(const GemmArguments<Scalar>& g, const Side<Scalar>& side, const Range& part) {
+    gemm(side.rows ? rows_of(g, part.first, part.last) : columns_of(g, part.first, part.last));
+}
+
+}  // namespace
+
+template <class Scalar>
+void parallel_gemm(const GemmArguments<Scalar>& g) {
+    const Side<Scalar> side(g);
+    parallel_ranges(side.size, side.grain, side.cost, [&](std::int64_t first, std::int64_t last) { gemm_part(g, side, {first, last}); });
+}
+
+template <class Scalar>
+void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Scalar>& fine) {
+    const Side<Scalar> wide(coarse), narrow(fine);
+    const std::int64_t threads = thread_budget(), cost = wide.size * wide.cost + narrow.size * narrow.cost;
+    if (threads == 1 || cost < 2 * threads * kPartCost) {
+        parallel_gemm(fine);
+        parallel_gemm(coarse);
+        return;
+    }
+    const std::int64_t first_parts = std::min(wide.grains(), threads);
+    const std::int64_t last_parts = std::min(narrow.grains(), threads * kMostPartsOfThread);
+    parallel_for(first_parts + last_parts, cost, [&](std::int64_t i) {
+        const std::int64_t j = i - first_parts;
+        if (j < 0) gemm_part(coarse, wide, range_of_part(wide.size, wide.grain, i, first_parts));
+        else gemm_part(fine, narrow, range_of_part(narrow.size, narrow.grain, j, last_parts));
+    });
 }
 
 template void gemm<float>(const GemmArguments<float>&);
 template void gemm<double>(const GemmArguments<double>&);
 template void parallel_gemm<float>(const GemmArguments<float>&);
 template void parallel_gemm<double>(const GemmArguments<double>&);
+template void parallel_gemms<float>(const GemmArguments<float>&, const GemmArguments<float>&);
+template void parallel_gemms<double>(const GemmArguments<double>&, const GemmArguments<double>&);
 
 }  // namespace attn

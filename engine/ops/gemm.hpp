@@ -13,4 +13,9 @@ void gemm(const GemmArguments<Scalar>& arguments);
 template <class Scalar>
 void parallel_gemm(const GemmArguments<Scalar>& arguments);
 
+/// Two products that do not depend on each other, spread over threads together: the parts of `coarse`, which packs its operands anew for
+/// each, are few and large; those of `fine` are small, come last, and let the threads end at the same time.
+template <class Scalar>
+void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Scalar>& fine);
+
 }  // namespace attn

@@ -28,33 +28,34 @@ void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t ou
 template <class Scalar>
 void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
                      Scalar* dx, Scalar* dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options) {
-    if (dx != nullptr)
-        parallel_gemm<Scalar>({.m = rows,
-                               .n = in,
-                               .k = out,
-                               .a = dy,
-                               .lda = out,
-                               .b = weight,
-                               .ldb = out,
-                               .c = dx,
-                               .ldc = in,
-                               .transpose_b = Transpose::Yes,
-                               .times = options.times,
-                               .packed_b = options.packed_across,
-                               .packed_k = out,
-                               .packed_n = in,
-                               .packed_is_far = true});
-    parallel_gemm<Scalar>({.m = in,
-                           .n = out,
-                           .k = rows,
-                           .a = x,
-                           .lda = in,
-                           .b = dy,
-                           .ldb = out,
-                           .c = dweight,
-                           .ldc = out,
-                           .transpose_a = Transpose::Yes,
-                           .accumulate = !options.replaces});
+    const GemmArguments<Scalar> weight_gradient{.m = in,
+                                                .n = out,
+                                                .k = rows,
+                                                .a = x,
+                                                .lda = in,
+                                                .b = dy,
+                                                .ldb = out,
+                                                .c = dweight,
+                                                .ldc = out,
+                                                .transpose_a = Transpose::Yes,
+                                                .accumulate = !options.replaces};
+    if (dx == nullptr) parallel_gemm(weight_gradient);
+    else
+        parallel_gemms<Scalar>(weight_gradient, {.m = rows,
+                                                 .n = in,
+                                                 .k = out,
+                                                 .a = dy,
+                                                 .lda = out,
+                                                 .b = weight,
+                                                 .ldb = out,
+                                                 .c = dx,
+                                                 .ldc = in,
+                                                 .transpose_b = Transpose::Yes,
+                                                 .times = options.times,
+                                                 .packed_b = options.packed_across,
+                                                 .packed_k = out,
+                                                 .packed_n = in,
+                                                 .packed_is_far = true});
     if (dbias != nullptr) add_column_sums(dy, rows, out, dbias);
 }
 

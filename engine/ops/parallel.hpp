@@ -67,6 +67,16 @@ void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
     for (std::int64_t i = 0; i < count; ++i) f(i);
 }
 
+struct Range {
+    std::int64_t first, last;
+};
+
+/// Part `part` of `parts` into which [0, count) is cut at multiples of `grain`.
+inline Range range_of_part(std::int64_t count, std::int64_t grain, std::int64_t part, std::int64_t parts) {
+    const std::int64_t grains = (count + grain - 1) / grain;
+    return {part * grains / parts * grain, std::min(count, (part + 1) * grains / parts * grain)};
+}
+
 /// Calls f(first, last) for ranges that cover [0, count), one or a few per thread, each a multiple of `grain` long (but the last).
 template <class F>
 void parallel_ranges(std::int64_t count, std::int64_t grain, std::int64_t cost, const F& f) {
@@ -79,8 +89,8 @@ void parallel_ranges(std::int64_t count, std::int64_t grain, std::int64_t cost, 
         return;
     }
     parallel_for(parts, count * cost, [&](std::int64_t part) {
-        const std::int64_t first = part * grains / parts * grain, last = (part + 1) * grains / parts * grain;
-        f(first, last < count ? last : count);
+        const Range range = range_of_part(count, grain, part, parts);
+        f(range.first, range.last);
     });
 }
 
