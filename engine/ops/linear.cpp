@@ -68,18 +68,18 @@ void linear_tied(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64
 template <class Scalar>
 void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table,
                           Scalar* dx, Scalar* dtable) {
-    parallel_gemm<Scalar>({.m = rows, .n = in, .k = out, .a = dy, .lda = out, .b = table, .ldb = in, .c = dx, .ldc = in});
-    parallel_gemm<Scalar>({.m = out,
-                           .n = in,
-                           .k = rows,
-                           .a = dy,
-                           .lda = out,
-                           .b = x,
-                           .ldb = in,
-                           .c = dtable,
-                           .ldc = in,
-                           .transpose_a = Transpose::Yes,
-                           .accumulate = true});
+    parallel_gemms<Scalar>({.m = out,
+                            .n = in,
+                            .k = rows,
+                            .a = dy,
+                            .lda = out,
+                            .b = x,
+                            .ldb = in,
+                            .c = dtable,
+                            .ldc = in,
+                            .transpose_a = Transpose::Yes,
+                            .accumulate = true},
+                           {.m = rows, .n = in, .k = out, .a = dy, .lda = out, .b = table, .ldb = in, .c = dx, .ldc = in});
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
