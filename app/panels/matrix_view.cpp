@@ -20,11 +20,19 @@ namespace {
 
 constexpr float kTitleHeight = 22, kColumnLabels = 20;
 
+/// True for columns that are those of the stage itself, as the scores' are the weights'.
+bool has_columns_of(const RecordedStage<float>* stage, const Matrix& matrix) {
+    if (stage == nullptr || stage->value.shape().rank() == 0) return false;
+    const Dim& cols = stage->value.shape()[stage->value.shape().rank() - 1];
+    return cols.axis == matrix.col_axis && cols.size == matrix.data.cols;
+}
+
 /// Maps of one equation that share an axis also share its zoom: they take it from the result's state and give it back.
 class SharedZoom {
 public:
-    SharedZoom(ViewState& view, const MatrixViewOptions& options, const Matrix& matrix)
-        : result_(view.zooms[tensor_name(options.stage)]), own_(view.zooms[matrix.name]), role_(options.role), state_(own_) {
+    SharedZoom(PanelContext& context, const MatrixViewOptions& options, const Matrix& matrix)
+        : result_(context.view.zooms[tensor_name(options.stage)]), own_(context.view.zooms[matrix.name]), role_(options.role),
+          same_cols_(has_columns_of(context.trace().find(options.stage), matrix)), state_(own_) {
         if (shares_rows()) state_.rows = result_.rows;
         if (shares_cols()) state_.cols = result_.cols;
     }
@@ -39,10 +47,14 @@ public:
 
 private:
     bool shares_rows() const { return role_ == MatrixRole::Left || role_ == MatrixRole::Input || role_ == MatrixRole::Result; }
-    bool shares_cols() const { return role_ == MatrixRole::Top || role_ == MatrixRole::Strip || role_ == MatrixRole::Result; }
+    bool shares_cols() const {
+        return role_ == MatrixRole::Top || role_ == MatrixRole::Strip || role_ == MatrixRole::Result ||
+               (role_ == MatrixRole::Input && same_cols_);
+    }
     HeatmapViewState& result_;
     HeatmapViewState& own_;
     MatrixRole role_;
+    bool same_cols_;
     HeatmapViewState state_;
 };
 
@@ -118,7 +130,7 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
     MatrixViewResult out;
     out.title_clicked = draw_title(context, matrix, box, options);
-    SharedZoom zoom(context.view, options, matrix);
+    SharedZoom zoom(context, options, matrix);
     const std::vector<std::string> rows = options.row_labels
                                               ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows, matrix.labelled_by)
                                               : std::vector<std::string>();

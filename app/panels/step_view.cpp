@@ -15,6 +15,8 @@
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
@@ -182,21 +184,24 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
     draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing);
 }
 
-/// The sum of every row beside the result: 1 for a softmax, anything after dropout.
+/// The sum of every row that is shown, beside the result: 1 for a softmax, anything after dropout.
 void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix sums = context.matrices.row_sums(equation.result);
+    if (sums.empty()) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float height = box.height() / static_cast<float>(std::max<std::int64_t>(sums.data.rows, 1));
     draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
                  "row sum");
-    if (height < context.px(10)) return;
-    for (std::int64_t r = 0; r < sums.data.rows; ++r) {
-        const float y = box.min.y + static_cast<float>(r) * height;
-        const float value = sums.at(r, 0);
+    // A sum stands beside its row wherever the map was zoomed to.
+    const HeatmapViewState& zoom = context.view.zooms[tensor_name(context.view.stage)];
+    const HeatmapGeometry shown = heatmap_geometry(box.min, box.max, sums.data, zoom);
+    const float half = font_size(fonts.mono_small) / 2;
+    const std::int64_t chosen = context.view.locked.on(Axis::T).value_or(-1);
+    for (const auto& [row, middle] : labelled_rows(shown, 2 * half + context.px(1), chosen)) {
+        const float value = sums.at(row, 0);
         const bool one = value > 0.9995F && value < 1.0005F;
-        draw_text_in(list, fonts.mono_small, {box.min.x, y}, {box.max.x, y + height}, {0.5F, 0.5F}, one ? colors.faint : colors.chosen,
-                     format_number(static_cast<double>(value)));
+        draw_text_in(list, fonts.mono_small, {box.min.x, middle - half}, {box.max.x, middle + half}, {0.5F, 0.5F},
+                     one ? colors.faint : colors.chosen, format_number(static_cast<double>(value)));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <vector>
 
 #include "app/widgets/heatmap_view.hpp"
 
@@ -37,6 +38,14 @@ inline HeatmapGeometry heatmap_geometry(ImVec2 min, ImVec2 max, const HeatmapDat
     return {min, max, shown_cells(state.rows, data.rows), shown_cells(state.cols, data.cols), data.rows, data.cols};
 }
 
+/// A row that is labelled, and the height of its middle on screen.
+struct RowLabel {
+    std::int64_t row = 0;
+    float middle = 0;
+};
+
+/// The rows of the shown part that get a label where each needs `pitch` pixels: all, or every n-th and the chosen one (-1: none).
+std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen);
 /// Numbers in the cells that are large enough for them.
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
 /// Labels and titles outside of the cells.

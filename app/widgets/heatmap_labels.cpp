@@ -36,11 +36,8 @@ Color label_color(const Ui& ui, const HeatmapAxis& axis, std::int64_t i, std::in
 
 void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     ImFont* font = ui.fonts().mono_small;
-    const Thinning thin = thinning(g.cell_h(), font_size(font) + ui.px(1), o.marks.row);
     const float right = g.min.x - ui.px(kGap);
-    for (std::int64_t row = g.first_row(); row < g.end_row(); ++row) {
-        const float middle = g.y_of(static_cast<double>(row) + 0.5);
-        if (!thin.draws(row) || middle < g.min.y || middle > g.max.y) continue;
+    for (const auto& [row, middle] : labelled_rows(g, font_size(font) + ui.px(1), o.marks.row)) {
         const std::string text = elide(font, label_of(o.rows, row), o.rows.room - ui.px(kGap));
         const float half = font_size(font) / 2;
         draw_text_in(list, font, ImVec2(right, middle - half), ImVec2(right, middle + half), ImVec2(1, 0.5f),
@@ -79,6 +76,16 @@ std::string title_text(const HeatmapAxis& axis) {
 }
 
 }  // namespace
+
+std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen) {
+    const Thinning thin = thinning(geometry.cell_h(), pitch, chosen);
+    std::vector<RowLabel> labels;
+    for (std::int64_t row = geometry.first_row(); row < geometry.end_row(); ++row) {
+        const float middle = geometry.y_of(static_cast<double>(row) + 0.5);
+        if (thin.draws(row) && middle >= geometry.min.y && middle <= geometry.max.y) labels.push_back({row, middle});
+    }
+    return labels;
+}
 
 void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     const bool row_labels = has_labels(o.rows) && o.rows.room > 0, col_labels = has_labels(o.cols) && o.cols.room > 0;

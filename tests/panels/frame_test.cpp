@@ -183,6 +183,34 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     EXPECT_LT(difference.at(0, 9), 0);
 }
 
+TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {
+    open_example("causal-attention");
+    struct Case {
+        Stage stage;
+        bool columns;  ///< the operand beside the result has its columns too
+    };
+    for (const auto& [stage, columns] : {Case{Stage::Weights, true}, Case{Stage::Scores, false}}) {
+        view.stage = {stage, 0};
+        frames(2, ui_frame);
+        const auto whole = largest_map();
+        move_mouse((whole.min.x + whole.max.x) / 2, (whole.min.y + whole.max.y) / 2);
+        frame(ui_frame);
+        for (int i = 0; i < 5; ++i) wheel(1, ui_frame);
+        frames(2, ui_frame);
+        const HeatmapRequest result = largest_map().request;
+        ASSERT_LT(result.last_row - result.first_row, 6);
+        int beside = 0;
+        for (const auto& call : canvas.calls) {
+            if (call.max.x >= whole.min.x || call.min.y != whole.min.y || call.max.y != whole.max.y) continue;
+            ++beside;
+            EXPECT_EQ(call.request.first_row, result.first_row);
+            EXPECT_EQ(call.request.last_row, result.last_row);
+            EXPECT_EQ(call.request.first_col == result.first_col && call.request.last_col == result.last_col, columns) << stage_name(stage);
+        }
+        EXPECT_EQ(beside, 1) << stage_name(stage);
+    }
+}
+
 TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
     open_example("causal-attention");
     const auto& gradients = *session->snapshot()->gradients;

@@ -1,10 +1,12 @@
 #include "app/widgets/heatmap_view.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 #include <vector>
 
+#include "app/widgets/heatmap_geometry.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
 namespace attn::app {
@@ -107,6 +109,27 @@ TEST_F(HeatmapView, WheelZoomsAboutTheCursorAndDragPans) {
     for (int i = 0; i < 200; ++i) wheel(-1, contents);
     frame(contents);
     EXPECT_EQ(canvas.calls.at(0).request.last_col, 20) << "never out beyond everything";
+}
+
+TEST_F(HeatmapView, RowLabelsStandBesideTheirRowsWhereverTheMapIsZoomedTo) {
+    resize(49, 20);
+    for (const AxisView& rows : {AxisView{}, AxisView{.zoom = 2.5F, .center = 0.3F}, AxisView{.zoom = 12, .center = 0.9F}}) {
+        const HeatmapGeometry g = heatmap_geometry(ImVec2(100, 100), ImVec2(900, 500), data, {.rows = rows, .cols = {}});
+        const auto labels = labelled_rows(g, 13, 7);
+        const double height = 400.0 * static_cast<double>(rows.zoom) / 49;
+        const auto step = static_cast<std::int64_t>(std::ceil(13 / height));
+        ASSERT_FALSE(labels.empty());
+        for (std::size_t i = 0; i < labels.size(); ++i) {
+            const auto cell = g.cell_at(ImVec2(500, labels[i].middle));
+            ASSERT_TRUE(cell);
+            EXPECT_EQ(cell->row, labels[i].row);
+            EXPECT_TRUE(labels[i].row == 7 || labels[i].row % step == 0) << labels[i].row;
+            const float before = i > 0 ? labels[i - 1].middle : -100.0F;
+            EXPECT_GE(labels[i].middle - before, 12.99F) << labels[i].row << " overlaps the label before it";
+        }
+        const bool shows_chosen = std::any_of(labels.begin(), labels.end(), [](const RowLabel& label) { return label.row == 7; });
+        EXPECT_EQ(shows_chosen, g.rows.first <= 7.5 && 7.5 <= g.rows.last);
+    }
 }
 
 TEST_F(HeatmapView, DoubleClickShowsEverythingAgain) {
