@@ -48,6 +48,12 @@ std::string fitting_text(float value, const NumberLook& look) {
     return number_length(text) <= look.characters ? text : std::string();
 }
 
+/// True when the edge of the map would cut through a text of this size in the middle of a cell: "0.07" without its beginning is "07".
+bool is_cut(const HeatmapGeometry& g, const ImVec2& cell_min, const ImVec2& cell_max, float width, float height) {
+    const float x = (cell_min.x + cell_max.x) / 2, y = (cell_min.y + cell_max.y) / 2;
+    return x - width / 2 < g.min.x || x + width / 2 > g.max.x || y - height / 2 < g.min.y || y + height / 2 > g.max.y;
+}
+
 }  // namespace
 
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data,
@@ -64,6 +70,7 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             const std::string text = fitting_text(value, look);
             const auto x = static_cast<double>(col), y = static_cast<double>(row);
             const ImVec2 min(geometry.x_of(x), geometry.y_of(y)), max(geometry.x_of(x + 1), geometry.y_of(y + 1));
+            if (is_cut(geometry, min, max, text_width(look.font, text), font_size(look.font))) continue;
             Color ink = masked ? ui.colors().faint : ink_on(ui.canvas.color(own, value));
             if (!masked && std::isinf(value)) {
                 // Infinities are striped loudly: the sign needs a quiet place.

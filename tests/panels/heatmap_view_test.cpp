@@ -132,6 +132,30 @@ TEST_F(HeatmapView, RowLabelsStandBesideTheirRowsWhereverTheMapIsZoomedTo) {
     }
 }
 
+TEST_F(HeatmapView, NoNumberIsCutByTheEdgeOfAZoomedMap) {
+    const auto drawn_beyond_the_map = [] {
+        int beyond = 0;
+        const ImDrawData& drawn = *ImGui::GetDrawData();
+        for (int l = 0; l < drawn.CmdListsCount; ++l)
+            for (const ImDrawVert& vertex : drawn.CmdLists[l]->VtxBuffer) beyond += vertex.pos.x < 98 || vertex.pos.x > 902;
+        return beyond;
+    };
+    options.numbers = true;
+    state.rows = state.cols = {.zoom = 4, .center = 0.5F};
+    frames(2, contents);
+    options.numbers = false;
+    const int with_numbers = vertices();
+    frame(contents);
+    ASSERT_GT(with_numbers, vertices()) << "cells are large enough for numbers";
+    const int without = drawn_beyond_the_map();
+    options.numbers = true;
+    for (int i = 0; i < 20; ++i) {
+        state.cols.center = 0.5F + 0.0025F * static_cast<float>(i);
+        frame(contents);
+        EXPECT_EQ(drawn_beyond_the_map(), without) << "moved by " << i << " twentieths of a cell";
+    }
+}
+
 TEST_F(HeatmapView, DoubleClickShowsEverythingAgain) {
     state.cols = {.zoom = 4, .center = 0.5f};
     frames(2, contents);
