@@ -37,7 +37,7 @@ TensorResult compare_numbers(std::string name, std::span<const double> expected,
         const double gap = distance(static_cast<double>(computed[i]), expected[i]);
         const double size = std::abs(expected[i]);
         const double allowed = std::isfinite(size) ? tolerance.absolute + tolerance.relative * size : 0;
-        if (!reach.empty() && gap > allowed && gap <= reach[i]) {
+        if (!reach.empty() && gap > allowed && gap <= reach[i] && std::isfinite(gap)) {
             ++result.undetermined;
             continue;
         }

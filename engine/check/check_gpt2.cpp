@@ -35,6 +35,42 @@ void require_sequences(const CaseFile& file, const char* tensor, const Config& m
     require_map_fits(file, tensor, {{Axis::B, batches}, {Axis::H, model.num_heads}, {Axis::T, length}, {Axis::S, length}});
 }
 
+/// What a file says about a training run.
+struct RunCase {
+    std::int64_t steps, batches, length;
+    std::vector<std::int32_t> ids;  ///< [steps,batches,length + 1]
+    TrainSettings settings;
+};
+
+RunCase read_run(const CaseFile& file, CaseConfig& config, const Config& model) {
+    const std::vector<std::int64_t> sizes = file.sizes("in.batches", 3);
+    RunCase run{sizes[0], sizes[1], sizes[2] - 1, {}, {}};
+    if (config.size("steps") != run.steps) config.fail("steps", "is not the number of batches in in.batches");
+    if (run.length < 1) file.fail("in.batches", "has sequences too short to predict anything");
+    require_sequences(file, "in.batches", model, run.batches, run.length);
+    run.ids = file.ids("in.batches", sizes, model.vocab_size);
+    const auto [beta1, beta2] = config.pair("betas", 0.0, 1.0);
+    run.settings.adamw = {beta1, beta2, config.number("eps", 1e-30, 1.0), config.number("weight_decay", 0.0, 1e6), true};
+    run.settings.schedule.rate = config.number("lr", 0.0, 1e6);
+    run.settings.clip_norm = config.number("clip", 0.0, 1e30);
+    run.settings.forward.masks.causal = true;
+    return run;
+}
+
+/// Every step of the run: all but the last token of a sequence are its input, all but the first its targets.
+template <class Scalar, class AfterStep>
+void train(TrainingState<Scalar>& state, const RunCase& run, const AfterStep& after_step) {
+    for (std::int64_t step = 0; step < run.steps; ++step) {
+        std::vector<std::int32_t> inputs, targets;
+        for (std::int64_t b = 0; b < run.batches; ++b) {
+            const auto row = run.ids.begin() + (step * run.batches + b) * (run.length + 1);
+            inputs.insert(inputs.end(), row, row + run.length);
+            targets.insert(targets.end(), row + 1, row + 1 + run.length);
+        }
+        after_step(state.step(full_batch(run.batches, run.length, std::move(inputs)), {}, targets, run.settings));
+    }
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -68,36 +104,23 @@ void check_gpt2(CaseFile& file, CaseConfig& config) {
 template <class Scalar>
 void check_train_gpt2(CaseFile& file, CaseConfig& config) {
     const Config model = validated(file, gpt2_config(config));
-    const std::vector<std::int64_t> sizes = file.sizes("in.batches", 3);
-    const std::int64_t steps = sizes[0], batches = sizes[1], length = sizes[2] - 1;
-    if (config.size("steps") != steps) config.fail("steps", "is not the number of batches in in.batches");
-    if (length < 1) file.fail("in.batches", "has sequences too short to predict anything");
-    require_sequences(file, "in.batches", model, batches, length);
-    const std::vector<std::int32_t> ids = file.ids("in.batches", sizes, model.vocab_size);
+    const RunCase run = read_run(file, config, model);
     const std::vector<ParameterLink> links = gpt2_links(model);
-
-    TrainSettings settings;
-    const auto [beta1, beta2] = config.pair("betas", 0.0, 1.0);
-    settings.adamw = {beta1, beta2, config.number("eps", 1e-30, 1.0), config.number("weight_decay", 0.0, 1e6), true};
-    settings.schedule.rate = config.number("lr", 0.0, 1e6);
-    settings.clip_norm = config.number("clip", 0.0, 1e30);
-    settings.forward.masks.causal = true;
-    TrainingState<Scalar> state(load_parameters<Scalar>(file, model, links));
+    const Parameters<Scalar> start = load_parameters<Scalar>(file, model, links);
+    TrainingState<Scalar> state(start);
     RoundingReach reach(state.parameters().layout());
     std::vector<double> losses, norms;
-    for (std::int64_t step = 0; step < steps; ++step) {
-        std::vector<std::int32_t> inputs, targets;
-        for (std::int64_t b = 0; b < batches; ++b) {
-            const auto row = ids.begin() + (step * batches + b) * (length + 1);
-            inputs.insert(inputs.end(), row, row + length);
-            targets.insert(targets.end(), row + 1, row + 1 + length);
-        }
-        const StepResult result = state.step(full_batch(batches, length, std::move(inputs)), {}, targets, settings);
-        reach.add_step(state, result, settings);
+    train(state, run, [&](const StepResult& result) {
+        reach.add_step(state, result, run.settings);
         losses.push_back(result.loss);
         norms.push_back(result.gradient_norm);
+    });
+    for (std::uint64_t seed = 0; seed < kPerturbedRuns; ++seed) {
+        TrainingState<Scalar> other(perturbed(start, seed));
+        train(other, run, [](const StepResult&) {});
+        reach.add_run(state.parameters(), other.parameters());
     }
-    const Shape per_step{{Axis::N, steps}};
+    const Shape per_step{{Axis::N, run.steps}};
     constexpr Tolerance kLosses{0, 1e-4};
     file.compare<double>("out.grad_norms", per_step, norms);
     compare_parameters(file, links, "out.param.", state.parameters().layout(), state.parameters().data(), reach.values().data());
