@@ -33,7 +33,6 @@ void print(const check::Report& report) {
         fmt::print("  {:<{}}  {:<{}}  abs {:<9.3g} rel {:<9.3g} {}{}\n", tensor.name, name_width, shape_text(tensor.shape), shape_width,
                    tensor.max_abs, tensor.max_rel, tensor.ok ? "ok" : "FAIL",
                    tensor.undetermined > 0 ? fmt::format(", {} more undetermined by rounding", tensor.undetermined) : "");
-    if (report.not_recomputed > 0) fmt::print("  {} gradients are in the file and were not recomputed\n", report.not_recomputed);
 }
 
 /// Every file is tried, whatever became of the ones before; the worst outcome is what the program returns.

@@ -53,7 +53,7 @@ public:
     [[noreturn]] void fail(const std::string& tensor, const std::string& problem) const;
 
     /// Compares with the tensor of this name and adds a line to the report. Throws FileError when it is of another shape, or missing and
-    /// not a gradient: a file may hold any of those. `reach` as in compare_numbers().
+    /// not a gradient: a file may do without those. `reach` as in compare_numbers().
     template <class Scalar>
     void compare(const std::string& name, const Shape& shape, std::span<const Scalar> computed, std::span<const double> reach = {});
     template <class Scalar>
@@ -62,7 +62,8 @@ public:
     }
     void set_tolerance(Tolerance tolerance) { tolerance_ = tolerance; }
 
-    /// The lines so far, in the file's order. Throws FileError for an expected output that nothing was compared with.
+    /// The lines so far, in the file's order. Throws FileError for an expected output or gradient that nothing was compared with, and for
+    /// a gradient that is missing while others are there.
     Report finish(std::string module);
 
 private:
@@ -71,6 +72,7 @@ private:
     ArrayFile file_;
     Tolerance tolerance_;
     std::map<std::string, TensorResult> results_;
+    std::vector<std::string> missing_gradients_;
 };
 
 /// Compares two lists of equal length; equal infinities and two NaNs agree. Where `reach`, empty or of that length, says that rounding may

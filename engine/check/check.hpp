@@ -18,8 +18,7 @@ struct Options {
 ///   gpt2                                       logits, loss, every layer's weights, gradients of every parameter
 ///   train_gpt2                                 losses and gradient norms of a run, the parameters after it
 ///   notebook .npz                              every matrix from q to output; recognised by its array names
-/// What a file may lack: masks, gradients, biases where its configuration says so, and settings that PyTorch has defaults for.
-/// Gradients in a file without a gradient to start from (in.grad_out) are counted, not recomputed.
+/// What a file may lack: masks, all of the gradients, biases where its configuration says so, and settings that PyTorch has defaults for.
 /// Tolerances: 1e-4 |expected| for the losses of a run; for parameters that it leaves undetermined, as far as rounding can have moved them
 /// (RoundingReach); otherwise 2e-5 + 1e-4 |expected|; for a notebook recomputed in double 1e-12 + 1e-12 |expected|. Throws IoError naming
 /// file and tensor for a file that cannot be read, lacks a tensor, or holds one of another type or shape.

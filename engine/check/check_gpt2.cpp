@@ -50,6 +50,7 @@ RunCase read_run(const CaseFile& file, CaseConfig& config, const Config& model) 
     require_sequences(file, "in.batches", model, run.batches, run.length);
     run.ids = file.ids("in.batches", sizes, model.vocab_size);
     const auto [beta1, beta2] = config.pair("betas", 0.0, 1.0);
+    if (beta1 == 1 || beta2 == 1) config.fail("betas", "has a 1, with which nothing new would count");
     run.settings.adamw = {beta1, beta2, config.number("eps", 1e-30, 1.0), config.number("weight_decay", 0.0, 1e6), true};
     run.settings.schedule.rate = config.number("lr", 0.0, 1e6);
     run.settings.clip_norm = config.number("clip", 0.0, 1e30);

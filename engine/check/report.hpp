@@ -29,7 +29,6 @@ struct Report {
     std::string file;    ///< name as shown in messages
     std::string module;  ///< "sdpa", "gpt2", "notebook"
     std::vector<TensorResult> tensors;
-    std::int64_t not_recomputed = 0;  ///< gradients in the file, which nothing was compared with
 
     bool ok() const {
         for (const TensorResult& tensor : tensors)

