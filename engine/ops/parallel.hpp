@@ -26,6 +26,15 @@ inline int thread_budget() {
 #endif
 }
 
+/// Processors that this program may run on.
+inline int processor_count() {
+#ifdef _OPENMP
+    return omp_get_num_procs();
+#else
+    return 1;
+#endif
+}
+
 /// Sets the budget of the calling thread only (the trainer and the analyst each have their own); at least 1.
 inline void set_thread_budget(int threads) {
 #ifdef _OPENMP
