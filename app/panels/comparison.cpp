@@ -114,6 +114,12 @@ std::optional<ComparedState> compared_state(const PanelContext& context) {
     return source == nullptr ? std::nullopt : std::optional(source->state(context));
 }
 
+OtherStates other_states(const PanelContext& context) {
+    OtherStates states{context.view.pinned, context.view.train.pinned_b};
+    if (const auto& other = context.other_moment; other != nullptr) states.insert(states.end(), {other->trace, other->readings});
+    return states;
+}
+
 ComparedReadings compared_readings(const PanelContext& context) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};

@@ -77,6 +77,9 @@ struct ComparisonPicture {
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
 
+/// All that may be drawn beside the shown state.
+OtherStates other_states(const PanelContext& context);
+
 /// Smallest and largest number of a stage in both states, so that equal colours are equal numbers on both sides.
 struct SharedRange {
     float lo = 0, hi = 0;

@@ -4,6 +4,7 @@
 
 #include "app/panels/actions.hpp"
 #include "app/panels/cell_edit.hpp"
+#include "app/panels/comparison.hpp"
 #include "app/panels/files.hpp"
 #include "app/panels/knock_out_view.hpp"
 #include "app/panels/lesson_player.hpp"
@@ -210,7 +211,7 @@ void draw_frame(PanelContext& context) {
     view.focus.begin_frame();
     keep_up_with_lesson(context);
     if (context.ready()) {
-        context.matrices.use(context.snapshot);
+        context.matrices.use(context.snapshot, other_states(context));
         keep_view_valid(view, context.trace());
     }
     advance_playing(context);

@@ -1,6 +1,7 @@
 #include "app/panels/matrix.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/trace/apply_edit.hpp"
 #include "engine/trace/attention_totals.hpp"
@@ -45,9 +46,11 @@ std::optional<CellRef> Matrix::cell(std::int64_t row, std::int64_t col) const {
     return ref;
 }
 
-void MatrixStore::use(const Snapshot& snapshot) {
-    if (snapshot.serial == serial_) return;
+void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
+    if (snapshot.serial == serial_ && others == others_) return;
     serial_ = snapshot.serial;
+    others_ = std::move(others);
+    ++generation_;
     computed_.clear();
     statistics_.clear();
 }
@@ -97,7 +100,7 @@ Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t b
     out.data.values = values.data() + b * positions * positions;
     out.data.rows = out.data.cols = out.data.row_stride = positions;
     if (mask != nullptr && !mask->allows_everything()) out.data.keep = mask->keep_row(b, 0, 0);
-    out.data.key = mix(mix(mix(serial_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
+    out.data.key = mix(mix(mix(generation_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
     return out;
 }
 
@@ -125,7 +128,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
     if (stage.edited != nullptr) matrix.edited = {stage.edited->by.data() + slice * rows.size * cols.size, cols.size, 1};
     const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
-    matrix.data.key = mix(mix(mix_text(mix(serial_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
+    matrix.data.key = mix(mix(mix_text(mix(generation_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
     CellRef origin;
     origin.stage = id;
     origin.index[0] = b;
@@ -143,7 +146,7 @@ Matrix MatrixStore::whole(const RecordedStage<float>& stage) const {
     matrix.data.values = stage.value.data();
     matrix.data.cols = matrix.data.row_stride = shape[shape.rank() - 1].size;
     matrix.data.rows = matrix.data.cols > 0 ? stage.value.size() / matrix.data.cols : 0;
-    matrix.data.key = mix(mix_text(mix(serial_, kWhole), matrix.name), reinterpret_cast<std::uintptr_t>(stage.value.data()));
+    matrix.data.key = mix(mix_text(mix(generation_, kWhole), matrix.name), reinterpret_cast<std::uintptr_t>(stage.value.data()));
     return matrix;
 }
 
@@ -163,7 +166,7 @@ Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name
     matrix.data.cols = cols >= 0 ? cols : width - first_col;
     matrix.data.row_stride = width;
     const auto place = static_cast<std::uint64_t>(first_row * width + first_col);
-    matrix.data.key = mix(mix(mix_text(mix(serial_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(matrix.data.values));
+    matrix.data.key = mix(mix(mix_text(mix(generation_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(matrix.data.values));
     CellRef origin;
     origin.parameter = name;
     origin.index[0] = vector ? first_col : first_row;
@@ -250,7 +253,7 @@ Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, st
     out.data.rows = ids.length;
     out.data.cols = trace.config.vocab_size;
     out.data.row_stride = out.data.cols;
-    out.data.key = mix(mix(mix(serial_, kOneHot), static_cast<std::uint64_t>(b)), static_cast<std::uint64_t>(tokens.stack));
+    out.data.key = mix(mix(mix(generation_, kOneHot), static_cast<std::uint64_t>(b)), static_cast<std::uint64_t>(tokens.stack));
     bool fresh = false;
     Computed& store = computed(out.data.key, fresh);
     if (fresh) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,12 +51,16 @@ struct Matrix {
 /// In place of a head: the mean over all of them, of weights (also after dropout).
 inline constexpr std::int64_t kMeanHead = -1;
 
-/// Builds matrices of one snapshot and keeps the numbers that had to be computed for the picture (transposes, one-hot rows,
-/// differences, row sums). Dropped as a whole when the snapshot changes; keys differ between snapshots.
+/// What may be drawn beside the shown snapshot: traces and readings of other states, in any fixed order; null where there are none.
+using OtherStates = std::vector<std::shared_ptr<const void>>;
+
+/// Builds matrices of one snapshot and of what stands beside it, and keeps the numbers that had to be computed for the picture
+/// (transposes, one-hot rows, differences, row sums). Dropped as a whole, and drawn under other keys, when any of these changes.
 class MatrixStore {
 public:
-    /// Forgets computed numbers of other snapshots.
-    void use(const Snapshot& snapshot);
+    /// Forgets what was computed from anything else. Tensors are told apart by their addresses: `others` are held until the next call,
+    /// so that no newer tensor can have the address of one that is gone.
+    void use(const Snapshot& snapshot, OtherStates others = {});
 
     /// Slice of a recorded stage for one sequence and head, or kMeanHead; empty when the trace has no such stage or mean.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
@@ -90,6 +95,8 @@ private:
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
     Matrix mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch);
     std::uint64_t serial_ = 0;
+    OtherStates others_;
+    std::uint64_t generation_ = 0;  // grows with every change of the two
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;
 };

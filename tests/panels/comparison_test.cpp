@@ -136,6 +136,34 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     frames(2, ui_frame);
 }
 
+/// The shown state stays while one moment after the other stands beside it, perhaps in memory that another one had before.
+TEST_F(ComparisonTest, DifferencesAreThoseOfTheStepThatIsCompared) {
+    open_example("causal-attention");
+    RunSettings run = default_run(TaskKind::Copy);
+    run.model.d_model = 8;
+    run.model.num_heads = 1;
+    run.model.d_ff = 8;
+    run.stop = {.steps = 30};
+    session->apply({command::SetRun{run}, ""});
+    session->apply({command::StartTraining{}, ""});
+    session->wait_for_training();
+    carry_out = true;
+    view.stage = {Stage::Weights, 0};
+    const Snapshot* seen = session->wait(true).get();
+    for (std::int64_t step = 0; step < 30; ++step) {
+        with_context([&](PanelContext& context) { compare_with_step(context, step); });
+        with_context([&](PanelContext& context) {
+            ASSERT_EQ(&context.snapshot, seen) << "nothing of what is shown has changed";
+            ASSERT_EQ(context.other_moment->trained_step, step);
+            const Matrix difference = comparison_picture(context, compared_sides(context, view.stage, 0)).equation.result;
+            const Tensor<float>&after = trace().find(view.stage)->value, &before = context.other_moment->trace->find(view.stage)->value;
+            for (std::int64_t t = 0; t < difference.data.rows; ++t)
+                for (std::int64_t s = 0; s <= t; ++s)
+                    ASSERT_EQ(difference.at(t, s), after(0, 0, t, s) - before(0, 0, t, s)) << "step " << step;
+        });
+    }
+}
+
 TEST_F(ComparisonTest, TheKeyChangesThePlacesAndTheSign) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};

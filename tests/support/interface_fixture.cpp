@@ -1,5 +1,6 @@
 #include "tests/support/interface_fixture.hpp"
 
+#include "app/panels/comparison.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
@@ -34,7 +35,7 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .files = files,
                          .other_moment = session->other_moment(),
                          .other_step = session->other_step()};
-    matrices.use(*snapshot_);
+    matrices.use(*snapshot_, other_states(context));
     use(context);
     for (const Command& command : sink) {
         commands.push_back(command);
