@@ -158,7 +158,8 @@ void Application::draw(Frame& frame) {
                          .message = session_.message(),
                          .files = session_.files(),
                          .other_moment = session_.other_moment(),
-                         .other_step = session_.other_step()};
+                         .other_step = session_.other_step(),
+                         .kept_readings = session_.kept_readings()};
     if (frame.for_picture) return draw_for_picture(context);
     draw_frame(context);
     for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});

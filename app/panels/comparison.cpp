@@ -11,9 +11,14 @@
 namespace attn::app {
 namespace {
 
-ComparedState of_pin(const std::shared_ptr<const Snapshot>& pinned, const char* missing) {
+/// The readings that came with a pinned state may be of an earlier one, or not there yet: then those count that were asked for.
+ComparedState of_pin(const PanelContext& context, const std::shared_ptr<const Snapshot>& pinned, const char* missing) {
     if (pinned == nullptr || pinned->trace == nullptr) return {nullptr, nullptr, missing};
-    return {pinned->trace.get(), pinned.get(), "", pinned->readings.get()};
+    ComparedState state{pinned->trace.get(), pinned.get(), "", nullptr};
+    if (pinned->read_serial == pinned->serial) state.readings = pinned->readings.get();
+    else if (context.kept_readings.serial == pinned->serial) state.readings = context.kept_readings.readings.get();
+    if (state.readings == nullptr) state.unread = pinned;
+    return state;
 }
 
 ComparedState of_moment(const PanelContext& context) {
@@ -54,9 +59,9 @@ constexpr std::array<CompareSource, 7> kSources = {{
      }},
     {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", of_moment},
     {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.",
-     [](const PanelContext& c) { return of_pin(c.view.pinned, "Nothing is pinned as A."); }},
+     [](const PanelContext& c) { return of_pin(c, c.view.pinned, "Nothing is pinned as A."); }},
     {Compare::PinnedB, "pinned B", "Moment B of a training run.",
-     [](const PanelContext& c) { return of_pin(c.view.train.pinned_b, "Nothing is pinned as B: press B in the Train view."); }},
+     [](const PanelContext& c) { return of_pin(c, c.view.train.pinned_b, "Nothing is pinned as B: press B in the Train view."); }},
 }};
 
 const CompareSource* chosen_source(const PanelContext& context) {
@@ -115,21 +120,23 @@ std::optional<ComparedState> compared_state(const PanelContext& context) {
 }
 
 OtherStates other_states(const PanelContext& context) {
-    OtherStates states{context.view.pinned, context.view.train.pinned_b};
+    OtherStates states{context.view.pinned, context.view.train.pinned_b, context.kept_readings.readings};
     if (const auto& other = context.other_moment; other != nullptr) states.insert(states.end(), {other->trace, other->readings});
+    // These give way to the shown state's own while that stays.
+    if (context.snapshot.read_serial != context.snapshot.serial) states.push_back(context.snapshot.readings);
     return states;
 }
 
-ComparedReadings compared_readings(const PanelContext& context) {
+ComparedReadings compared_readings(PanelContext& context) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
     const ComparedState state = source->state(context);
     ComparedReadings out{state.readings, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
     out.name = state_name(context, *source, state);
-    const bool pinned = source->source == Compare::Pinned || source->source == Compare::PinnedB;
-    if (out.readings == nullptr && out.missing.empty())
-        out.missing =
-            pinned ? "That state was pinned before this was read off it: pin it again." : "What is read off that state is being computed.";
+    const bool asked = state.unread != nullptr && state.unread->serial == context.kept_readings.serial;
+    if (state.unread != nullptr && !asked) context.commands.push_back({command::ReadState{state.unread}, ""});
+    if (asked) out.missing = context.kept_readings.problem;
+    if (out.readings == nullptr && out.missing.empty()) out.missing = "What is read off that state is being computed.";
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
     if (source->source == Compare::Itself && out.batch == context.view.batch) {
         out.readings = nullptr;

@@ -2,6 +2,7 @@
 /// Comparing the shown state (B) with another one (A): another state, layer, head or sequence of the batch.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,8 @@ struct ComparedState {
     const Trace<float>* trace = nullptr;
     const Snapshot* snapshot = nullptr;  ///< whose texts label the trace's axes
     std::string missing{};
-    const Readings* readings = nullptr;  ///< of the trace; null while they are not there
+    const Readings* readings = nullptr;        ///< of the trace; null while they are not there
+    std::shared_ptr<const Snapshot> unread{};  ///< whose readings are computed only if they are asked for; null: none
 };
 
 struct CompareSource {
@@ -31,14 +33,14 @@ std::span<const CompareSource> compare_sources();
 
 /// The state that is compared with; nothing while the comparison is off.
 std::optional<ComparedState> compared_state(const PanelContext& context);
-/// Readings of the state that is compared with, for views of whole traces.
+/// Readings of the state that is compared with, for views of whole traces. Where nobody computes them unasked, it asks for them.
 struct ComparedReadings {
     const Readings* readings = nullptr;  ///< null: see `missing`
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{}, missing{};
 };
-ComparedReadings compared_readings(const PanelContext& context);
+ComparedReadings compared_readings(PanelContext& context);
 /// Makes the step of the training run nearest to `step` the state that is compared with.
 void compare_with_step(PanelContext& context, std::int64_t step);
 

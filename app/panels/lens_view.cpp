@@ -57,7 +57,7 @@ struct OtherLens {
     std::string name, problem;  ///< why there is none although one is asked for
 };
 
-OtherLens other_lens(const PanelContext& context, const LogitLens& lens) {
+OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     OtherLens other;
     if (!context.view.compare.on()) return other;
     const ComparedReadings readings = compared_readings(context);

@@ -40,6 +40,7 @@ struct PanelContext {
     const FilesState& files = no_files();
     std::shared_ptr<const Snapshot> other_moment{};  ///< the moment that is compared with; null: none
     std::optional<std::int64_t> other_step{};        ///< its step, also before it is computed
+    ReadingsReport kept_readings{};                  ///< of the kept state that a view has asked for last
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }

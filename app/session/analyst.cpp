@@ -230,7 +230,7 @@ void Analyst::compute_trace(const Request& request, const std::stop_token& job) 
         shown_.sample.reset();
         shown_.readings.reset();
     }
-    sampled_ = read_ = gave_up_ = false;
+    sampled_ = gave_up_ = false;
     shown_.run = request.learned.has_value() ? request.learned->run : 0;
     shown_.trained_step.reset();
     if (request.learned.has_value()) shown_.trained_step = request.learned->moment.step;
@@ -292,7 +292,7 @@ void Analyst::compute_baseline(const std::stop_token& job) {
 
 void Analyst::compute_readings(const std::stop_token& job) {
     shown_.readings = std::make_shared<const Readings>(computation_.readings(*shown_.trace, job));
-    read_ = true;
+    shown_.read_serial = shown_.serial;
     publish(unfinished());
 }
 
@@ -360,7 +360,7 @@ Analyst::Step Analyst::unfinished() const {
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
     if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
     if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
-    if (!read_ && computation_.readings) return Step::Readings;
+    if (shown_.read_serial != shown_.serial && computation_.readings) return Step::Readings;
     if (shown_.correct == nullptr && shown_.trace->settings.mistake != Mistake::None && trace_mib_ <= kBaselineLimitMiB)
         return Step::Correct;
     if (wants_gradients()) return Step::Gradients;

@@ -113,7 +113,6 @@ private:
     Snapshot shown_;
     double trace_mib_ = 0;
     Depth depth_ = Depth::Everything;  // of what is shown
-    bool read_ = false;                // the shown readings are those of the shown trace
     bool sampled_ = false;             // the shown sample is that of the shown trace
     bool gave_up_ = false;             // something about the shown trace could not be computed, and would only fail again
     std::shared_ptr<const Parameters<float>> drawn_;

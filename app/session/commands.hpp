@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "app/session/document.hpp"
+#include "app/session/snapshot.hpp"
 #include "app/session/tensor_choice.hpp"
 #include "engine/trace/head_worth.hpp"
 
@@ -85,6 +87,10 @@ struct MeasureHeads {
     KnockOutQuestion question;
 };
 struct StopMeasuring {};
+/// Reads the whole trace of a kept state, in the background; the answer takes the place of that for the state before.
+struct ReadState {
+    std::shared_ptr<const Snapshot> state;
+};
 /// Reads and judges attention that other code recorded.
 struct OpenDump {
     std::filesystem::path path;
@@ -134,9 +140,9 @@ struct Command {
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
                  command::ShowUntrained, command::SetSampling, command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint,
-                 command::OpenCheckpoint, command::MeasureHeads, command::StopMeasuring, command::SaveDocument, command::OpenFile,
-                 command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump,
-                 command::Undo, command::Redo>
+                 command::OpenCheckpoint, command::MeasureHeads, command::StopMeasuring, command::ReadState, command::SaveDocument,
+                 command::OpenFile, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile,
+                 command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

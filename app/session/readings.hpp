@@ -1,8 +1,11 @@
 #pragma once
 /// What is read off a whole trace: what each layer would predict, and attention over all layers.
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "engine/model/logit_lens.hpp"
@@ -19,6 +22,14 @@ struct Readings {
             if (one.stack == stack) return &one;
         return nullptr;
     }
+};
+
+/// What has become of the readings that were asked for last.
+struct ReadingsReport {
+    std::uint64_t serial = 0;                  ///< of the snapshot that was asked about; 0: none was
+    std::shared_ptr<const Readings> readings;  ///< of its trace; null until they are there
+    bool running = false;
+    std::string problem;  ///< why there are none, "" when there are or will be
 };
 
 /// Throws Cancelled once `stop` is requested.

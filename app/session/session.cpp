@@ -14,6 +14,7 @@
 #include "app/session/knock_out_worker.hpp"
 #include "app/session/other_moment.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/readings_worker.hpp"
 #include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
 #include "engine/io/text_file.hpp"
@@ -34,7 +35,7 @@ Document ready_to_open(Document document) {
 struct Session::Impl {
     Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
         : history(ready_to_open(std::move(document))), files(wake), others(computation, wake), analyst(std::move(computation), wake),
-          knock_out(wake), trainer(std::move(engine), wake), dumps(wake) {
+          knock_out(wake), kept_readings(wake), trainer(std::move(engine), wake), dumps(wake) {
         files.set_document({}, history.current());
     }
 
@@ -64,6 +65,7 @@ struct Session::Impl {
     OtherMoment others;
     Analyst analyst;
     KnockOutWorker knock_out;
+    ReadingsWorker kept_readings;
     Trainer trainer;
     DumpReader dumps;
 };
@@ -261,6 +263,8 @@ Session::~Session() = default;
 const Document& Session::document() const { return impl_->document(); }
 
 void Session::apply(const Command& command) {
+    // A view asks for this, not the person, whose last message stays.
+    if (const auto* read = std::get_if<command::ReadState>(&command.what)) return impl_->kept_readings.request(read->state);
     impl_->message.clear();
     if (std::holds_alternative<command::Undo>(command.what)) return impl_->travel(true);
     if (std::holds_alternative<command::Redo>(command.what)) return impl_->travel(false);
@@ -295,6 +299,10 @@ const TrainingReport& Session::training() const { return impl_->training; }
 KnockOutReport Session::knock_out() const { return impl_->knock_out.report(); }
 
 void Session::wait_for_knock_out() { impl_->knock_out.wait(); }
+
+ReadingsReport Session::kept_readings() const { return impl_->kept_readings.report(); }
+
+void Session::wait_for_kept_readings() { impl_->kept_readings.wait(); }
 
 std::shared_ptr<const DoctorReport> Session::dump() const { return impl_->dumps.report(); }
 

@@ -40,6 +40,10 @@ public:
     KnockOutReport knock_out() const;
     /// Waits until nothing is being measured any more.
     void wait_for_knock_out();
+    /// Of the state that ReadState named last.
+    ReadingsReport kept_readings() const;
+    /// Waits until they are there.
+    void wait_for_kept_readings();
     /// What the doctor says of the file opened last; null before the first.
     std::shared_ptr<const DoctorReport> dump() const;
     /// Waits until it is there. For rendering without a window and tests.

@@ -74,8 +74,10 @@ struct Snapshot {
     /// What every number of `trace` does to the loss of predicting the next token. It follows shortly after `trace`; null until then,
     /// for models without a head and for traces beyond kBaselineLimitMiB.
     std::shared_ptr<const GradientTrace<float>> gradients;
-    /// What is read off the whole of `trace`. It follows shortly after; null until then.
+    /// What is read off the whole of `trace`. It follows shortly after; null until then. While a run is followed it may be of a trace
+    /// before this one.
     std::shared_ptr<const Readings> readings;
+    std::uint64_t read_serial = 0;  ///< of the trace that `readings` is of
     /// The same of `plain`, `unmasked` and `correct`; each null until it is there.
     std::shared_ptr<const Readings> plain_readings, unmasked_readings, correct_readings;
     std::vector<StageRange> ranges;                               ///< of every stage of `trace`, in its order

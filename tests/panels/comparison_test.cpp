@@ -136,6 +136,53 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     frames(2, ui_frame);
 }
 
+/// A state may be pinned as soon as its trace is there, before it is read, or while a run is followed, whose readings are of a trace
+/// before: its own are then computed when a view wants them.
+TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
+    carry_out = true;
+    for (const bool outdated : {false, true}) {
+        view = {};
+        open_example("gpt-tiny");
+        const std::shared_ptr<const Snapshot> whole = session->snapshot();
+        set_text("some other words");
+        auto pinned = std::make_shared<Snapshot>(*whole);
+        pinned->readings = outdated ? session->snapshot()->readings : nullptr;
+        pinned->read_serial = 0;
+        view.pinned = pinned;
+        view.compare.choose(Compare::Pinned);
+        view.compare.layout = CompareLayout::SideBySide;
+        commands.clear();
+        view.view = View::Step;
+        frames(2, ui_frame);
+        EXPECT_TRUE(commands.empty()) << "this view needs none";
+        with_context([&](PanelContext& context) {
+            const ComparedReadings before = compared_readings(context);
+            EXPECT_EQ(before.readings, nullptr);
+            EXPECT_EQ(before.missing, "What is read off that state is being computed.");
+        });
+        view.view = View::Totals;
+        frames(2, ui_frame);
+        ASSERT_EQ(commands.size(), 1U) << "it is asked for once";
+        ASSERT_TRUE(std::holds_alternative<command::ReadState>(commands[0].what));
+        with_context([&](PanelContext& context) {
+            const ComparedReadings then = compared_readings(context);
+            ASSERT_NE(then.readings, nullptr) << then.missing;
+            EXPECT_EQ(then.missing, "");
+            const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().values(); };
+            const std::span<const float> own = rollout(*then.readings), right = rollout(*whole->readings);
+            EXPECT_TRUE(std::equal(own.begin(), own.end(), right.begin(), right.end()));
+            EXPECT_EQ(then.readings->lens->positions, whole->trace->tokens.length);
+        });
+        canvas.calls.clear();
+        frame(ui_frame);
+        EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 150; }),
+                  2);
+        view.view = View::Lens;
+        frames(2, ui_frame);
+        EXPECT_EQ(commands.size(), 1U);
+    }
+}
+
 /// The shown state stays while one moment after the other stands beside it, perhaps in memory that another one had before.
 TEST_F(ComparisonTest, DifferencesAreThoseOfTheStepThatIsCompared) {
     open_example("causal-attention");

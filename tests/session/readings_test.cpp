@@ -44,10 +44,12 @@ TEST(Readings, StayWhileARunIsFollowed) {
     const auto followed = analyst.wait(false);
     EXPECT_EQ(followed->trained_step, 25);
     EXPECT_EQ(followed->readings, first);
+    EXPECT_LT(followed->read_serial, followed->serial) << "known to be of the trace before";
     analyst.request(document, at(26));
     const auto next = analyst.wait(false)->readings;
     ASSERT_NE(next, nullptr);
     EXPECT_NE(next, first) << "read anew with everything else";
+    EXPECT_EQ(analyst.snapshot()->read_serial, analyst.snapshot()->serial);
     // Of another text they would be wrong.
     Document other = *document;
     other.texts = {"cab"};

@@ -18,6 +18,7 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
     session->update();
     if (instant) session->wait(false);
     if (instant) session->wait_for_other_moment();
+    if (instant) session->wait_for_kept_readings();
     snapshot_ = session->snapshot();
     CommandSink sink;
     PanelContext context{.theme = theme,
@@ -34,7 +35,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .can_redo = session->can_redo(),
                          .files = files,
                          .other_moment = session->other_moment(),
-                         .other_step = session->other_step()};
+                         .other_step = session->other_step(),
+                         .kept_readings = session->kept_readings()};
     matrices.use(*snapshot_, other_states(context));
     use(context);
     for (const Command& command : sink) {
