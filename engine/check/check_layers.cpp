@@ -119,8 +119,8 @@ void check_transformer(CaseFile& file, CaseConfig& config) {
     Config encoder_model = torch_layers(config, Architecture::Encoder, config.size("encoder_layers"));
     Config model = torch_layers(config, Architecture::EncoderDecoder, config.size("decoder_layers"));
     encoder_model.final_norm = model.final_norm = true;
-    encoder_model = validated(file, std::move(encoder_model));
-    model = validated(file, std::move(model));
+    encoder_model = validated(file, encoder_model);
+    model = validated(file, model);
     const Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model),
                          tgt = read_sequence<Scalar>(file, "in.tgt", model.d_model);
     const auto src_mask = read_masks(file, "in.src_mask", "in.src_key_padding_mask", map_between(file, model, src, "in.src", src));

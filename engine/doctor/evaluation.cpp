@@ -28,7 +28,7 @@ public:
                 if (part == Part::Weights) compare_sums(*expected, *outcome_.parts[static_cast<std::size_t>(i)]);
             }
         }
-        return std::move(outcome_);
+        return outcome_;
     }
 
     MaybeEstimate scaled() { return input(Part::Scaled); }
@@ -133,8 +133,8 @@ private:
     }
 
     const std::vector<double>& bias() const {
-        static const std::vector<double> none;
-        return recipe_.with_bias ? sequence_.intent.bias : none;
+        static const std::vector<double> kNone;
+        return recipe_.with_bias ? sequence_.intent.bias : kNone;
     }
 
     Estimate with_mask(const Estimate& from, const Keep& keep, const std::vector<double>& biases) const {
@@ -158,7 +158,7 @@ private:
     }
 
     MaybeEstimate masked_scores() {
-        const MaybeEstimate from = input(Part::Scaled);
+        MaybeEstimate from = input(Part::Scaled);
         if (from == nullptr) return mask_pattern();
         if (recipe_.mask == MaskUse::AsZeros) {
             Estimate out = *from;
@@ -287,7 +287,7 @@ private:
     }
 
     MaybeEstimate dropped() {
-        const MaybeEstimate from = input(Part::Weights);
+        MaybeEstimate from = input(Part::Weights);
         if (from == nullptr || !sequence_.has(Part::Dropped)) return from;
         DropoutEvidence evidence = find_dropout(sequence_[Part::Dropped], *from, rounding_);
         if (evidence.present()) outcome_.dropout_rate = evidence.rate();

@@ -104,7 +104,7 @@ private:
             if (any && !better(outcome, out_.outcome)) continue;
             any = true;
             out_.plan = plan;
-            out_.outcome = std::move(outcome);
+            out_.outcome = outcome;
             if (out_.outcome.first_failure() == kPartCount) {
                 out_.right = true;
                 return;
@@ -181,7 +181,7 @@ private:
         }
         if (excused.first_failure() < kPartCount) return;
         out_.right = true;
-        out_.outcome = std::move(excused);
+        out_.outcome = excused;
         out_.suspects.clear();
         out_.warnings.insert(out_.warnings.end(), warnings.begin(), warnings.end());
     }

@@ -103,8 +103,8 @@ private:
             }
             for (std::size_t i = row * keys_; i < (row + 1) * keys_; ++i) {
                 ++out.judged;
-                if (!(weights_[i] >= 0)) note(out, i, weights_[i], 0);
-                else if (may_attend && intended != nullptr && (*intended)[i] == 0 && weights_[i] > 0) note(out, i, weights_[i], 0);
+                const bool leaks = may_attend && intended != nullptr && (*intended)[i] == 0 && weights_[i] > 0;
+                if (!(weights_[i] >= 0) || leaks) note(out, i, weights_[i], 0);
             }
         }
         return out;

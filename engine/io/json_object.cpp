@@ -109,9 +109,8 @@ void check_json_text(std::string_view text, std::string_view source, std::uint64
     }
 }
 
-JsonObject::JsonObject(std::string_view text, std::string_view source) : object_(nullptr), source_(source) {
-    root_ = std::make_shared<const json>(parse_strictly(text, source));
-    object_ = root_.get();
+JsonObject::JsonObject(std::string_view text, std::string_view source)
+    : root_(std::make_shared<const json>(parse_strictly(text, source))), object_(root_.get()), source_(source) {
     if (!object_->is_object()) fail_at(FileFault::Format, source_, "/", "an object", *object_);
 }
 
