@@ -35,7 +35,8 @@ void draw_frame(ImDrawList& list, const Frame& frame, Color color, float thickne
 /// Large cells have thick frames, small ones must not drown in them.
 float line_for(const Ui& ui, const HeatmapGeometry& g, float logical) {
     const float cell = std::min(g.cell_w(), g.cell_h());
-    return std::clamp(cell * 0.25f, std::max(1.0f, ui.px(1)), ui.px(logical));
+    const float thinnest = std::max(1.0f, ui.px(1));
+    return std::clamp(cell * 0.25f, thinnest, std::max(thinnest, ui.px(logical)));
 }
 
 bool inside(std::int64_t i, std::int64_t n) { return i >= 0 && i < n; }

@@ -60,15 +60,16 @@ PlotAxis y_axis(std::span<const PlotSeries> series, const PlotAxis& x, const Plo
     return axis;
 }
 
+/// Of the whole axis a view may show its rounded width at most: its end then lies a hair before the whole's beginning.
 void set_view(PlotView& view, const PlotAxis& whole, double lo, double hi, bool log) {
     if (log) {
         const double most = whole.hi / whole.lo, ratio = std::clamp(hi / lo, 1.001, most);
-        lo = std::clamp(lo, whole.lo, whole.hi / ratio);
+        lo = std::clamp(lo, whole.lo, std::max(whole.lo, whole.hi / ratio));
         hi = lo * ratio;
         view.whole = ratio >= most * (1 - 1e-9);
     } else {
         const double most = whole.hi - whole.lo, width = std::clamp(hi - lo, most * 1e-5, most);
-        lo = std::clamp(lo, whole.lo, whole.hi - width);
+        lo = std::clamp(lo, whole.lo, std::max(whole.lo, whole.hi - width));
         hi = lo + width;
         view.whole = width >= most * (1 - 1e-9);
     }

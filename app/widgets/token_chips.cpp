@@ -114,7 +114,9 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     const int seen = storage.GetInt(ImGui::GetID("seen"), -1), chosen = options.marks.query;
     if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
         const auto i = static_cast<std::size_t>(chosen);
-        offset = std::clamp(offset, layout.at[i].x + layout.widths[i] + ui.px(24) - width, layout.at[i].x - ui.px(24));
+        const float begin = layout.at[i].x - ui.px(24), end = layout.at[i].x + layout.widths[i] + ui.px(24) - width;
+        // Of a chip that is wider than the row its beginning is seen.
+        offset = std::clamp(offset, std::min(begin, end), begin);
     }
     storage.SetInt(ImGui::GetID("seen"), chosen);
     const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -243,6 +243,23 @@ TEST_F(LinePlot, CursorClickZoomAndPan) {
     EXPECT_NEAR(*clicked, 1000, 2) << "a growing run stays whole in view";
 }
 
+TEST_F(LinePlot, ZoomingOutEndsExactlyAtTheFirstPoint) {
+    // The rounded width of this axis, taken from its end, leads past its beginning: 6.8 - (6.8 - 0.1) < 0.1, and 6.8 / (6.8 / 0.1) < 0.1.
+    x = {0.1, 1, 6.8};
+    y = {3, 2, 1};
+    for (const bool log : {false, true}) {
+        view = {.whole = true, .x_lo = 0.1, .x_hi = 6.8, .log_x = log};
+        frames(2, contents);
+        move_mouse(500, 300);
+        wheel(2, contents);
+        ASSERT_FALSE(view.whole);
+        ASSERT_GT(view.x_lo, x.front());
+        for (int i = 0; i < 20; ++i) wheel(-1, contents);
+        EXPECT_TRUE(view.whole);
+        EXPECT_EQ(view.x_lo, x.front()) << log;
+    }
+}
+
 TEST_F(LinePlot, ScrubbingFollowsTheMouse) {
     options.scrub = true;
     frames(2, contents);

@@ -95,6 +95,15 @@ protected:
 // A chip of "tok" in the test's font: 3 letters of 7 pixels, padding 12 at both sides, 6 between chips.
 constexpr float kChip = 21 + 24, kPitch = kChip + 6;
 
+TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
+    width = 30;
+    options.marks.query = 4;
+    frames(2, contents);
+    // The row begins 24 pixels before the chosen chip, which therefore shows its first 6.
+    click(50 + 27, 40, contents);
+    EXPECT_EQ(clicked, 4);
+}
+
 TEST_F(Chips, ClickAndHoverNameTheToken) {
     frames(2, contents);
     EXPECT_EQ(result.hovered, -1);
