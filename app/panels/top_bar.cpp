@@ -16,6 +16,8 @@ namespace attn::app {
 namespace {
 
 constexpr float kBarHeight = 48;
+constexpr float kButtons = 4, kButton = 38;  ///< at the right: how many, and how far apart
+constexpr float kSpot = 52;                  ///< the badge without words, and the room around it
 
 void place(float x, float y) { ImGui::SetCursorScreenPos({x, y}); }
 
@@ -88,14 +90,15 @@ void draw_top_bar(PanelContext& context) {
     int view = static_cast<int>(context.view.view);
     const float wanted = origin.x + (width - tabs_width(ui, titles)) / 2;
     const float tabs_left = std::max(wanted, menus_x + context.px(112) + file_width);
-    const float tabs_right = tabs_left + tabs_width(ui, titles);
+    const float tabs_room = origin.x + width - context.px(kButtons * kButton + kSpot) - tabs_left;
+    const float tabs_right = tabs_left + std::min(tabs_width(ui, titles), tabs_room);
     place(tabs_left, origin.y);
-    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips)) context.view.view = static_cast<View>(view);
+    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room)) context.view.view = static_cast<View>(view);
 
     // From the right: help, theme, redo, undo, badge.
     float x = origin.x + width;
     const auto right_button = [&](const char* label, Icon icon, std::string_view tooltip, bool enabled = true) {
-        x -= context.px(38);
+        x -= context.px(kButton);
         place(x, origin.y + context.px(9));
         return button(
             ui, label,

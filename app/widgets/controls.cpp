@@ -142,43 +142,4 @@ bool segmented_row(const Ui& ui, const char* label, std::span<const std::string_
     return segmented(ui, label, names, chosen, 0, notes);
 }
 
-constexpr float kTabPadding = 13;
-
-bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height,
-          std::span<const std::string_view> tooltips) {
-    const Palette& c = ui.colors();
-    bool changed = false;
-    ImGui::PushID(id);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const bool active = chosen == static_cast<int>(i);
-        ImFont* font = active ? ui.fonts().strong : ui.fonts().body;
-        // As wide as in the chosen state, so that nothing moves when another one is chosen.
-        const float width = text_width(ui.fonts().strong, names[i]) + 2 * ui.px(kTabPadding);
-        if (i > 0) ImGui::SameLine(0, 0);
-        ImGui::PushID(static_cast<int>(i));
-        const Item item =
-            begin_item(ui, "tab", ImVec2(width, ui.px(height)), {.tooltip = i < tooltips.size() ? tooltips[i] : std::string_view()});
-        ImGui::PopID();
-        ImDrawList& list = *ImGui::GetWindowDrawList();
-        draw_text_in(list, font, item.min, item.max, ImVec2(0.5f, 0.5f), active || item.hovered ? c.text : c.muted, names[i]);
-        if (active) {
-            list.AddRectFilled(ImVec2(item.min.x + ui.px(8), item.max.y - ui.px(3)), ImVec2(item.max.x - ui.px(8), item.max.y), c.accent,
-                               ui.px(1.5f));
-        }
-        draw_focus_ring(ui, item, ui.px(4));
-        if (item.pressed && !active) {
-            chosen = static_cast<int>(i);
-            changed = true;
-        }
-    }
-    ImGui::PopID();
-    return changed;
-}
-
-float tabs_width(const Ui& ui, std::span<const std::string_view> names) {
-    float width = 0;
-    for (const std::string_view name : names) width += text_width(ui.fonts().strong, name) + 2 * ui.px(kTabPadding);
-    return width;
-}
-
 }  // namespace attn::app

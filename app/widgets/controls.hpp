@@ -4,9 +4,11 @@
 
 #include <imgui.h>
 
+#include <cfloat>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/widgets/ui.hpp"
 
@@ -82,11 +84,15 @@ bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const
 bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::string_view detail = {}, std::string_view shortcut = {},
                bool keep_open = false);
 
-/// The top bar's tabs: underlined where chosen. True when another one was chosen.
+/// The top bar's tabs: underlined where chosen. Those that do not fit into `room` pixels are in a menu behind them. True when another one
+/// was chosen.
 bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48,
-          std::span<const std::string_view> tooltips = {});
-/// Width in pixels that the tabs take.
+          std::span<const std::string_view> tooltips = {}, float room = FLT_MAX);
+/// Width in pixels that all tabs take.
 float tabs_width(const Ui& ui, std::span<const std::string_view> names);
+/// The tabs that stand in the bar: all when they fit into `room`, else the first ones and always the chosen one, with `menu` pixels to
+/// spare.
+std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room);
 
 /// "MASKS": small, upper case, spaced.
 void section_heading(const Ui& ui, std::string_view text);

@@ -192,6 +192,35 @@ TEST_F(Controls, TabsButtonsAndDropDown) {
     EXPECT_EQ(choice, 1);
 }
 
+TEST(TabsThatFit, AllOrTheFirstAndTheChosen) {
+    using Places = std::vector<std::size_t>;
+    const std::array<float, 5> widths{50, 60, 70, 80, 40};
+    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 300), (Places{0, 1, 2, 3, 4})) << "just wide enough for all";
+    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 299), (Places{0, 1, 2, 3})) << "one too many, and the menu";
+    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 289), (Places{0, 1, 2}));
+    EXPECT_EQ(tabs_that_fit(widths, 4, 30, 249), (Places{0, 1, 4})) << "the chosen one in the place of what does not fit";
+    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 160), (Places{0, 3}));
+    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 0), (Places{3})) << "it is always there";
+    EXPECT_EQ(tabs_that_fit({}, 0, 30, 10), Places{});
+}
+
+TEST_F(Controls, TabsWithoutRoomAreInAMenu) {
+    const std::array<std::string_view, 4> names{"Step", "Heads", "Grid", "Lines"};
+    int tab = 0;
+    const float room = tabs_width(ui, names) - 1;
+    const auto contents = [&] { tabs(ui, "views", names, tab, 48, {}, room); };
+    frames(2, contents);
+    // Two tabs of 54 and 61 pixels, the third in the menu of 74 that follows after 13; its lines are 28 high and 1 apart.
+    const float menu = tabs_width(ui, std::span(names).first(2)) + 13 + 37;
+    click(menu, 24, contents);
+    frames(2, contents);
+    click(menu, 39 + 4 + 6 + 29 + 14, contents);
+    EXPECT_EQ(tab, 3);
+    frames(2, contents);
+    click(tabs_width(ui, std::span(names).first(1)) + 10, 24, contents);
+    EXPECT_EQ(tab, 3) << "the chosen one stands in the bar now, behind the first";
+}
+
 TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {
     ColorOptions options;
     int changes = 0;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "app/panels/navigation.hpp"
@@ -293,6 +294,43 @@ TEST_F(FrameTest, EveryStageOfEveryPresetIsDrawnAtEverySize) {
             view.view = View::Step;
         }
         ImGui::GetIO().DisplaySize = ImVec2(1600, 1000);
+    }
+}
+
+/// The controls along the top bar, from the left, with how many pixels of each can be pressed.
+std::vector<std::pair<ImGuiID, int>> controls_at(float y, float width, const std::function<void(float, float)>& hover) {
+    constexpr int kStep = 4;
+    std::vector<std::pair<ImGuiID, int>> found;
+    for (float x = 2; x < width; x += kStep) {
+        hover(x, y);
+        const ImGuiID id = ImGui::GetCurrentContext()->HoveredIdPreviousFrame;
+        if (id == 0) continue;
+        if (found.empty() || found.back().first != id) found.emplace_back(id, 0);
+        found.back().second += kStep;
+    }
+    return found;
+}
+
+TEST_F(FrameTest, NothingOverlapsInTheTopBarOfANarrowWindow) {
+    open_example("causal-attention");
+    for (const View shown : {View::Step, View::Doctor}) {
+        for (const float width : {1600.F, 1280.F, 1060.F, 980.F, 900.F, 760.F}) {
+            ImGui::GetIO().DisplaySize = {width, 600};
+            view.view = shown;
+            frames(2, ui_frame);
+            const auto controls = controls_at(24, width, [&](float x, float y) {
+                move_mouse(x, y);
+                frames(2, ui_frame);
+            });
+            ASSERT_GE(controls.size(), 4U);
+            for (std::size_t i = controls.size() - 4; i < controls.size(); ++i)
+                EXPECT_GE(controls[i].second, 28) << "undo, redo, theme and help are there as a whole, in " << width;
+            std::vector<ImGuiID> ids;
+            for (const auto& [id, pixels] : controls) ids.push_back(id);
+            std::sort(ids.begin(), ids.end());
+            EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << "one that is cut in two by another, in " << width;
+            EXPECT_GE(ids.size(), 9U) << "three menus, a tab, what does not fit, four buttons, in " << width;
+        }
     }
 }
 
