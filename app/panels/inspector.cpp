@@ -330,7 +330,8 @@ void draw_inspector(PanelContext& context) {
     }
     const Provenance provenance = explain(trace, *cell);
     draw_title(context, *cell, provenance);
-    paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, provenance.formula);
+    const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
+    paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));
     gap(ui, 4);
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, provenance.sentence);
     gap(ui, 8);

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "app/panels/lesson_player.hpp"
 #include "app/widgets/controls.hpp"
@@ -27,18 +26,6 @@ StripLayout lay_out(const PanelContext& context, float width) {
     layout.caption_width =
         std::clamp(width - layout.caption_x - context.px(kGap + kButtonsWidth), context.px(120), context.px(kWidestCaption));
     return layout;
-}
-
-/// The caption cut into lines between words; ImGui would also cut a number at its point.
-std::vector<std::string> wrapped(const ImFont* font, const std::string& text, float width) {
-    std::vector<std::string> lines(1);
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-        const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
-        if (lines.back().empty() || text_width(font, longer) <= width) lines.back() = longer;
-        else lines.push_back(word);
-    }
-    return lines;
 }
 
 float line_height(const PanelContext& context) { return font_size(context.theme.fonts.lecture) + context.px(3); }
@@ -139,7 +126,7 @@ float lesson_strip_height(const PanelContext& context, float width) {
     const LessonView& state = context.view.lesson;
     if (!state.open()) return 0;
     const StripLayout layout = lay_out(context, width - 2 * context.px(kPaddingX));
-    const std::size_t lines = wrapped(context.theme.fonts.lecture, sentences(context), layout.caption_width).size();
+    const std::size_t lines = lines_of(context.theme.fonts.lecture, sentences(context), layout.caption_width).size();
     float height = static_cast<float>(lines) * line_height(context) + 2 * context.px(kPaddingY);
     if (!training_words(context).empty()) height += context.px(kTrainingLine);
     const float title = wrapped_height(context.theme.fonts.title, layout.caption_x - context.px(kGap), state.shown().title) +
@@ -161,7 +148,7 @@ void draw_lesson_strip(PanelContext& context) {
     draw_text_wrapped(list, fonts.title, {at.x, at.y + context.px(20)}, title_width, colors.text, state.shown().title);
     const float caption_x = at.x + layout.caption_x;
     float y = at.y;
-    for (const std::string& line : wrapped(fonts.lecture, sentences(context), layout.caption_width)) {
+    for (const std::string& line : lines_of(fonts.lecture, sentences(context), layout.caption_width)) {
         draw_text(list, fonts.lecture, {caption_x, y}, colors.text, line);
         y += line_height(context);
     }

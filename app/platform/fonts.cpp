@@ -15,8 +15,14 @@ namespace {
 
 /// Text that people type or that files contain.
 constexpr ImWchar kTextGlyphs[] = {0x0020, 0x017F,  // Latin, Latin-1, Latin Extended-A
+                                   0x01A0, 0x01A1,  // Vietnamese, with those from 0x1EA0 on
+                                   0x01AF, 0x01B0,  // the same
+                                   0x01CD, 0x01DC,  // pinyin
+                                   0x0218, 0x021B,  // Romanian
                                    0x0370, 0x03FF,  // Greek
                                    0x0400, 0x045F,  // Cyrillic
+                                   0x0490, 0x0491,  // Ukrainian
+                                   0x1EA0, 0x1EF9,  // Vietnamese
                                    0x2010, 0x2027,  // dashes, quotation marks, dots
                                    0x2030, 0x205F,  // primes, brackets, fractions
                                    0x2070, 0x209F,  // superscripts and subscripts

@@ -4,6 +4,11 @@
 #include <imgui.h>
 #include <imgui_internal.h>
 
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 namespace attn::app {
 
 /// Keys the product uses, independent of ImGui's version. Letters and digits: key('F'), key('1').
@@ -178,6 +183,77 @@ inline float font_ascent(const ImFont* font) {
     return font->Ascent;
 #endif
 }
+
+/// Whether the fonts, which all have the same letters, can show this character. True before there are any.
+inline bool has_glyph(char32_t character) {
+    if (ImGui::GetCurrentContext() == nullptr || ImGui::GetIO().Fonts->Fonts.empty()) return true;
+    if (character > IM_UNICODE_CODEPOINT_MAX) return false;
+    ImFont* font = ImGui::GetIO().Fonts->Fonts[0];
+#if IMGUI_VERSION_NUM >= 19200
+    return font->IsGlyphInFont(static_cast<ImWchar>(character));
+#else
+    return font->FindGlyphNoFallback(static_cast<ImWchar>(character)) != nullptr;
+#endif
+}
+
+/// While it lives, what is pasted into a field and copied from it is changed on its way.
+class ClipboardFilter {
+public:
+    using Change = std::function<std::string(std::string_view)>;
+    ClipboardFilter(Change pasted, Change copied)
+        : pasted_(std::move(pasted)), copied_(std::move(copied)), get_(get()), set_(set()), data_(data()) {
+        data() = this;
+        if (get_ != nullptr) get() = [](Owner) { return self()->paste(); };
+        if (set_ != nullptr) set() = [](Owner owner, const char* text) { self()->copy(owner, text); };
+    }
+    ~ClipboardFilter() {
+        get() = get_;
+        set() = set_;
+        data() = data_;
+    }
+    ClipboardFilter(const ClipboardFilter&) = delete;
+    ClipboardFilter& operator=(const ClipboardFilter&) = delete;
+
+private:
+#if IMGUI_VERSION_NUM >= 19110
+    using Owner = ImGuiContext*;
+#else
+    using Owner = void*;
+#endif
+    using Get = const char* (*)(Owner);
+    using Set = void (*)(Owner, const char*);
+#if IMGUI_VERSION_NUM >= 19110
+    static Get& get() { return ImGui::GetPlatformIO().Platform_GetClipboardTextFn; }
+    static Set& set() { return ImGui::GetPlatformIO().Platform_SetClipboardTextFn; }
+    static void*& data() { return ImGui::GetPlatformIO().Platform_ClipboardUserData; }
+    Owner owner() const { return ImGui::GetCurrentContext(); }
+#else
+    static Get& get() { return ImGui::GetIO().GetClipboardTextFn; }
+    static Set& set() { return ImGui::GetIO().SetClipboardTextFn; }
+    static void*& data() { return ImGui::GetIO().ClipboardUserData; }
+    Owner owner() const { return data_; }
+#endif
+    static ClipboardFilter* self() { return static_cast<ClipboardFilter*>(data()); }
+    const char* paste() {
+        data() = data_;
+        const char* text = get_(owner());
+        data() = this;
+        if (text == nullptr) return nullptr;
+        text_ = pasted_(text);
+        return text_.c_str();
+    }
+    void copy(Owner, const char* text) {
+        data() = data_;
+        set_(owner(), copied_(text).c_str());
+        data() = this;
+    }
+
+    Change pasted_, copied_;
+    Get get_;
+    Set set_;
+    void* data_;
+    std::string text_;  ///< what was pasted last
+};
 
 inline void push_font(ImFont* font) {
 #if IMGUI_VERSION_NUM >= 19200

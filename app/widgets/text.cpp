@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <sstream>
 
 #include "app/widgets/imgui_compat.hpp"
 
@@ -14,7 +15,32 @@ ImVec2 measure(const ImFont* font, std::string_view text, float wrap = 0) {
     return const_cast<ImFont*>(font)->CalcTextSizeA(font_size(font), 1e9f, wrap, text.data(), text.data() + text.size());
 }
 
-/// Length in bytes of the well-formed UTF-8 character at the start of `text`, 0 when there is none.
+/// The number of the well-formed character that `text` is.
+char32_t code_point(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    if (text.size() == 1) return byte(0);
+    char32_t code = byte(0) & (0xFFU >> (text.size() + 1));
+    for (std::size_t i = 1; i < text.size(); ++i) code = code << 6 | (byte(i) & 0x3FU);
+    return code;
+}
+
+/// "U+6211", and "+6211" directly after another one.
+std::string code_point_text(char32_t code, bool after_another) {
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%s+%04X", after_another ? "" : "U", static_cast<unsigned>(code));
+    return text.data();
+}
+
+float luminance(Color color) {
+    const auto channel = [&](int shift) {
+        const float c = static_cast<float>(color >> shift & 0xFF) / 255.0f;
+        return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
+    };
+    return 0.2126f * channel(0) + 0.7152f * channel(8) + 0.0722f * channel(16);
+}
+
+}  // namespace
+
 std::size_t character_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned char lead = byte(0);
@@ -34,16 +60,6 @@ std::size_t character_length(std::string_view text) {
     if (lead == 0xF4 && byte(1) >= 0x90) return 0;
     return length;
 }
-
-float luminance(Color color) {
-    const auto channel = [&](int shift) {
-        const float c = static_cast<float>(color >> shift & 0xFF) / 255.0f;
-        return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
-    };
-    return 0.2126f * channel(0) + 0.7152f * channel(8) + 0.0722f * channel(16);
-}
-
-}  // namespace
 
 float text_width(const ImFont* font, std::string_view text) { return text.empty() ? 0.0f : measure(font, text).x; }
 
@@ -99,6 +115,17 @@ float wrapped_height(const ImFont* font, float width, std::string_view text) {
     return text.empty() ? 0.0f : measure(font, text, std::max(width, 1.0f)).y;
 }
 
+std::vector<std::string> lines_of(const ImFont* font, std::string_view text, float width) {
+    std::vector<std::string> lines(1);
+    std::istringstream words{std::string(text)};
+    for (std::string word; words >> word;) {
+        const std::string longer = lines.back().empty() ? word : lines.back() + " " + word;
+        if (lines.back().empty() || text_width(font, longer) <= width) lines.back() = longer;
+        else lines.push_back(word);
+    }
+    return lines;
+}
+
 std::string elide(const ImFont* font, std::string_view text, float width) {
     if (text_width(font, text) <= width) return std::string(text);
     static constexpr std::string_view kEllipsis = "\u2026";
@@ -116,9 +143,11 @@ std::string elide(const ImFont* font, std::string_view text, float width) {
 
 std::string visible_text(std::string_view text, bool keep_inner_spaces) {
     std::string shown;
+    bool no_glyph_before = false;
     for (std::size_t at = 0; at < text.size();) {
         const auto code = static_cast<unsigned char>(text[at]);
         const std::size_t length = character_length(text.substr(at));
+        const bool no_glyph = length > 1 && !has_glyph(code_point(text.substr(at, length)));
         const bool inner = keep_inner_spaces && at > 0 && at + 1 < text.size();
         if (length == 0 || (code < 0x20 && code != '\n' && code != '\t') || code == 0x7F) {
             std::array<char, 8> escape{};
@@ -130,9 +159,12 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces) {
             shown += "\u21B5";
         } else if (code == '\t') {
             shown += "\u21E5";
+        } else if (no_glyph) {
+            shown += code_point_text(code_point(text.substr(at, length)), no_glyph_before);
         } else {
             shown += text.substr(at, length);
         }
+        no_glyph_before = no_glyph;
         at += std::max<std::size_t>(length, 1);
     }
     return shown;

@@ -3,8 +3,10 @@
 
 #include <imgui.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/widgets/theme.hpp"
 
@@ -26,11 +28,16 @@ void draw_text_turned(ImDrawList& list, ImFont* font, ImVec2 center, Color color
 float draw_text_wrapped(ImDrawList& list, ImFont* font, ImVec2 at, float width, Color color, std::string_view text);
 /// Height of text wrapped at `width`.
 float wrapped_height(const ImFont* font, float width, std::string_view text);
+/// The text cut into lines at its spaces alone: ImGui would also cut a number at its point and an index at its comma.
+std::vector<std::string> lines_of(const ImFont* font, std::string_view text, float width);
 
 /// The text, or as much of it as fits before an ellipsis; "" when not even one letter does.
 std::string elide(const ImFont* font, std::string_view text, float width);
+/// Length in bytes of the well-formed UTF-8 character at the start of `text`, 0 when there is none.
+std::size_t character_length(std::string_view text);
 /// A token as it can be shown: spaces, line ends and tabs by their signs (␣ ↵ ⇥), other control characters and bytes that are not UTF-8
-/// as "\x07". A single space inside words stays as it is when `keep_inner_spaces`.
+/// as "\x07", characters for which the fonts have no glyph by their code points, as "U+6211" or "U+5E9+5DC". A single space inside words
+/// stays as it is when `keep_inner_spaces`.
 std::string visible_text(std::string_view text, bool keep_inner_spaces = false);
 
 /// The colour with its opacity multiplied by `opacity` (0 to 1).

@@ -103,6 +103,8 @@ std::string chip_tooltip(const Token& token, int index, const ChipOptions& optio
     std::string text = "position " + std::to_string(index) + ", id " + std::to_string(token.id);
     if (token.padding) return text + "\npadding: fills this sequence up to the longest of the batch";
     text = "\u201C" + visible_text(token.text) + "\u201D\n" + text;
+    if (visible_text(token.text).find("U+") != std::string::npos && token.text.find("U+") == std::string::npos)
+        text += "\nU+ and hexadecimal digits: a character that the program's fonts lack";
     if (token.unknown) text += "\nnot in the vocabulary: the model sees the unknown token";
     return text + "\n" + options.tooltip;
 }
