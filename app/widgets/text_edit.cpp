@@ -12,8 +12,8 @@ namespace {
 int on_input(ImGuiInputTextCallbackData* data) {
     auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
-        edit.text.resize(static_cast<std::size_t>(data->BufTextLen));
-        data->Buf = edit.text.data();
+        edit.field.resize(static_cast<std::size_t>(data->BufTextLen));
+        data->Buf = edit.field.data();
     } else if (edit.caret_to_end) {
         data->ClearSelection();
         data->CursorPos = data->BufTextLen;
@@ -29,12 +29,16 @@ void begin_text_edit(TextEdit& edit, std::string text) {
     edit.focus = true;
     edit.caret_to_end = true;
     edit.original = text;
+    edit.stand_ins = {};
+    edit.field = edit.stand_ins.to_field(text);
     edit.text = std::move(text);
 }
 
 TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float width, const char* hint) {
     TextEditResult result;
-    const std::string before = edit.text;
+    const std::string before = edit.text, field_before = edit.field;
+    const ClipboardFilter filter([&edit](std::string_view pasted) { return edit.stand_ins.to_field(pasted); },
+                                 [&edit](std::string_view copied) { return edit.stand_ins.from_field(copied); });
     ImGui::PushID(id);
     push_font(ui.fonts().mono_body);
     const float padding = (ui.px(42) - ImGui::GetFontSize()) / 2;
@@ -47,7 +51,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     if (edit.focus) ImGui::SetKeyboardFocusHere();
     const ImGuiInputTextFlags flags =
         ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
-    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.text.data(), edit.text.capacity() + 1, flags, on_input, &edit);
+    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_input, &edit);
+    if (edit.field != field_before) edit.text = edit.stand_ins.from_field(edit.field);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));
     ImGui::PopStyleColor(2);

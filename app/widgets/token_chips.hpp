@@ -7,6 +7,7 @@
 #include <string>
 
 #include "app/session/snapshot.hpp"
+#include "app/widgets/field_text.hpp"
 #include "app/widgets/ui.hpp"
 
 namespace attn::app {
@@ -39,6 +40,8 @@ struct TextEdit {
     bool caret_to_end = false;  ///< the caret goes behind the text once the field has the keyboard
     std::string text;           ///< what is typed so far
     std::string original;       ///< what Escape brings back
+    FieldText stand_ins{};
+    std::string field;  ///< the text as the field holds it
 };
 
 struct TextEditResult {

@@ -1,0 +1,64 @@
+#include "app/widgets/field_text.hpp"
+
+#include <algorithm>
+
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The private use area as UTF-8: U+E000 to U+F8FF are "\xEE\x80\x80" to "\xEF\xA3\xBF".
+constexpr std::size_t kFirst = 0xE000, kLast = 0xF8FF, kRoom = kLast - kFirst + 1;
+
+/// The place in the private use area of a well-formed character, kRoom for others.
+std::size_t private_place(std::string_view character) {
+    if (character.size() != 3) return kRoom;
+    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(character[i])); };
+    const std::size_t code = (byte(0) & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU);
+    return code >= kFirst && code <= kLast ? code - kFirst : kRoom;
+}
+
+std::string private_character(std::size_t place) {
+    const std::size_t code = kFirst + place;
+    return {static_cast<char>(0xE0U | code >> 12), static_cast<char>(0x80U | (code >> 6 & 0x3FU)),
+            static_cast<char>(0x80U | (code & 0x3FU))};
+}
+
+/// Whether a field gives this character back as it was: one of at most 16 bits that is no stand-in.
+bool survives(std::string_view character) {
+    return character.size() >= 1 && character.size() <= 3 && character[0] != '\0' && private_place(character) == kRoom;
+}
+
+}  // namespace
+
+std::string FieldText::stand_in(std::string_view original) {
+    const auto known = std::find(originals_.begin(), originals_.end(), original);
+    if (known != originals_.end()) return private_character(static_cast<std::size_t>(known - originals_.begin()));
+    if (originals_.size() == kRoom) return "\uFFFD";
+    originals_.emplace_back(original);
+    return private_character(originals_.size() - 1);
+}
+
+std::string FieldText::to_field(std::string_view text) {
+    std::string field;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = character_length(text.substr(at));
+        const std::string_view character = text.substr(at, std::max<std::size_t>(length, 1));
+        field += length > 0 && survives(character) ? std::string(character) : stand_in(character);
+        at += character.size();
+    }
+    return field;
+}
+
+std::string FieldText::from_field(std::string_view text) const {
+    std::string original;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::string_view character = text.substr(at, std::max<std::size_t>(character_length(text.substr(at)), 1));
+        const std::size_t place = private_place(character);
+        original += place < originals_.size() ? originals_[place] : std::string(character);
+        at += character.size();
+    }
+    return original;
+}
+
+}  // namespace attn::app
