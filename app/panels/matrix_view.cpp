@@ -148,6 +148,8 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
     if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
     view.marks = marks_of(context, matrix);
+    if (options.summed_over && options.role == MatrixRole::Left) view.marks.col = view.marks.hover_col = -1;
+    if (options.summed_over && options.role == MatrixRole::Top) view.marks.row = view.marks.hover_row = -1;
     view.edited = matrix.edited;
     view.edited.lit = context.view.edits.lit;
     view.opens = !context.view.painting;

@@ -22,8 +22,9 @@ struct MatrixViewOptions {
     bool row_labels = false, col_labels = false;
     StageId stage;  ///< the stage whose equation it is part of
     bool axis_titles = true;
-    float reach = 0;         ///< of a difference that is one of several: ends of the range that they share; 0: its own
-    bool comparing = false;  ///< part of a comparison: both states share one range
+    float reach = 0;           ///< of a difference that is one of several: ends of the range that they share; 0: its own
+    bool comparing = false;    ///< part of a comparison: both states share one range
+    bool summed_over = false;  ///< an operand whose inner axis has the letter of the result's columns: what is chosen there is not meant
 };
 
 struct MatrixViewResult {

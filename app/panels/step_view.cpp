@@ -143,14 +143,18 @@ void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
 
 /// One matrix of the equation with its title; takes over what is hovered and clicked there.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
-               bool comparing) {
+               bool comparing, bool summed_over = false) {
     if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
-    const MatrixViewResult result = draw_matrix(
-        context, matrix, box,
-        {.role = role, .row_labels = row_labels, .col_labels = col_labels, .stage = context.view.stage, .comparing = comparing});
+    const MatrixViewResult result = draw_matrix(context, matrix, box,
+                                                {.role = role,
+                                                 .row_labels = row_labels,
+                                                 .col_labels = col_labels,
+                                                 .stage = context.view.stage,
+                                                 .comparing = comparing,
+                                                 .summed_over = summed_over});
     if (result.hovered) {
-        context.view.hovered.set(matrix.row_axis, result.hovered->row);
-        context.view.hovered.set(matrix.col_axis, result.hovered->col);
+        if (!summed_over || role != MatrixRole::Top) context.view.hovered.set(matrix.row_axis, result.hovered->row);
+        if (!summed_over || role != MatrixRole::Left) context.view.hovered.set(matrix.col_axis, result.hovered->col);
     }
     const bool paints = context.view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
     if (paints && result.held && result.hovered) paint(context, *result.hovered);
@@ -159,8 +163,10 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
 }
 
 void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
-    draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false);
-    draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false);
+    // W_O is as high as it is wide: the axis that is summed over has the letter of the result's columns.
+    const bool same_letter = equation.operands[0].col_axis == equation.result.col_axis;
+    draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false, same_letter);
+    draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false, same_letter);
     if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
     Matrix result = equation.result;
     result.symbol.clear();  // the heading names it already

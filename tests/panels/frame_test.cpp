@@ -96,6 +96,25 @@ TEST_F(FrameTest, HoveringReadsACellAndClickingLocksIt) {
     EXPECT_TRUE(view.locked.empty());
 }
 
+TEST_F(FrameTest, TheAxisThatIsSummedOverChoosesNoColumnOfTheResult) {
+    open_example("multi-head");
+    view.stage = {Stage::AttentionOut, 0};
+    view.locked.clear();
+    frames(2, ui_frame);
+    const auto result = largest_map();
+    const auto concat = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const NullCanvas::Call& call) {
+        return call.max.x < result.min.x && call.min.y == result.min.y && call.request.data.cols == result.request.data.cols;
+    });
+    ASSERT_NE(concat, canvas.calls.end());
+    move_mouse((concat->min.x + concat->max.x) / 2, concat->min.y + 5);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.hover_shown.on(Axis::T), 0) << "a row of concat is one of the result";
+    EXPECT_EQ(view.hover_shown.on(Axis::C), std::nullopt) << "its columns are all of them in every number";
+    move_mouse(result.max.x - 5, result.min.y + 5);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.hover_shown.on(Axis::C), result.request.data.cols - 1);
+}
+
 TEST_F(FrameTest, PaintingACellForbidsIt) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
