@@ -87,7 +87,9 @@ void draw_rows(const PanelContext& context, const std::vector<SheetRow>& rows, i
         const float y = origin.y + context.px(30) * static_cast<float>(i % each);
         float x = left;
         for (const std::string& key : row.keys) x += draw_key_cap(context.ui(), list, {x, y}, key) + context.px(4);
-        draw_text(list, fonts.body, {std::max(left + context.px(116), x + context.px(6)), y + context.px(3)}, colors.text, row.line);
+        const float words = std::max(left + context.px(116), x + context.px(6));
+        const float room = left + width / static_cast<float>(columns) - words;
+        draw_text(list, fonts.body, {words, y + context.px(3)}, colors.text, elide(fonts.body, row.line, room));
     }
     ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(30) * static_cast<float>(each) + context.px(12)});
 }
@@ -114,7 +116,10 @@ void draw_help_sheet(PanelContext& context) {
     const float room = display.x - context.px(40);
     const int columns = room >= context.px(1120) ? 3 : room >= context.px(700) ? 2 : 1;
     const float width = std::min(context.px(380) * static_cast<float>(columns) + context.px(20), room);
-    const float height = context.px(158) + context.px(30) * static_cast<float>((static_cast<int>(rows.size()) + columns - 1) / columns);
+    const float wanted = context.px(158) + context.px(30) * static_cast<float>((static_cast<int>(rows.size()) + columns - 1) / columns);
+    // In a low window it scrolls.
+    const bool scrolls = wanted > display.y;
+    const float height = std::min(wanted, display.y);
     ImGui::SetNextWindowPos({(display.x - width) / 2, std::max((display.y - height) / 2, 0.F)});
     ImGui::SetNextWindowSize({width, height});
     ImGui::SetNextWindowFocus();
@@ -122,8 +127,8 @@ void draw_help_sheet(PanelContext& context) {
     ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
     ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(28), context.px(22)});
-    ImGui::Begin("##help_sheet", nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
+    const ImGuiWindowFlags frame = scrolls ? ImGuiWindowFlags_NoDecoration & ~ImGuiWindowFlags_NoScrollbar : ImGuiWindowFlags_NoDecoration;
+    ImGui::Begin("##help_sheet", nullptr, frame | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav);
     ImGui::PopStyleVar(2);
     ImGui::PopStyleColor(2);
     text_line(context.ui(), fonts.heading, colors.text, "Keys and hints");

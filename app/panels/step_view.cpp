@@ -86,7 +86,18 @@ void draw_text_block(const PanelContext& context, const Box& box, const StageTex
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImFont* font = text_width(fonts.formula, text.formula) <= box.width() ? fonts.formula : fonts.mono_body;
     draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
-    draw_text_wrapped(list, fonts.label, {box.min.x, box.min.y + context.px(32)}, box.width(), colors.muted, text.sentence);
+    const ImVec2 at{box.min.x, box.min.y + context.px(32)};
+    const float line = font_size(fonts.label), room = box.max.y - at.y;
+    if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + line)
+        return void(draw_text_wrapped(list, fonts.label, at, box.width(), colors.muted, text.sentence));
+    // In a low window the sentence ends where the operand below it begins.
+    std::vector<std::string> lines = lines_of(fonts.label, text.sentence, box.width());
+    const auto fit = static_cast<std::size_t>(std::max(room / line, 0.F));
+    if (fit == 0) return;
+    lines.resize(std::min(fit, lines.size()));
+    lines.back() = elide(fonts.label, lines.back() + " …", box.width());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        draw_text(list, fonts.label, {at.x, at.y + line * static_cast<float>(i)}, colors.muted, lines[i]);
 }
 
 float text_block_height(const PanelContext& context, float width, const StageText& text) {

@@ -104,12 +104,13 @@ void draw_header(PanelContext& context) {
             is_of_run(context, context.view.pinned.get())))
         pin_a(context);
     x -= context.px(6);
-    const float menu = 148;
+    // In a narrow window the menu gives way to the buttons, and the title to both.
+    const float menu = std::clamp((x - at.x) / scale - 4, 60.F, 148.F);
     x -= context.px(menu + 4);
     ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
     draw_pattern_menu(context, menu);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text(list, fonts.title, at, colors.text, "history");
+    if (at.x + text_width(fonts.title, "history") + context.px(8) <= x) draw_text(list, fonts.title, at, colors.text, "history");
     const float left = at.x + text_width(fonts.title, "history") + context.px(12), room = x - context.px(10) - left;
     const auto mib = [](std::size_t bytes) {
         return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});

@@ -165,9 +165,13 @@ void draw_invitation(PanelContext& context, const Box& box) {
     const float middle = (box.min.x + box.max.x) / 2, width = context.px(220);
     float y = box.min.y + std::max(0.F, (box.height() - context.px(190)) / 2);
     const auto centred = [&](ImFont* font, Color color, std::string_view text) {
-        draw_text_in(list, font, {box.min.x, y}, {box.max.x, y + font_size(font)}, {0.5F, 0.5F}, color,
-                     elide(font, text, box.width() - context.px(20)));
-        y += font_size(font) + context.px(10);
+        const std::vector<std::string> lines = lines_of(font, text, box.width() - context.px(20));
+        if (y + static_cast<float>(lines.size()) * (font_size(font) + context.px(2)) > box.max.y) return;  // hints need a higher window
+        for (const std::string& line : lines) {
+            draw_text_in(list, font, {box.min.x, y}, {box.max.x, y + font_size(font)}, {0.5F, 0.5F}, color, line);
+            y += font_size(font) + context.px(2);
+        }
+        y += context.px(8);
     };
     centred(fonts.title, colors.text, "A small transformer " + promise(context.document.run));
     centred(fonts.label, colors.muted, "in about half a minute, while you watch its loss fall and its heads form.");
