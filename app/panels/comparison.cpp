@@ -101,7 +101,8 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
     };
     if (a.masked(*row, *col) || b.masked(*row, *col)) return fmt::format("{} = {} − {}", names, number(b), number(a));
     const double difference = static_cast<double>(b.at(*row, *col) - a.at(*row, *col));
-    return fmt::format("{} = {} − {} = {}", names, number(b), number(a), format_number(difference, {.decimals = 4, .plus = true}));
+    const std::string subtracted = a.at(*row, *col) < 0 ? "(" + number(a) + ")" : number(a);
+    return fmt::format("{} = {} − {} = {}", names, number(b), subtracted, format_number(difference, {.decimals = 4, .plus = true}));
 }
 
 void include(SharedRange& range, bool& any, float lo, float hi) {

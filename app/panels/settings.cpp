@@ -138,7 +138,7 @@ void draw_softmax(PanelContext& context) {
                                      {.min = 0.1,
                                       .max = 10,
                                       .log = true,
-                                      .decimals = 2,
+                                      .decimals = temperature < 1 ? 3 : 2,
                                       .notes = {.tooltip = "Masked scores are divided by it: below 1 sharper, above 1 flatter.",
                                                 .error = error_at(context, Field::Temperature)}});
     if (heated) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "app/panels/cell_edit.hpp"
 #include "app/panels/colors.hpp"
@@ -13,6 +14,20 @@ namespace attn::app {
 namespace {
 
 constexpr float kItemWidth = 116, kGroupGap = 24;
+
+/// What stands above a stage's picture: of the sum only what there is to add.
+std::string_view symbol_of(const PanelContext& context, Stage stage) {
+    const bool no_positions = context.trace().config.position == PositionKind::None;
+    return stage == Stage::Embedding && no_positions ? "X" : stage_symbol(stage);
+}
+
+/// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens.
+float item_width(const PanelContext& context) {
+    float shape = 0;
+    for (const RecordedStage<float>& stage : context.trace().stages)
+        shape = std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, stage.value.shape())));
+    return std::max(context.px(kItemWidth), std::ceil(shape) + context.px(24));
+}
 
 /// The first tokens of the sequence as small chips: tokens have no picture of their own.
 void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, Stack stack) {
@@ -47,15 +62,15 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
 }
 
 /// One stage of the strip; true when it was clicked.
-bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index) {
+bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index) {
     const RecordedStage<float>& stage = context.trace().stages[index];
     const auto& [colors, fonts, scale] = context.theme;
     const bool current = stage.id == context.view.stage;
-    const ImVec2 end{at.x + context.px(kItemWidth - 6), at.y + height};
+    const ImVec2 end{at.x + size.x - context.px(6), at.y + size.y};
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(index));
     const std::string tooltip = "Go to " + tensor_name(stage.id) + ".";
-    const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, height}, {.tooltip = tooltip});
+    const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, size.y}, {.tooltip = tooltip});
     ImGui::PopID();
 
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -68,7 +83,7 @@ bool draw_item(PanelContext& context, ImVec2 at, float height, std::size_t index
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, stage_symbol(stage.id.stage));
+    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, stage.id.stage));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, stage);
     const float text_width_left = end.x - x - context.px(4);
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
@@ -98,6 +113,7 @@ void draw_stage_strip(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float height = ImGui::GetContentRegionAvail().y;
     const float left = ImGui::GetWindowPos().x, right = left + ImGui::GetWindowWidth();
+    const float width = item_width(context);
     float x = origin.x;
     for (std::size_t i = 0; i < stages.size(); ++i) {
         const StageId& id = stages[i].id;
@@ -105,9 +121,9 @@ void draw_stage_strip(PanelContext& context) {
             draw_group_label(context, {x, origin.y}, height, id);
             x += context.px(kGroupGap);
         }
-        const float end = x + context.px(kItemWidth);
+        const float end = x + width;
         const bool visible = end > left && x < right;
-        if (visible && draw_item(context, {x, origin.y}, height, i)) {
+        if (visible && draw_item(context, {x, origin.y}, {width, height}, i)) {
             context.view.stage = id;
             context.view.playing = false;
             if (context.view.view != View::Step && is_attention_map(id.stage)) context.view.heads_stage = to_self(id.stage);
@@ -124,7 +140,7 @@ void draw_stage_strip(PanelContext& context) {
     ImGui::Dummy({1, 1});
     // The wheel moves a strip sideways.
     if (ImGui::IsWindowHovered() && ImGui::GetIO().MouseWheel != 0)
-        ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * context.px(kItemWidth));
+        ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * width);
 }
 
 }  // namespace attn::app

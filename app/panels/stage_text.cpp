@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "app/panels/equation.hpp"
+#include "app/widgets/number.hpp"
 
 namespace attn::app {
 namespace {
 
 std::string norm_sentence(const Trace<float>& trace) {
-    return fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {:g}), then multiplied by γ and shifted by β.",
-                       trace.config.layer_norm_eps);
+    return fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {}), then multiplied by γ and shifted by β.",
+                       format_exact(static_cast<float>(trace.config.layer_norm_eps)));
 }
 
 std::string masked_sentence(const MaskSettings& masks, bool cross) {
@@ -86,7 +87,7 @@ StageText model_text(const Trace<float>& trace, Stage stage) {
     case Stage::TokenEmbedding:
         return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table. It equals the one-hot row times the table."};
     case Stage::PositionEmbedding:
-        return {"position_embedding", "P = P[0…T]", positions_sentence(config.position)};
+        return {"position_embedding", "P = P[0…T−1]", positions_sentence(config.position)};
     case Stage::Embedding:
         return {"embedding", config.position == PositionKind::None ? "X = E" : "X = E + P",
                 config.position == PositionKind::None ? "No positions are added: the model cannot tell the order."

@@ -282,6 +282,15 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
     return height + context.px(10);
 }
 
+/// Whether any number of a difference is other than 0.
+bool differs(const Matrix& difference) {
+    if (!difference.is_difference) return true;
+    for (std::int64_t r = 0; r < difference.data.rows; ++r)
+        for (std::int64_t c = 0; c < difference.data.cols; ++c)
+            if (difference.at(r, c) != 0) return true;
+    return false;
+}
+
 /// What the centre shows of a stage.
 struct Picture {
     Equation equation;
@@ -313,7 +322,8 @@ void compare(PanelContext& context, Picture& picture) {
     picture.equation = std::move(compared.equation);
     picture.text.formula = std::move(compared.formula);
     picture.text.sentence =
-        fmt::format("{}: {}. {}: {}. Hold X: A and B change places.", sides.first, sides.a.name, sides.second, sides.b.name);
+        fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
+                    differs(picture.equation.result) ? "Hold X: A and B change places." : "Here they are the same, number by number.");
     picture.comparing = true;
 }
 

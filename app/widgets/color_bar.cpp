@@ -104,7 +104,7 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
 
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown) {
     const ColorOptions before = options;
-    const std::string words = range_words(options, probability);
+    const std::string words = range_words(options, probability, shown.hi);
     if (!begin_menu_link(ui, id, words, {.tooltip = "which numbers the ends of the colours stand for, and which colours"})) return false;
     section_heading(ui, "range");
     for (int i = 0; i < kRangeModeCount; ++i) {

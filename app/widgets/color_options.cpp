@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "app/widgets/number.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -105,7 +107,7 @@ std::string_view range_mode_words(RangeMode mode) {
     return "";
 }
 
-std::string range_words(const ColorOptions& options, bool probability) {
+std::string range_words(const ColorOptions& options, bool probability, float highest) {
     std::string words;
     switch (effective(options, probability)) {
     case RangeMode::Auto:
@@ -113,7 +115,7 @@ std::string range_words(const ColorOptions& options, bool probability) {
         words = "symmetric";
         break;
     case RangeMode::UnitRange:
-        words = "0 to 1";
+        words = highest > 1 ? "0 to " + format_number(static_cast<double>(highest), {.decimals = 2}) : "0 to 1";
         break;
     case RangeMode::Tensor:
         words = "per tensor";

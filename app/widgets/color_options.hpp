@@ -32,6 +32,6 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
 std::string_view color_map_words(ColorMap map);
 std::string_view range_mode_words(RangeMode mode);
 /// What the range is in a word or two: "symmetric", "0 to 1", "each row by itself"; with "log" where it is.
-std::string range_words(const ColorOptions& options, bool probability);
+std::string range_words(const ColorOptions& options, bool probability, float highest = 1);
 
 }  // namespace attn::app

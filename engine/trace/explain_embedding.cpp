@@ -54,7 +54,7 @@ Provenance token_embedding(const TraceCells& cells, const StageId& id, const Ind
     const Operand token = cells.operand(input_of(cells, id), {b, t, 0, 0});
     const auto row = static_cast<std::int64_t>(token.value);
     Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over v of one-hot(" + number(row) + ")[v] · E[v," + number(column) + "] = E[" +
+    out.formula = cell(cells, id, index) + " = Σ over v of one-hot(" + number(row) + ")[v] · W_E[v," + number(column) + "] = W_E[" +
                   number(row) + "," + number(column) + "]";
     out.sentence = "The token's id " + number(row) + " picks row " + number(row) +
                    " of the embedding table: the same as a one-hot row times the table.";

@@ -63,6 +63,7 @@ TEST(ColorOptions, AlwaysAUsableRange) {
 
 TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({}, true), "0 to 1");
+    EXPECT_EQ(range_words({}, true, 1.4286F), "0 to 1.43") << "what dropout has stretched";
     EXPECT_EQ(range_words({.log = true}, false), "symmetric, log");
     EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "per row");
 }
