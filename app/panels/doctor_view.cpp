@@ -57,7 +57,8 @@ bool row(const PanelContext& context, const char* id, Color spot, const std::str
     draw_text_wrapped(list, fonts.body, {item.min.x + indent, item.min.y + context.px(5)}, width - indent - context.px(10), colors.text,
                       words);
     if (!place.empty())
-        draw_text(list, fonts.mono_small, {item.min.x + indent, item.min.y + text_height + context.px(7)}, colors.accent, place);
+        draw_text(list, fonts.mono_small, {item.min.x + indent, item.min.y + text_height + context.px(7)},
+                  tooltip.empty() ? colors.muted : colors.accent, place);
     draw_focus_ring(context.ui(), item, context.px(6));
     return item.pressed && !place.empty();
 }
@@ -160,6 +161,13 @@ void draw_doctor_view(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, "Doctor");
     gap(ui, 6);
     ImGui::BeginChild("##doctor", {0, 0}, false, 0);
+    // A file that somebody brings is what they have come for.
+    const bool brought = context.dump != nullptr;
+    if (brought) {
+        draw_dump(context);
+        gap(ui, 10);
+        separator(ui);
+    }
     section_heading(ui, "What is shown");
     if (context.snapshot.doctor != nullptr) {
         draw_report(context, *context.snapshot.doctor);
@@ -168,9 +176,11 @@ void draw_doctor_view(PanelContext& context) {
     } else {
         paragraph(ui, fonts.body, colors.muted, "The numbers are being examined, or are too many for it.");
     }
-    gap(ui, 10);
-    separator(ui);
-    draw_dump(context);
+    if (!brought) {
+        gap(ui, 10);
+        separator(ui);
+        draw_dump(context);
+    }
     ImGui::EndChild();
 }
 

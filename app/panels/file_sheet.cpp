@@ -154,6 +154,12 @@ void draw_export_options(PanelContext& context) {
     gap(ui, 8);
 }
 
+/// The format that the name's ending asks for, else the one that was chosen.
+ExportAs format_of(const std::filesystem::path& path, ExportAs chosen) {
+    const auto found = std::find(kExtensions.begin(), kExtensions.end(), path.extension().string());
+    return found == kExtensions.end() ? chosen : static_cast<ExportAs>(found - kExtensions.begin());
+}
+
 TensorChoice chosen_numbers(const PanelContext& context) {
     TensorChoice choice{context.view.stage, {}, {}, shows_gradients(context)};
     if (!context.view.files.whole_tensor) {
@@ -237,7 +243,9 @@ void draw_path_sheet(PanelContext& context) {
     if (view.task == FileTask::Export) draw_export_options(context);
     keep_listing(context);
     find_completions(context);
-    bool entered = path_field(ui, "##path", view.path, open ? "path of a file or of a run's folder" : "path").entered;
+    const PathFieldResult typed = path_field(ui, "##path", view.path, open ? "path of a file or of a run's folder" : "path");
+    if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
+    bool entered = typed.entered;
     gap(ui, 4);
     draw_completions(context);
     draw_warning(context);

@@ -61,6 +61,7 @@ void draw_sequence_menu(PanelContext& context) {
         if (menu_item(context.ui(), text, i == shown_index(context))) context.view.batch = static_cast<std::int64_t>(i);
         ImGui::PopID();
     }
+    separator(context.ui());
     constexpr std::size_t kMostSequences = 16;
     if (texts.size() < kMostSequences && menu_item(context.ui(), "add a sequence", false, "starts as a copy of this one"))
         add_sequence(context);
