@@ -169,6 +169,7 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
         if (item.pressed) result.clicked = index;
         ImGui::PopID();
         draw_chip(ui, item, tokens[i], index, options);
+        draw_focus_ring(ui, item, ui.px(6));
     }
     if (!options.wrap) draw_scroll_shades(ui, at, width, layout.height, offset, layout.width - width - offset);
     ImGui::PopClipRect();
