@@ -26,7 +26,7 @@ std::string private_character(std::size_t place) {
 
 /// Whether a field gives this character back as it was: one of at most 16 bits that is no stand-in.
 bool survives(std::string_view character) {
-    return character.size() >= 1 && character.size() <= 3 && character[0] != '\0' && private_place(character) == kRoom;
+    return !character.empty() && character.size() <= 3 && character[0] != '\0' && private_place(character) == kRoom;
 }
 
 }  // namespace
