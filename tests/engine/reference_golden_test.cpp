@@ -18,7 +18,12 @@ using check::Tolerance;
 const std::filesystem::path kGolden = std::filesystem::path(ATTN_TEST_DATA) / "golden";
 constexpr Tolerance kTorch{2e-5, 1e-4};  // PyTorch computed in float
 
-CaseFile open(const std::string& name) { return {read_safetensors(kGolden / (name + ".safetensors")), kTorch}; }
+/// The case without its gradients: the reference computes none.
+CaseFile open(const std::string& name) {
+    ArrayFile file = read_safetensors(kGolden / (name + ".safetensors"));
+    std::erase_if(file.arrays, [](const NamedArray& array) { return array.name.starts_with("grad."); });
+    return {std::move(file), kTorch};
+}
 
 Permissions allow_all(std::int64_t batch, std::int64_t queries, std::int64_t keys) {
     return {batch, 1, queries, keys, std::vector<std::uint8_t>(static_cast<std::size_t>(batch * queries * keys), 1), {}};
