@@ -191,8 +191,6 @@ std::vector<std::shared_ptr<const Lesson>> parse_embedded() {
 
 }  // namespace
 
-std::string_view lesson_control_name(LessonControl control) { return kControls.at(static_cast<std::size_t>(control)); }
-
 Lesson parse_lesson(std::string_view json, std::string_view source) {
     JsonObject object(json, source);
     Lesson lesson;

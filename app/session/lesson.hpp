@@ -23,8 +23,6 @@ namespace attn::app {
 /// Parts of the settings pane that a lesson can leave out.
 enum class LessonControl : std::uint8_t { Shown, Masks, Softmax, Compare, Model, Tokens, Parts, Heads, Edits, Mistakes };
 inline constexpr int kLessonControls = 10;
-/// "shown", "masks", ...: as files name it.
-std::string_view lesson_control_name(LessonControl control);
 
 /// What is looked at.
 struct LessonLook {

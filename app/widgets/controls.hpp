@@ -110,7 +110,6 @@ void text_line(const Ui& ui, ImFont* font, Color color, std::string_view text);
 bool link(const Ui& ui, const char* label, std::string_view tooltip = {});
 /// A key as on a keyboard, in a line of text; returns its width in pixels.
 float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view key);
-void key_cap(const Ui& ui, std::string_view key);
 /// A round spot with text, as in "verified".
 bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view text, std::string_view detail, std::string_view tooltip = {});
 /// How far something is, 0 to 1.

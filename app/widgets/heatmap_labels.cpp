@@ -114,10 +114,4 @@ float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, 
     return std::min(widest, ui.px(most)) + ui.px(kGap);
 }
 
-float column_label_room(const Ui& ui, const HeatmapAxis& cols, std::int64_t count, float cell, float most) {
-    if (!has_labels(cols)) return 0;
-    const float line = font_size(ui.fonts().mono_small) + ui.px(kGap);
-    return cell >= ui.px(kUpright) || cols.labels.empty() ? line : std::max(line, row_label_room(ui, cols, count, most));
-}
-
 }  // namespace attn::app

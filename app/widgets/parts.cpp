@@ -84,11 +84,6 @@ float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view k
     return size.x;
 }
 
-void key_cap(const Ui& ui, std::string_view key) {
-    const float width = draw_key_cap(ui, *ImGui::GetWindowDrawList(), ImGui::GetCursorScreenPos(), key);
-    ImGui::Dummy(ImVec2(width, ui.px(22)));
-}
-
 bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view text, std::string_view detail, std::string_view tooltip) {
     const float dot = ui.px(9), between = ui.px(8);
     const float text_w = text_width(ui.fonts().label, text), detail_w = text_width(ui.fonts().mono_small, detail);

@@ -1,36 +1,11 @@
 #include "app/widgets/shape_text.hpp"
 
-#include <optional>
+#include <algorithm>
 
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
-
-std::optional<Color> role_color(const Theme& theme, char role) {
-    const Palette& c = theme.colors;
-    switch (role) {
-    case 'x':
-        return c.chosen;
-    case 'a':
-        return c.accent;
-    case 'm':
-        return c.muted;
-    case 'f':
-        return c.faint;
-    case 'g':
-        return c.good;
-    case 'r':
-        return c.bad;
-    default:
-        break;
-    }
-    for (int i = 0; i <= static_cast<int>(Axis::N); ++i) {
-        const auto axis = static_cast<Axis>(i);
-        if (axis_letter(axis)[0] == role) return c.axis(axis);
-    }
-    return std::nullopt;
-}
 
 void append(std::vector<ColoredText>& runs, Color color, std::string_view text) {
     if (text.empty()) return;
@@ -70,43 +45,6 @@ float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 a
         left = std::max(0.0f, left - text_width(font, run.text));
     }
     return draw_runs(list, font, at, runs);
-}
-
-std::vector<ColoredText> formula_runs(const Theme& theme, std::string_view markup) {
-    std::vector<ColoredText> runs;
-    for (std::size_t at = 0; at < markup.size();) {
-        const std::string_view rest = markup.substr(at);
-        if (rest.substr(0, 2) == "{{") {
-            append(runs, theme.colors.text, "{");
-            at += 2;
-            continue;
-        }
-        const bool opens = rest.size() >= 3 && rest[0] == '{' && rest[2] == ':';
-        const std::optional<Color> color = opens ? role_color(theme, rest[1]) : std::nullopt;
-        const std::size_t close = color ? rest.find('}', 3) : std::string_view::npos;
-        if (close != std::string_view::npos) {
-            append(runs, *color, rest.substr(3, close - 3));
-            at += close + 1;
-        } else {
-            append(runs, theme.colors.text, rest.substr(0, 1));
-            ++at;
-        }
-    }
-    return runs;
-}
-
-float draw_formula(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, std::string_view markup) {
-    return draw_runs(list, font, at, formula_runs(theme, markup));
-}
-
-float formula_width(const Theme& theme, const ImFont* font, std::string_view markup) {
-    return runs_width(font, formula_runs(theme, markup));
-}
-
-std::string plain_formula(std::string_view markup) {
-    std::string text;
-    for (const ColoredText& run : formula_runs(Theme{}, markup)) text += run.text;
-    return text;
 }
 
 float draw_runs(ImDrawList& list, ImFont* font, ImVec2 at, const std::vector<ColoredText>& runs) {

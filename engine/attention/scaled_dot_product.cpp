@@ -79,9 +79,6 @@ void multiply_pairs(const Tensor<Scalar>& a, const Tensor<Scalar>& b, std::int64
 }  // namespace
 
 Shape AttentionSizes::map_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}}; }
-Shape AttentionSizes::query_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::D, head_size}}; }
-Shape AttentionSizes::key_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::S, keys}, {Axis::D, head_size}}; }
-Shape AttentionSizes::value_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::S, keys}, {Axis::D, value_size}}; }
 Shape AttentionSizes::context_shape() const { return {{Axis::B, batches}, {Axis::H, heads}, {Axis::T, queries}, {Axis::D, value_size}}; }
 
 template <class Scalar>

@@ -12,9 +12,6 @@ namespace attn {
 struct AttentionSizes {
     std::int64_t batches = 0, heads = 0, queries = 0, keys = 0, head_size = 0, value_size = 0;
     Shape map_shape() const;      ///< [B,H,T,S]
-    Shape query_shape() const;    ///< [B,H,T,D]
-    Shape key_shape() const;      ///< [B,H,S,D]
-    Shape value_shape() const;    ///< [B,H,S,Dv]
     Shape context_shape() const;  ///< [B,H,T,Dv]
 };
 

@@ -77,20 +77,6 @@ TEST(ShapeText, ShortAndLong) {
     EXPECT_EQ(joined(shape_runs(theme, Shape{})), "[]");
 }
 
-TEST(FormulaText, MarkupColoursAndNeverLosesText) {
-    Theme theme;
-    theme.colors = palette(true);
-    const auto runs = formula_runs(theme, "Σ {T:q}[6,{D:d}] · {x:k}");
-    EXPECT_EQ(joined(runs), "Σ q[6,d] · k");
-    EXPECT_EQ(runs[1].color, theme.colors.axis_t);
-    EXPECT_EQ(runs[3].color, theme.colors.axis_d);
-    EXPECT_EQ(runs.back().color, theme.colors.chosen);
-    EXPECT_EQ(plain_formula("{{a} {T:unclosed"), "{a} {T:unclosed");
-    EXPECT_EQ(plain_formula("{q:no such role}"), "{q:no such role}");
-    EXPECT_EQ(plain_formula("{T:}"), "");
-    EXPECT_EQ(plain_formula("{"), "{");
-}
-
 class Chips : public ImGuiFixture {
 protected:
     Chips() {
