@@ -91,7 +91,7 @@ std::string shape_words(const Matrix& matrix) {
 
 /// "0.250 − 0.131 = +0.119" for the cell that is pointed at or chosen; what the picture is otherwise.
 std::string cell_formula(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
-    const std::string names = fmt::format("{} − {}", sides.second, sides.first);
+    std::string names = fmt::format("{} − {}", sides.second, sides.first);
     const AxisSelection& selection = context.view.selection();
     const auto row = b.row_axis == Axis::N ? std::optional<std::int64_t>(0) : selection.on(b.row_axis), col = selection.on(b.col_axis);
     const auto outside = [&](const Matrix& m) { return *row >= m.data.rows || *col >= m.data.cols; };

@@ -81,7 +81,7 @@ Computation Computation::engine() {
         },
         write_on,
         read_trace,
-        [](const Trace<float>& trace, std::stop_token stop) { return examine_trace(trace, stop); },
+        [](const Trace<float>& trace, const std::stop_token& stop) { return examine_trace(trace, stop); },
     };
 }
 

@@ -78,8 +78,8 @@ const Kernels<Scalar>& kernels_of(KernelBuild build) {
 }
 
 KernelBuild active_kernel_build() {
-    static const KernelBuild chosen = choose();  // once: the environment and the processor do not change
-    return chosen;
+    static const KernelBuild kChosen = choose();  // once: the environment and the processor do not change
+    return kChosen;
 }
 
 template <class Scalar>

@@ -207,7 +207,7 @@ private:
         const Matrix v = record(at(Stage::V), layer, heads_of(keys, w_v, Axis::S));
         const Matrix context = attend(q, k, v, layer, at, permissions);
         const bool in_order = settings_.mistake == Mistake::HeadsJoinedWithoutTranspose;
-        const Matrix concat = record(at(Stage::Concat), layer, in_order ? concat_in_order(context) : concat_heads(context));
+        Matrix concat = record(at(Stage::Concat), layer, in_order ? concat_in_order(context) : concat_heads(context));
         if (!config_.output_projection) return concat;
         const LinearMap w_o = linear_map(name + ".out", config_.d_model, config_.output_bias);
         return record(at(Stage::AttentionOut), layer, linear(concat, w_o, {Axis::C, config_.d_model}));
