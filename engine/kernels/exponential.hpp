@@ -29,6 +29,14 @@ ATTN_INLINE Vec<Scalar> power_of_two(Bits<Scalar> n) {
     return reinterpret_cast<Vec<Scalar>>((n + C::kBias) << C::kMantissa);
 }
 
+/// The integer in the low bits of a sum with kRound; any number when the other summand is too large, which no signed difference may be.
+template <class Scalar>
+ATTN_INLINE Bits<Scalar> integer_of(Vec<Scalar> sum) {
+    using Wrapping = typename Lanes<Scalar>::Wrapping;
+    return reinterpret_cast<Bits<Scalar>>(reinterpret_cast<Wrapping>(sum) -
+                                          reinterpret_cast<Wrapping>(splat(ExpConstants<Scalar>::kRound)));
+}
+
 /// 1 / n!
 template <class Scalar, int n>
 constexpr Scalar kInverseFactorial = static_cast<Scalar>(1.0L / n) * kInverseFactorial<Scalar, n - 1>;
@@ -96,7 +104,7 @@ ATTN_INLINE Vec<Scalar> exp_of(Vec<Scalar> x) {
     bounded = vanishes ? Vec<Scalar>{} : bounded;
     const Vec<Scalar> shifted = bounded * C::kLog2e + C::kRound;
     const Vec<Scalar> n = shifted - C::kRound;
-    const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
+    const Bits<Scalar> integer = integer_of<Scalar>(shifted);
     const Vec<Scalar> r = (bounded - n * C::kLn2High) - n * C::kLn2Low;
     const Vec<Scalar> sum = exp_series<Scalar>(r);
     // In two steps, because 2^n alone may be beyond the range where the result is not.
@@ -122,8 +130,6 @@ ATTN_INLINE void raise_two(Vec<Scalar> (&x)[kCount]) {
     each<kCount>([&](int c) { n[c] = x[c] + C::kRound; });
     each<kCount>([&](int c) { r[c] = (x[c] - (n[c] - C::kRound)) * C::kLn2; });
     exp_series<Scalar>(r, x);
-    each<kCount>([&](int c) {
-        x[c] *= power_of_two<Scalar>(reinterpret_cast<Bits<Scalar>>(n[c]) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound)));
-    });
+    each<kCount>([&](int c) { x[c] *= power_of_two<Scalar>(integer_of<Scalar>(n[c])); });
 #endif
 }

@@ -108,7 +108,7 @@ struct GemmPass {
         const std::int64_t tile_rows = T::rows_of(static_cast<int>(vectors));
         const std::int64_t tiles = (rows + tile_rows - 1) / tile_rows;
         if (T::kAsksAhead && next.depth > 0) o.ahead = share_of(next, tiles, depth - steps_for_c() * tile_rows);
-        for (std::int64_t r = 0, here; r < rows; r += here) {
+        for (std::int64_t r = 0, here = 0; r < rows; r += here) {
             here = rows_of_tile(r, rows, tile_rows);
             if (pack_a) o.a = packed_a + r / T::kRows * T::kRows * depth + r % T::kRows, o.a_row = 1, o.a_step = T::kRows;
             else if (g.transpose_a == Transpose::Yes) o.a = g.a + p * g.lda + i + r, o.a_row = 1, o.a_step = g.lda;

@@ -29,7 +29,7 @@ ATTN_INLINE Vec<Scalar> exp_of_negative(Vec<Scalar> x) {
 #if defined(__AVX512F__)
     return times_power_of_two(not_below(x, C::kSmallest), sum, n);
 #else
-    const Bits<Scalar> integer = reinterpret_cast<Bits<Scalar>>(shifted) - reinterpret_cast<Bits<Scalar>>(splat(C::kRound));
+    const Bits<Scalar> integer = integer_of<Scalar>(shifted);
     // In two steps, because 2^n alone may be below the range where the result is not.
     const Bits<Scalar> half = integer >> 1;
     const Vec<Scalar> y = sum * power_of_two<Scalar>(half) * power_of_two<Scalar>(integer - half);

@@ -20,6 +20,7 @@ struct Lanes<float> {
     using Integer = std::int32_t;
     typedef float Vector __attribute__((vector_size(kVectorBytes)));
     typedef std::int32_t Bits __attribute__((vector_size(kVectorBytes)));
+    typedef std::uint32_t Wrapping __attribute__((vector_size(kVectorBytes)));
     typedef float Unaligned __attribute__((vector_size(kVectorBytes), aligned(4), may_alias));
 };
 
@@ -29,6 +30,7 @@ struct Lanes<double> {
     using Integer = std::int64_t;
     typedef double Vector __attribute__((vector_size(kVectorBytes)));
     typedef std::int64_t Bits __attribute__((vector_size(kVectorBytes)));
+    typedef std::uint64_t Wrapping __attribute__((vector_size(kVectorBytes)));
     typedef double Unaligned __attribute__((vector_size(kVectorBytes), aligned(8), may_alias));
 };
 

@@ -18,15 +18,13 @@ constexpr std::int64_t kFlopsPerOperation = 32;  // against which parallel_range
 /// The longer side of C, which a product is cut along.
 template <class Scalar>
 struct Side {
+    static constexpr std::int64_t kRowGrain = 12;  // a multiple of the kernels' tiles, as kPackedGrain is
     bool rows;
     std::int64_t size, grain, cost;  // cost: of one of its rows or columns
 
-    explicit Side(const GemmArguments<Scalar>& g) : rows(g.m >= g.n) {
-        constexpr std::int64_t kRowGrain = 12;  // a multiple of the kernels' tiles, as kPackedGrain is
-        size = rows ? g.m : g.n;
-        grain = rows ? kRowGrain : kPackedGrain;
-        cost = 1 + (rows ? g.n : g.m) * g.k / kFlopsPerOperation;
-    }
+    explicit Side(const GemmArguments<Scalar>& g)
+        : rows(g.m >= g.n), size(rows ? g.m : g.n), grain(rows ? kRowGrain : kPackedGrain),
+          cost(1 + (rows ? g.n : g.m) * g.k / kFlopsPerOperation) {}
     std::int64_t grains() const { return (size + grain - 1) / grain; }
 };
 
