@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "app/panels/files.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
-#include "app/panels/lesson_player.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
 #include "engine/io/atomic_file.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "app/panels/matrix.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/platform/frame.hpp"

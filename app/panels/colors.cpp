@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/panels/comparison.hpp"
+#include "app/panels/compare/comparison.hpp"
 
 namespace attn::app {
 namespace {

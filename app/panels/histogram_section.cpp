@@ -4,8 +4,8 @@
 #include <array>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/panels.hpp"
-#include "app/panels/shown_maps.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "app/panels/edits.hpp"
+#include "app/panels/edit/edits.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 

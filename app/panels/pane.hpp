@@ -1,8 +1,8 @@
 #pragma once
 /// One pane of the frame: a child window at a fixed place.
 
-#include "app/panels/equation_layout.hpp"
 #include "app/panels/panel_context.hpp"
+#include "app/panels/views/equation_layout.hpp"
 
 namespace attn::app {
 

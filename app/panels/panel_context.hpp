@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "app/panels/matrix.hpp"
+#include "app/panels/maps/matrix.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
 #include "app/session/files_state.hpp"

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "app/panels/comparison.hpp"
-#include "app/panels/edit_list.hpp"
-#include "app/panels/edits.hpp"
-#include "app/panels/head_captions.hpp"
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/edit_list.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/maps/head_captions.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"

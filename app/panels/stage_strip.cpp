@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/panels/cell_edit.hpp"
 #include "app/panels/colors.hpp"
-#include "app/panels/equation.hpp"
+#include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/equation.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/shape_text.hpp"

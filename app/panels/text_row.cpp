@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "app/panels/edits.hpp"
-#include "app/panels/labels.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
-#include "app/panels/train_transport.hpp"
+#include "app/panels/train/train_transport.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"

@@ -4,8 +4,8 @@
 #include <cctype>
 #include <vector>
 
-#include "app/panels/files.hpp"
-#include "app/panels/lesson_player.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"

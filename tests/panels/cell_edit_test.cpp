@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/edit_words.hpp"
+#include "app/panels/edit/edit_words.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"

@@ -1,6 +1,6 @@
 /// Comparing states, layers, heads and sequences: what stands on either side, and what is said where nothing can.
 
-#include "app/panels/comparison.hpp"
+#include "app/panels/compare/comparison.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <set>
 
 #include "app/panels/frame.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/panels/shown_maps.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"

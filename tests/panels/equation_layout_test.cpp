@@ -1,4 +1,4 @@
-#include "app/panels/equation_layout.hpp"
+#include "app/panels/views/equation_layout.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/panels/files.hpp"
+#include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "app/panels/frame.hpp"
-#include "app/panels/lesson_player.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"

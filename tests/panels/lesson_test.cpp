@@ -1,6 +1,6 @@
 /// Lessons in the window: keys, strip, what is given back. Real session, simulated keyboard and mouse.
 
-#include "app/panels/lesson_player.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 
 #include <gtest/gtest.h>
 

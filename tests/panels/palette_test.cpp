@@ -1,6 +1,6 @@
 /// One table of actions behind keys, sheet and palette: no key means two things, and everything can be found by its name.
 
-#include "app/panels/palette.hpp"
+#include "app/panels/actions/palette.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "app/panels/frame.hpp"
-#include "app/panels/lesson_player.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <limits>
 
-#include "app/panels/actions.hpp"
+#include "app/panels/actions/actions.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
-#include "app/panels/token_lines.hpp"
+#include "app/panels/views/token_lines.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/tensor_stats.hpp"

@@ -1,10 +1,10 @@
 /// What is drawn of runs: gathered point by point, named by what distinguishes them.
 
-#include "app/panels/train_curves.hpp"
+#include "app/panels/train/train_curves.hpp"
 
 #include <gtest/gtest.h>
 
-#include "app/panels/train_words.hpp"
+#include "app/panels/train/train_words.hpp"
 #include "tests/support/fake_training.hpp"
 
 namespace attn::app::test {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "app/panels/frame.hpp"
-#include "app/panels/train_transport.hpp"
-#include "app/panels/train_view.hpp"
+#include "app/panels/train/train_transport.hpp"
+#include "app/panels/train/train_view.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_training.hpp"

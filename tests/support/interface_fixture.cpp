@@ -1,6 +1,6 @@
 #include "tests/support/interface_fixture.hpp"
 
-#include "app/panels/comparison.hpp"
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"

@@ -1,0 +1,363 @@
+#include "app/panels/actions/actions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "app/panels/actions/listed_actions.hpp"
+#include "app/panels/actions/view_actions.hpp"
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/train/train_transport.hpp"
+
+namespace attn::app {
+namespace {
+
+KeyChord on(Key key) { return {.key = key}; }
+KeyChord repeating(Key key) { return {.key = key, .repeats = true}; }
+KeyChord shifted(Key key) { return {.key = key, .shift = true, .repeats = true}; }
+KeyChord typed(char character) { return {.typed = character}; }
+KeyChord ctrl(char letter) { return {.letter = letter, .ctrl = true, .repeats = true}; }
+KeyChord ctrl_shift(char letter) { return {.letter = letter, .ctrl = true, .shift = true, .repeats = true}; }
+
+bool ready(const PanelContext& context) { return context.ready(); }
+bool in_lesson(const PanelContext& context) { return context.view.lesson.open(); }
+bool has_run(const PanelContext& context) { return context.training.snapshot->run != 0; }
+
+void step(PanelContext& context, int direction) {
+    context.view.playing = false;
+    step_stage(context.view, context.trace(), direction);
+}
+
+void play(PanelContext& context) {
+    ViewState& view = context.view;
+    view.playing = !view.playing;
+    view.next_step_at = context.now;
+    view.view = View::Step;
+}
+
+void change_layer(PanelContext& context, int direction) {
+    const int last = static_cast<int>(context.trace().config.num_layers) - 1;
+    go_to_layer(context.view, context.trace(), std::clamp(std::max(context.view.stage.layer, 0) + direction, 0, last));
+}
+
+void change_head(PanelContext& context, int direction) {
+    context.view.head = std::clamp<std::int64_t>(context.view.head + direction, 0, head_count(context.trace()) - 1);
+}
+
+void change_sequence(PanelContext& context, int direction) {
+    context.view.batch = std::clamp<std::int64_t>(context.view.batch + direction, 0, batch_size(context.trace()) - 1);
+}
+
+void toggle_mask(PanelContext& context, bool MaskSettings::*mask) {
+    ForwardSettings forward = context.document.forward;
+    forward.masks.*mask = !(forward.masks.*mask);
+    emit_forward(context, std::move(forward), "");
+}
+
+void clear_edits(PanelContext& context) {
+    ForwardSettings forward = context.document.forward;
+    forward.edits.clear();
+    emit_forward(context, std::move(forward), "");
+}
+
+void change_moment(PanelContext& context, int direction) {
+    step_moment(context, direction);
+    ++context.view.gesture;
+}
+
+/// Moves the chosen cell of the current stage by one row or column.
+void move_cell(PanelContext& context, int rows, int cols) {
+    const RecordedStage<float>* stage = context.trace().find(context.view.stage);
+    if (stage == nullptr) return;
+    const Shape& shape = stage->value.shape();
+    const auto move = [&](const Dim& dim, int by) {
+        const std::int64_t index = context.view.locked.on(dim.axis).value_or(0) + by;
+        context.view.locked.set(dim.axis, std::clamp<std::int64_t>(index, 0, dim.size - 1));
+    };
+    move(shape[shape.rank() - 1], cols);
+    if (shape.rank() > 2) move(shape[shape.rank() - 2], rows);
+}
+
+void toggle_compare(PanelContext& context) {
+    Comparison& compare = context.view.compare;
+    compare.choose(compare.on() ? Compare::Off : compare.last);
+}
+
+void compare_with(PanelContext& context, Compare source) {
+    ViewState& view = context.view;
+    if (source == Compare::Pinned && view.pinned == nullptr) view.pinned = context.shared_snapshot;
+    view.compare.choose(source);
+    if (view.view == View::Train) view.view = View::Step;
+}
+
+void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::clamp(context.view.ui_zoom * factor, 0.5, 4.0); }
+
+/// From the outermost that is open to the chosen cell.
+void escape(PanelContext& context) {
+    ViewState& view = context.view;
+    if (view.help) view.help = false;
+    else if (view.focus.visible()) view.focus.hide();
+    else if (view.panes.only_centre) view.panes.only_centre = false;
+    else if (view.painting) view.painting = false;
+    else if (view.lesson.open()) close_lesson(context);
+    else {
+        view.locked.clear();
+        view.playing = false;
+    }
+}
+
+template <class Command>
+void emit(PanelContext& context, Command command) {
+    context.commands.push_back({std::move(command), ""});
+}
+
+/// Name, group, keys, where they work, line on the sheet of keys, what is done, when it can be.
+std::vector<Action> table() {
+    using C = PanelContext;
+    constexpr KeyScope kPicture = KeyScope::Picture, kTraining = KeyScope::Training, kLesson = KeyScope::Lesson,
+                       kAll = KeyScope::Everywhere;
+    std::vector<Action> all = {
+        {"Previous step of the lesson",
+         "Lesson",
+         {repeating(Key::Left), repeating(Key::PageUp)},
+         kLesson,
+         "Lesson: step before, after",
+         [](C& c) { previous_lesson_step(c.view); },
+         in_lesson},
+        {"Next step of the lesson",
+         "Lesson",
+         {repeating(Key::Right), repeating(Key::PageDown)},
+         kLesson,
+         "Lesson: step before, after",
+         [](C& c) { next_lesson_step(c.view); },
+         in_lesson},
+        {"First step of the lesson",
+         "Lesson",
+         {on(Key::Home)},
+         kLesson,
+         "Lesson: first, last step",
+         [](C& c) { go_to_lesson_step(c.view, 0); },
+         in_lesson},
+        {"Last step of the lesson",
+         "Lesson",
+         {on(Key::End)},
+         kLesson,
+         "Lesson: first, last step",
+         [](C& c) { go_to_lesson_step(c.view, c.view.lesson.lesson->steps.size() - 1); },
+         in_lesson},
+        {"Reset this step of the lesson", "Lesson", {on(Key::Backspace)}, kLesson, "Lesson: reset the step", reset_lesson_step, in_lesson},
+        {"Leave the lesson", "Lesson", {}, kLesson, "", close_lesson, in_lesson},
+
+        {"Previous stage", "Go to", {repeating(Key::Left)}, kPicture, "previous and next stage", [](C& c) { step(c, -1); }, ready},
+        {"Next stage", "Go to", {repeating(Key::Right)}, kPicture, "previous and next stage", [](C& c) { step(c, +1); }, ready},
+        {"First stage",
+         "Go to",
+         {on(Key::Home)},
+         kPicture,
+         "first and last stage",
+         [](C& c) { go_to_first_stage(c.view, c.trace()); },
+         ready},
+        {"Last stage", "Go to", {on(Key::End)}, kPicture, "first and last stage", [](C& c) { go_to_last_stage(c.view, c.trace()); }, ready},
+        {"Play the stages", "Go to", {on(Key::Space)}, kPicture, "play the stages, pause", play, ready},
+        {"Layer before", "Go to", {repeating(Key::Up)}, kPicture, "layer before and after", [](C& c) { change_layer(c, -1); }, ready},
+        {"Layer after", "Go to", {repeating(Key::Down)}, kPicture, "layer before and after", [](C& c) { change_layer(c, +1); }, ready},
+        {"Previous head", "Go to", {typed('[')}, kAll, "previous and next head", [](C& c) { change_head(c, -1); }, ready},
+        {"Next head", "Go to", {typed(']')}, kAll, "previous and next head", [](C& c) { change_head(c, +1); }, ready},
+        {"Previous sequence", "Go to", {typed(',')}, kAll, "previous and next sequence", [](C& c) { change_sequence(c, -1); }, ready},
+        {"Next sequence", "Go to", {typed('.')}, kAll, "previous and next sequence", [](C& c) { change_sequence(c, +1); }, ready},
+        {"Chosen cell: left", "Cell", {shifted(Key::Left)}, kPicture, "move the chosen cell", [](C& c) { move_cell(c, 0, -1); }, ready},
+        {"Chosen cell: right", "Cell", {shifted(Key::Right)}, kPicture, "", [](C& c) { move_cell(c, 0, +1); }, ready},
+        {"Chosen cell: up", "Cell", {shifted(Key::Up)}, kPicture, "", [](C& c) { move_cell(c, -1, 0); }, ready},
+        {"Chosen cell: down", "Cell", {shifted(Key::Down)}, kPicture, "", [](C& c) { move_cell(c, +1, 0); }, ready},
+        {"Change the chosen number",
+         "Cell",
+         {on(Key::Enter)},
+         kPicture,
+         "change the chosen number",
+         edit_chosen_cell,
+         ready,
+         "Sets it to a number of your own; everything after it follows."},
+        {"Let the chosen cell go", "Cell", {on(Key::Escape)}, kAll, "let the cell go; close", escape},
+
+        {"Causal mask on or off",
+         "Masks",
+         {typed('c')},
+         kAll,
+         "causal mask on or off",
+         [](C& c) { toggle_mask(c, &MaskSettings::causal); },
+         ready},
+        {"Padding mask on or off",
+         "Masks",
+         {typed('p')},
+         kAll,
+         "padding mask on or off",
+         [](C& c) { toggle_mask(c, &MaskSettings::padding); },
+         ready},
+        {"Paint the mask with the mouse", "Masks", {}, kAll, "", [](C& c) { c.view.painting = !c.view.painting; }, ready},
+        {"Compare, or stop comparing", "Compare", {typed('b')}, kPicture, "compare; hold X to swap A and B", toggle_compare, ready},
+        {"Compare with the unmasked state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Unmasked); }, ready},
+        {"Compare with the unedited state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Plain); }, ready},
+        {"Delete every edit", "Cell", {}, kAll, "", clear_edits, [](const C& c) { return !c.document.forward.edits.empty(); }},
+        {"Compare with another layer, head or text", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Itself); }, ready},
+        {"Compare with another step of the run",
+         "Compare",
+         {},
+         kAll,
+         "",
+         [](C& c) {
+             compare_with_step(c, c.other_step.value_or(0));
+             if (c.view.view == View::Train) c.view.view = View::Step;
+         },
+         [](const C& c) { return c.document.trained.has_value(); }},
+        {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
+        {"Pin this state", "Compare", {}, kAll, "", pin_a, ready},
+        {"Values or gradients",
+         "View",
+         {typed('d')},
+         kAll,
+         "values or gradients",
+         [](C& c) { c.view.gradients = !c.view.gradients; },
+         ready},
+        {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
+        {"Fit the picture again", "View", {typed('f')}, kAll, "fit the picture again", [](C& c) { c.view.zooms.clear(); }},
+
+        {"Start or pause the training", "Training", {on(Key::Space)}, kTraining, "Train: start, pause", toggle_training},
+        {"One training step", "Training", {typed('+')}, kTraining, "Train: one step", [](C& c) { emit(c, command::StepTraining{}); }},
+        {"Moment of the run before",
+         "Training",
+         {repeating(Key::Left)},
+         kTraining,
+         "Train: moment before, after",
+         [](C& c) { change_moment(c, -1); },
+         has_run},
+        {"Moment of the run after",
+         "Training",
+         {repeating(Key::Right)},
+         kTraining,
+         "Train: moment before, after",
+         [](C& c) { change_moment(c, +1); },
+         has_run},
+        {"First moment of the run", "Training", {on(Key::Home)}, kTraining, "Train: first moment, newest", show_first_moment, has_run},
+        {"Follow the newest step", "Training", {on(Key::End)}, kTraining, "Train: first moment, newest", follow_newest, has_run},
+        {"Play through the moments", "Training", {typed('m')}, kTraining, "Train: play the moments", toggle_replay, has_run},
+        {"Pin what is shown as A", "Training", {typed('a')}, kTraining, "Train: pin as A, as B", pin_a, ready},
+        {"Pin what is shown as B", "Training", {typed('b')}, kTraining, "Train: pin as A, as B", pin_b, ready},
+        {"New run that waits at step 0", "Training", {}, kAll, "", [](C& c) { emit(c, command::ResetTraining{}); }},
+        {"New run that starts at once", "Training", {}, kAll, "", [](C& c) { emit(c, command::RestartTraining{}); }},
+        {"Back to freshly drawn parameters",
+         "Training",
+         {},
+         kAll,
+         "",
+         [](C& c) { emit(c, command::ShowUntrained{}); },
+         [](const C& c) { return c.document.trained.has_value(); }},
+
+        {"Command palette",
+         "Help",
+         {ctrl('K'), ctrl_shift('P')},
+         kAll,
+         "everything, by its name",
+         [](C& c) { open_palette(c.view.palette); }},
+        {"Open a file", "File", {ctrl('O')}, kAll, "open any file", [](C& c) { begin_open(c); }},
+        {"Save the document", "File", {ctrl('S')}, kAll, "save; save as", [](C& c) { begin_save(c, false); }},
+        {"Save the document as", "File", {ctrl_shift('S')}, kAll, "save; save as", [](C& c) { begin_save(c, true); }},
+        {"Export what is shown",
+         "File",
+         {ctrl('E')},
+         kAll,
+         "export picture or numbers",
+         [](C& c) { begin_export(c); },
+         ready,
+         "As PNG, SVG, CSV or .npy; the whole trace; the operands."},
+        {"Copy this stage as NumPy",
+         "File",
+         {ctrl('C')},
+         kAll,
+         "copy the stage as NumPy",
+         [](C& c) { copy_snippet(c, false); },
+         ready,
+         "A program that computes it again from its operands."},
+        {"Copy this stage as PyTorch",
+         "File",
+         {ctrl_shift('C')},
+         kAll,
+         "copy the stage as PyTorch",
+         [](C& c) { copy_snippet(c, true); },
+         ready,
+         "A program that computes it again from its operands."},
+        {"Undo", "Edit", {ctrl('Z')}, kAll, "undo", [](C& c) { emit(c, command::Undo{}); }, [](const C& c) { return c.can_undo; }},
+        {"Redo",
+         "Edit",
+         {ctrl('Y'), ctrl_shift('Z')},
+         kAll,
+         "redo",
+         [](C& c) { emit(c, command::Redo{}); },
+         [](const C& c) { return c.can_redo; }},
+        {"Settings: hide or show",
+         "Panes",
+         {typed('1')},
+         kAll,
+         "settings, cell, stages: hide or show",
+         [](C& c) { c.view.panes.left = !c.view.panes.left; }},
+        {"Chosen cell: hide or show",
+         "Panes",
+         {typed('2')},
+         kAll,
+         "settings, cell, stages: hide or show",
+         [](C& c) { c.view.panes.right = !c.view.panes.right; }},
+        {"Stages: hide or show",
+         "Panes",
+         {typed('3')},
+         kAll,
+         "settings, cell, stages: hide or show",
+         [](C& c) { c.view.panes.strip = !c.view.panes.strip; }},
+        {"The picture alone",
+         "Panes",
+         {on(Key::F11)},
+         kAll,
+         "the picture alone",
+         [](C& c) { c.view.panes.only_centre = !c.view.panes.only_centre; }},
+        {"Light or dark", "View", {typed('l')}, kAll, "light or dark", [](C& c) { c.view.dark = !c.view.dark; }},
+        {"Everything larger", "View", {}, kAll, "", [](C& c) { zoom(c, 1.1); }},
+        {"Everything smaller", "View", {}, kAll, "", [](C& c) { zoom(c, 1 / 1.1); }},
+        {"Keys and hints", "Help", {typed('?'), on(Key::F1)}, kAll, "this sheet", [](C& c) { c.view.help = !c.view.help; }},
+    };
+    for (const ViewInfo& info : views())
+        all.push_back({fmt::format("Show the view {}", info.title),
+                       "View",
+                       {typed(info.key)},
+                       kAll,
+                       "the views of the tabs",
+                       [view = info.view](C& c) { c.view.view = view; },
+                       ready,
+                       std::string(info.shows)});
+    return all;
+}
+
+}  // namespace
+
+Action without_key(std::string name, std::string group, std::function<void(PanelContext&)> run,
+                   std::function<bool(const PanelContext&)> available, std::string detail) {
+    return {std::move(name), std::move(group), {}, KeyScope::Everywhere, "", std::move(run), std::move(available), std::move(detail)};
+}
+
+std::span<const Action> actions() {
+    static const std::vector<Action> kTable = table();
+    return kTable;
+}
+
+std::vector<Action> all_actions(const PanelContext& context) {
+    std::vector<Action> all(actions().begin(), actions().end());
+    add_listed_actions(context, all);
+    add_view_actions(context, all);
+    return all;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,131 @@
+#include "app/panels/actions/listed_actions.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/mistakes.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/session/presets.hpp"
+
+namespace attn::app {
+namespace {
+
+bool ready(const PanelContext& context) { return context.ready(); }
+
+std::string stage_words(const StageId& id) {
+    std::string words(stage_name(id.stage));
+    if (id.stack == Stack::Encoder) words += " of the encoder";
+    if (id.stack == Stack::Decoder) words += " of the decoder";
+    if (id.layer >= 0) words += fmt::format(", layer {}", id.layer);
+    return words;
+}
+
+void add_places(const PanelContext& context, std::vector<Action>& all) {
+    if (!context.ready()) return;
+    const Trace<float>& trace = context.trace();
+    for (const auto& stage : trace.stages)
+        all.push_back(without_key(
+            "Go to " + stage_words(stage.id), "Stage",
+            [id = stage.id](PanelContext& c) {
+                c.view.stage = id;
+                c.view.view = View::Step;
+            },
+            ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), stage.value.shape().text())));
+    for (std::int64_t head = 0; head < head_count(trace); ++head)
+        all.push_back(without_key(
+            fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, ready, ""));
+    for (int layer = 0; layer < static_cast<int>(trace.config.num_layers); ++layer)
+        all.push_back(without_key(
+            fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); }, ready, ""));
+    for (std::int64_t sequence = 0; sequence < batch_size(trace) && batch_size(trace) > 1; ++sequence)
+        all.push_back(without_key(
+            fmt::format("Go to sequence {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; }, ready, ""));
+}
+
+void add_examples(std::vector<Action>& all) {
+    for (const auto& lesson : lessons())
+        all.push_back(without_key(
+            "Lesson: " + lesson->title, "Lesson", [lesson](PanelContext& c) { open_lesson(c.view, c.document, lesson); }, {},
+            lesson->summary));
+    for (const Preset& preset : presets())
+        all.push_back(without_key(
+            "Open the example " + preset.title, "Example",
+            [name = preset.name](PanelContext& c) {
+                c.commands.push_back({command::OpenPreset{name}, ""});
+            },
+            {}, preset.document.look_at));
+    for (const TaskInfo& task : tasks())
+        all.push_back(without_key(
+            fmt::format("Train on {}", task.title), "Training",
+            [kind = task.kind](PanelContext& c) {
+                emit_run(c, default_run(kind), "");
+                c.view.view = View::Train;
+            },
+            {}, task.explanation));
+}
+
+void add_mistakes(std::vector<Action>& all) {
+    const auto add = [&](std::string name, Mistake mistake, std::string_view detail) {
+        all.push_back(without_key(
+            std::move(name), "Break", [mistake](PanelContext& c) { set_mistake(c, mistake); }, ready, std::string(detail)));
+    };
+    for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
+    for (const MistakeInfo& info : mistakes())
+        all.push_back(without_key(
+            fmt::format("Train right and broken: {}", info.title), "Break",
+            [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
+            "Two runs of the same seed, one without and one with the mistake."));
+    add("Compute it right again", Mistake::None, "Makes no mistake on purpose.");
+}
+
+void add_colors(std::vector<Action>& all) {
+    for (int i = 0; i < kColorMapCount; ++i) {
+        const auto map = static_cast<ColorMap>(i);
+        all.push_back(without_key(
+            fmt::format("Colours of signed numbers: {}", color_map_words(map)), "Colours",
+            [map](PanelContext& c) { c.view.signed_colors.map = map; }, {}, ""));
+        all.push_back(without_key(
+            fmt::format("Colours of probabilities: {}", color_map_words(map)), "Colours",
+            [map](PanelContext& c) { c.view.probability_colors.map = map; }, {}, ""));
+    }
+}
+
+struct PartSwitch {
+    const char* name;
+    bool Config::*part;
+};
+constexpr std::array<PartSwitch, 6> kParts = {{{"W_O, the output projection", &Config::output_projection},
+                                               {"Residual additions", &Config::residual},
+                                               {"Feed-forward layer", &Config::feed_forward},
+                                               {"Biases of Q, K and V", &Config::qkv_bias},
+                                               {"Final norm", &Config::final_norm},
+                                               {"Output head", &Config::lm_head}}};
+
+void add_parts(std::vector<Action>& all) {
+    for (const PartSwitch& part : kParts)
+        all.push_back(without_key(
+            fmt::format("{} on or off", part.name), "Model",
+            [field = part.part](PanelContext& c) {
+                Config config = c.document.config;
+                config.*field = !(config.*field);
+                emit_config(c, config, "");
+            },
+            {}, "Parameters are drawn anew; a trained model is left."));
+}
+
+}  // namespace
+
+void add_listed_actions(const PanelContext& context, std::vector<Action>& all) {
+    add_examples(all);
+    add_places(context, all);
+    add_parts(all);
+    add_mistakes(all);
+    add_colors(all);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,200 @@
+#include "app/panels/actions/palette.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kWidth = 660, kLine = 32, kPadding = 14;
+constexpr int kMostLines = 12;
+constexpr std::size_t kMostRecent = 8;
+
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+bool begins_word(std::string_view name, std::size_t at) { return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0; }
+
+/// One word, letter by letter: letters in a row and at the beginnings of words count more.
+std::optional<int> score_word(std::string_view word, std::string_view name) {
+    int best = -1;
+    for (std::size_t start = 0; start < name.size(); ++start) {
+        if (lower(name[start]) != lower(word.front())) continue;
+        int score = begins_word(name, start) ? 8 : 0;
+        std::size_t at = start, i = 1;
+        for (std::size_t next = start + 1; i < word.size() && next < name.size(); ++next) {
+            if (lower(name[next]) != lower(word[i])) continue;
+            const bool adjacent = next == at + 1;
+            score += adjacent ? 6 : begins_word(name, next) ? 4 : -static_cast<int>(std::min<std::size_t>(next - at, 4));
+            at = next;
+            ++i;
+        }
+        if (i == word.size()) best = std::max(best, std::max(score, 0));
+    }
+    if (best < 0) return std::nullopt;
+    return best;
+}
+
+int place_among_recent(const PaletteState& palette, const std::string& name) {
+    const auto found = std::find(palette.recent.begin(), palette.recent.end(), name);
+    return found == palette.recent.end() ? -1 : static_cast<int>(found - palette.recent.begin());
+}
+
+void remember(PaletteState& palette, const std::string& name) {
+    std::erase(palette.recent, name);
+    palette.recent.insert(palette.recent.begin(), name);
+    if (palette.recent.size() > kMostRecent) palette.recent.pop_back();
+}
+
+/// One line: what it is about, its name, its key. True when it was pressed.
+bool draw_line(const PanelContext& context, const Action& action, int index, float width) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImGui::PushID(index);
+    const Item item = begin_item(context.ui(), "line", {width, context.px(kLine)},
+                                 {.tooltip = action.detail.empty() ? std::string_view(action.name) : std::string_view(action.detail)});
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool chosen = context.view.palette.chosen == index;
+    if (chosen || item.hovered)
+        list.AddRectFilled(item.min, item.max, chosen ? with_alpha(colors.accent, 0.18F) : with_alpha(colors.text, 0.06F), context.px(6));
+    if (chosen) list.AddRectFilled(item.min, {item.min.x + context.px(3), item.max.y}, colors.accent, context.px(1.5F));
+    const float key = action.chords.empty() ? 0 : text_width(fonts.mono_small, action.chords.front().text()) + context.px(24);
+    const float name_x = item.min.x + context.px(96);
+    draw_text_in(list, fonts.label, {item.min.x + context.px(12), item.min.y}, item.max, {0, 0.5F}, colors.faint, action.group);
+    draw_text_in(list, fonts.body, {name_x, item.min.y}, item.max, {0, 0.5F}, colors.text,
+                 elide(fonts.body, action.name, item.max.x - key - name_x - context.px(8)));
+    if (key > 0)
+        draw_key_cap(context.ui(), list, {item.max.x - key + context.px(4), item.min.y + context.px(5)}, action.chords.front().text());
+    draw_focus_ring(context.ui(), item, context.px(6));
+    return item.pressed;
+}
+
+void choose_by_keys(PaletteState& palette, int count) {
+    const int before = palette.chosen;
+    if (key_pressed(Key::Down)) ++palette.chosen;
+    if (key_pressed(Key::Up)) --palette.chosen;
+    if (key_pressed(Key::PageDown)) palette.chosen += kMostLines - 1;
+    if (key_pressed(Key::PageUp)) palette.chosen -= kMostLines - 1;
+    palette.chosen = std::clamp(palette.chosen, 0, std::max(count - 1, 0));
+    palette.reveal |= palette.chosen != before;
+}
+
+/// The lines that fit, scrolled so that the chosen one is seen. Returns the one to run, nullptr for none.
+const Action* draw_lines(PanelContext& context, const std::vector<const Action*>& lines) {
+    PaletteState& palette = context.view.palette;
+    const float high = context.px(kLine) * static_cast<float>(std::clamp<int>(static_cast<int>(lines.size()), 1, kMostLines));
+    const Action* run = nullptr;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::BeginChild("##palette_lines", {0, high}, false, ImGuiWindowFlags_NoNav);
+    if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing is called that.");
+    const float width = ImGui::GetContentRegionAvail().x;
+    for (int i = 0; i < static_cast<int>(lines.size()); ++i) {
+        if (draw_line(context, *lines[static_cast<std::size_t>(i)], i, width)) run = lines[static_cast<std::size_t>(i)];
+        if (palette.reveal && palette.chosen == i && !ImGui::IsItemVisible()) ImGui::SetScrollHereY(0.5F);
+    }
+    palette.reveal = false;
+    ImGui::EndChild();
+    ImGui::PopStyleVar(2);
+    return run;
+}
+
+/// Begins the palette's window near the top, wide enough to read from afar.
+void begin_window(const PanelContext& context) {
+    const Palette& colors = context.theme.colors;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float width = std::min(context.px(kWidth), display.x - context.px(24));
+    ImGui::SetNextWindowPos({(display.x - width) / 2, std::min(context.px(84), display.y * 0.1F)});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::SetNextWindowFocus();
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(kPadding), context.px(kPadding)});
+    ImGui::Begin("##palette", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_AlwaysAutoResize);
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+}
+
+}  // namespace
+
+void open_palette(PaletteState& palette) {
+    palette.open = palette.focus = palette.reveal = true;
+    palette.query.clear();
+    palette.chosen = 0;
+}
+
+std::optional<int> fuzzy_score(std::string_view typed, std::string_view name) {
+    int total = 0;
+    while (!typed.empty()) {
+        const std::size_t begin = typed.find_first_not_of(' ');
+        if (begin == std::string_view::npos) break;
+        typed.remove_prefix(begin);
+        const std::string_view word = typed.substr(0, typed.find(' '));
+        typed.remove_prefix(word.size());
+        const std::optional<int> score = score_word(word, name);
+        if (!score) return std::nullopt;
+        total += *score;
+    }
+    return total;
+}
+
+std::vector<const Action*> palette_lines(const PanelContext& context, std::span<const Action> actions) {
+    const PaletteState& palette = context.view.palette;
+    std::vector<std::pair<int, const Action*>> found;
+    for (const Action& action : actions) {
+        if (!action.can_run(context)) continue;
+        std::optional<int> score = fuzzy_score(palette.query, action.name);
+        // What an action is about finds it too, after those that are called so.
+        if (!score)
+            if (const auto by_group = fuzzy_score(palette.query, action.group + " " + action.name)) score = *by_group - 6;
+        if (!score) continue;
+        const int recent = place_among_recent(palette, action.name);
+        if (recent >= 0) *score += palette.query.empty() ? 1000 - recent : 2;
+        found.emplace_back(*score, &action);
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<const Action*> lines;
+    for (const auto& [score, action] : found) lines.push_back(action);
+    return lines;
+}
+
+void draw_palette(PanelContext& context) {
+    PaletteState& palette = context.view.palette;
+    if (!palette.open) return;
+    begin_window(context);
+    if (std::exchange(palette.focus, false)) ImGui::SetKeyboardFocusHere();
+    const std::string before = palette.query;
+    bool enter = text_field(context.ui(), "##palette_query", palette.query, "What would you like to do?", -1,
+                            {.tooltip = "Type a few letters of it; arrows choose, Enter does it, Esc closes."});
+    if (palette.query != before) {
+        palette.chosen = 0;
+        palette.reveal = true;
+    }
+    gap(context.ui(), 10);
+    const std::vector<Action> all = all_actions(context);
+    const std::vector<const Action*> lines = palette_lines(context, all);
+    choose_by_keys(palette, static_cast<int>(lines.size()));
+    const Action* run = draw_lines(context, lines);
+    if (enter && !lines.empty()) run = lines[static_cast<std::size_t>(palette.chosen)];
+    const bool outside =
+        ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
+    ImGui::End();
+    if (run == nullptr) {
+        if (outside || enter || key_pressed(Key::Escape, false)) palette.open = false;
+        return;
+    }
+    palette.open = false;
+    remember(palette, run->name);
+    run->run(context);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,258 @@
+#include "app/panels/compare/comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "app/widgets/number.hpp"
+
+namespace attn::app {
+namespace {
+
+/// The readings that came with a pinned state may be of an earlier one, or not there yet: then those count that were asked for.
+ComparedState of_pin(const PanelContext& context, const std::shared_ptr<const Snapshot>& pinned, const char* missing) {
+    if (pinned == nullptr || pinned->trace == nullptr) return {nullptr, nullptr, missing};
+    ComparedState state{pinned->trace.get(), pinned.get(), "", nullptr};
+    if (pinned->read_serial == pinned->serial) state.readings = pinned->readings.get();
+    else if (context.kept_readings.serial == pinned->serial) state.readings = context.kept_readings.readings.get();
+    if (state.readings == nullptr) state.unread = pinned;
+    return state;
+}
+
+ComparedState of_moment(const PanelContext& context) {
+    const auto& trained = context.document.trained;
+    if (!trained || trained->run != context.training.snapshot->run || trained->run == 0)
+        return {nullptr, nullptr, "The shown model has no steps to compare with: train one first (R)."};
+    const std::shared_ptr<const Snapshot>& other = context.other_moment;
+    if (other == nullptr || other->trace == nullptr)
+        return {nullptr, nullptr, other == nullptr || other->problem.empty() ? "That step is being computed." : other->problem};
+    return {other->trace.get(), other.get(), "", other->readings.get()};
+}
+
+constexpr std::array<CompareSource, 7> kSources = {{
+    {Compare::Itself, "itself", "Another layer, head or text of what is shown.",
+     [](const PanelContext& c) {
+         return ComparedState{c.snapshot.trace.get(), &c.snapshot, "", c.snapshot.readings.get()};
+     }},
+    {Compare::Plain, "unedited", "The same without the edits.",
+     [](const PanelContext& c) {
+         return ComparedState{c.snapshot.plain.get(), &c.snapshot,
+                              c.snapshot.plain ? "" : "Nothing is edited, or the state without edits is being computed.",
+                              c.snapshot.plain_readings.get()};
+     }},
+    {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.",
+     [](const PanelContext& c) {
+         return ComparedState{c.snapshot.unmasked.get(), &c.snapshot,
+                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or too large to be kept.",
+                              c.snapshot.unmasked_readings.get()};
+     }},
+    {Compare::Correct, "without the mistake", "The same computed right, while a mistake is made on purpose.",
+     [](const PanelContext& c) {
+         const bool broken = c.snapshot.trace != nullptr && c.snapshot.trace->settings.mistake != Mistake::None;
+         return ComparedState{c.snapshot.correct.get(), &c.snapshot,
+                              c.snapshot.correct ? ""
+                              : broken           ? "The right computation is under way, or too large to be kept."
+                                                 : "No mistake is made on purpose: see “break it on purpose” in the settings.",
+                              c.snapshot.correct_readings.get()};
+     }},
+    {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", of_moment},
+    {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.",
+     [](const PanelContext& c) { return of_pin(c, c.view.pinned, "Nothing is pinned as A."); }},
+    {Compare::PinnedB, "pinned B", "Moment B of a training run.",
+     [](const PanelContext& c) { return of_pin(c, c.view.train.pinned_b, "Nothing is pinned as B: press B in the Train view."); }},
+}};
+
+const CompareSource* chosen_source(const PanelContext& context) {
+    const auto it = std::find_if(kSources.begin(), kSources.end(),
+                                 [&](const CompareSource& source) { return source.source == context.view.compare.source; });
+    return it == kSources.end() ? nullptr : &*it;
+}
+
+std::string where(const ComparedSide& side, const ComparedSide& other) {
+    std::string text;
+    if (side.stage.layer != other.stage.layer) text += fmt::format(", layer {}", side.stage.layer);
+    if (side.head != other.head) text += side.head == kMeanHead ? std::string(", mean of the heads") : fmt::format(", head {}", side.head);
+    if (side.batch != other.batch) text += fmt::format(", text {}", side.batch);
+    return text;
+}
+
+std::string state_name(const PanelContext& context, const CompareSource& source, const ComparedState& state) {
+    const bool other_step = state.snapshot != nullptr && state.snapshot != &context.snapshot && state.snapshot->trained_step;
+    if (!other_step) return std::string(source.name);
+    const std::string step = "step " + format_count(*state.snapshot->trained_step);
+    return source.source == Compare::Moment ? step : fmt::format("{}, {}", source.name, step);
+}
+
+std::string shape_words(const Matrix& matrix) {
+    return fmt::format("{} × {} ({} × {})", matrix.data.rows, matrix.data.cols, axis_letter(matrix.row_axis), axis_letter(matrix.col_axis));
+}
+
+/// "0.250 − 0.131 = +0.119" for the cell that is pointed at or chosen; what the picture is otherwise.
+std::string cell_formula(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
+    std::string names = fmt::format("{} − {}", sides.second, sides.first);
+    const AxisSelection& selection = context.view.selection();
+    const auto row = b.row_axis == Axis::N ? std::optional<std::int64_t>(0) : selection.on(b.row_axis), col = selection.on(b.col_axis);
+    const auto outside = [&](const Matrix& m) { return *row >= m.data.rows || *col >= m.data.cols; };
+    if (!row || !col || outside(a) || outside(b)) return names;
+    const auto number = [&](const Matrix& m) {
+        return m.masked(*row, *col) ? std::string(kMasked) : format_number(static_cast<double>(m.at(*row, *col)), {.decimals = 4});
+    };
+    if (a.masked(*row, *col) || b.masked(*row, *col)) return fmt::format("{} = {} − {}", names, number(b), number(a));
+    const double difference = static_cast<double>(b.at(*row, *col) - a.at(*row, *col));
+    const std::string subtracted = a.at(*row, *col) < 0 ? "(" + number(a) + ")" : number(a);
+    return fmt::format("{} = {} − {} = {}", names, number(b), subtracted, format_number(difference, {.decimals = 4, .plus = true}));
+}
+
+void include(SharedRange& range, bool& any, float lo, float hi) {
+    range.lo = any ? std::min(range.lo, lo) : lo;
+    range.hi = any ? std::max(range.hi, hi) : hi;
+    any = true;
+}
+
+}  // namespace
+
+std::span<const CompareSource> compare_sources() { return kSources; }
+
+std::optional<ComparedState> compared_state(const PanelContext& context) {
+    const CompareSource* source = chosen_source(context);
+    return source == nullptr ? std::nullopt : std::optional(source->state(context));
+}
+
+OtherStates other_states(const PanelContext& context) {
+    OtherStates states{context.view.pinned, context.view.train.pinned_b, context.kept_readings.readings};
+    if (const auto& other = context.other_moment; other != nullptr) states.insert(states.end(), {other->trace, other->readings});
+    // These give way to the shown state's own while that stays.
+    if (context.snapshot.read_serial != context.snapshot.serial) states.push_back(context.snapshot.readings);
+    return states;
+}
+
+ComparedReadings compared_readings(PanelContext& context) {
+    const CompareSource* source = chosen_source(context);
+    if (source == nullptr) return {};
+    const ComparedState state = source->state(context);
+    ComparedReadings out{state.readings, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
+    out.name = state_name(context, *source, state);
+    const bool asked = state.unread != nullptr && state.unread->serial == context.kept_readings.serial;
+    if (state.unread != nullptr && !asked) context.commands.push_back({command::ReadState{state.unread}, ""});
+    if (asked) out.missing = context.kept_readings.problem;
+    if (out.readings == nullptr && out.missing.empty()) out.missing = "What is read off that state is being computed.";
+    if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
+    if (source->source == Compare::Itself && out.batch == context.view.batch) {
+        out.readings = nullptr;
+        out.missing = "This view is of all layers and heads: choose another text, or another state.";
+    }
+    return out;
+}
+
+void compare_with_step(PanelContext& context, std::int64_t step) {
+    const auto& moments = context.training.snapshot->moments;
+    context.view.compare.choose(Compare::Moment);
+    if (moments.empty()) return;
+    const auto after = std::lower_bound(moments.begin(), moments.end(), step);
+    std::int64_t nearest = after == moments.end() ? moments.back() : *after;
+    if (after != moments.begin() && (after == moments.end() || step - *(after - 1) < nearest - step)) nearest = *(after - 1);
+    if (context.other_step != nearest) context.commands.push_back({command::CompareMoment{nearest}, ""});
+}
+
+ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
+    return {context.snapshot.trace.get(), &context.snapshot, id, head, context.view.batch, "", ""};
+}
+
+ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
+    const ComparedSide shown = shown_side(context, id, head);
+    const CompareSource* source = chosen_source(context);
+    if (source == nullptr) return {};
+    ComparedState state = source->state(context);
+    const Comparison& compare = context.view.compare;
+    ComparedSide side{nullptr, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch), "", ""};
+    if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
+    const RecordedStage<float>* stage = state.trace == nullptr ? nullptr : state.trace->find(side.stage);
+    if (state.trace == nullptr) side.missing = std::move(state.missing);
+    else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
+    else if (stage->value.shape().has(Axis::H) && side.head >= stage->value.shape().size_of(Axis::H))
+        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, stage->value.shape().size_of(Axis::H));
+    else if (side.batch >= stage->value.shape()[0].size)
+        side.missing = fmt::format("That state has no text {}: it has {}.", side.batch, stage->value.shape()[0].size);
+    else side.trace = state.trace;
+    // A head of a stage that has none is not worth a word.
+    if (stage != nullptr && !stage->value.shape().has(Axis::H)) side.head = shown.head;
+    const std::string place = where(side, shown);
+    side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : state_name(context, *source, state) + place;
+    return side;
+}
+
+Matrix slice_of(const PanelContext& context, const ComparedSide& side) {
+    if (side.empty()) return {};
+    Matrix matrix = context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
+    matrix.labelled_by = {side.snapshot, side.batch};
+    return matrix;
+}
+
+ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head) {
+    ComparedSides sides{reference_side(context, id, head), shown_side(context, id, head)};
+    const std::string place = where(sides.b, sides.a);
+    sides.b.name = place.empty() || sides.a.empty() ? "shown" : place.substr(2);
+    if (context.view.compare.swapped && !sides.a.empty()) {
+        std::swap(sides.a, sides.b);
+        std::swap(sides.first, sides.second);
+    }
+    return sides;
+}
+
+std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b) {
+    if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
+    return fmt::format("{} is {} and {} is {}: they can stand side by side, but have no difference.", sides.first, shape_words(a),
+                       sides.second, shape_words(b));
+}
+
+ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides) {
+    ComparisonPicture out;
+    if (sides.a.empty()) {
+        out.problem = sides.a.missing;
+        return out;
+    }
+    Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
+    out.formula = cell_formula(context, sides, a, b);
+    const CompareLayout layout = context.view.compare.layout;
+    Matrix difference = context.matrices.difference(b, a);
+    if (layout != CompareLayout::SideBySide) out.problem = no_difference(sides, a, b);
+    if (!out.problem.empty()) return out;
+    difference.symbol = fmt::format("{} − {}", sides.second, sides.first);
+    a.symbol = fmt::format("{}  {}", sides.first, sides.a.name);
+    b.symbol = fmt::format("{}  {}", sides.second, sides.b.name);
+    a.name += " before";
+    out.equation.layout = layout == CompareLayout::Difference ? Layout::Single : Layout::Sum;
+    out.equation.op = layout == CompareLayout::SideBySide ? "" : "−";
+    if (layout == CompareLayout::SideBySide) {
+        out.equation.operands = {std::move(a)};
+        out.equation.result = std::move(b);
+        out.equation.rows_differ = sides.a.batch != sides.b.batch || sides.a.snapshot != sides.b.snapshot;
+    } else {
+        if (layout == CompareLayout::All) out.equation.operands = {std::move(b), std::move(a)};
+        out.equation.result = std::move(difference);
+    }
+    return out;
+}
+
+SharedRange shared_range(const PanelContext& context, const StageId& id) {
+    const auto& ranges = context.snapshot.ranges;
+    // Either side asks for the same pair of stages.
+    StageId shown = id;
+    const Comparison& compare = context.view.compare;
+    if (compare.on() && compare.layer && is_layer_stage(id.stage) && id.layer == *compare.layer) shown.layer = context.view.stage.layer;
+    SharedRange range;
+    bool any = false;
+    const auto it = std::find_if(ranges.begin(), ranges.end(), [&](const StageRange& r) { return r.id == shown; });
+    if (it != ranges.end()) include(range, any, it->lo, it->hi);
+    if (!compare.on()) return range;
+    const ComparedSide side = reference_side(context, shown, context.view.head);
+    const RecordedStage<float>* stage = side.empty() ? nullptr : side.trace->find(side.stage);
+    if (stage == nullptr) return range;
+    const TensorStatistics& statistics = context.matrices.statistics(context.matrices.whole(*stage));
+    if (!statistics.empty()) include(range, any, statistics.min, statistics.max);
+    return range;
+}
+
+}  // namespace attn::app

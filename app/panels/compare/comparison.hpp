@@ -1,0 +1,94 @@
+#pragma once
+/// Comparing the shown state (B) with another one (A): another state, layer, head or sequence of the batch.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/panels/panel_context.hpp"
+#include "app/panels/views/equation.hpp"
+
+namespace attn::app {
+
+/// A state that can be compared with. `trace` is null when there is none now, and `missing` then says why.
+struct ComparedState {
+    const Trace<float>* trace = nullptr;
+    const Snapshot* snapshot = nullptr;  ///< whose texts label the trace's axes
+    std::string missing{};
+    const Readings* readings = nullptr;        ///< of the trace; null while they are not there
+    std::shared_ptr<const Snapshot> unread{};  ///< whose readings are computed only if they are asked for; null: none
+};
+
+struct CompareSource {
+    Compare source;
+    std::string_view name;     ///< "unmasked"
+    std::string_view tooltip;  ///< one sentence
+    ComparedState (*state)(const PanelContext& context);
+};
+/// Everything but Off, in the order of the menu.
+std::span<const CompareSource> compare_sources();
+
+/// The state that is compared with; nothing while the comparison is off.
+std::optional<ComparedState> compared_state(const PanelContext& context);
+/// Readings of the state that is compared with, for views of whole traces. Where nobody computes them unasked, it asks for them.
+struct ComparedReadings {
+    const Readings* readings = nullptr;  ///< null: see `missing`
+    const Snapshot* snapshot = nullptr;
+    std::int64_t batch = 0;
+    std::string name{}, missing{};
+};
+ComparedReadings compared_readings(PanelContext& context);
+/// Makes the step of the training run nearest to `step` the state that is compared with.
+void compare_with_step(PanelContext& context, std::int64_t step);
+
+/// One slice of one state.
+struct ComparedSide {
+    const Trace<float>* trace = nullptr;  ///< null: see `missing`
+    const Snapshot* snapshot = nullptr;
+    StageId stage;
+    std::int64_t head = 0, batch = 0;
+    std::string name{};     ///< "unmasked, head 1": what tells it from the other side
+    std::string missing{};  ///< why there is nothing to compare with, one sentence
+    bool empty() const { return trace == nullptr; }
+};
+
+/// Of stage `id` and head `head`: what is shown, and what it is compared with. The reference is empty, with its reason, where the other
+/// state lacks the stage, the head or the sequence.
+ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head);
+ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head);
+Matrix slice_of(const PanelContext& context, const ComparedSide& side);
+
+/// Both sides as they stand on screen: exchanged while the key is held.
+struct ComparedSides {
+    ComparedSide a, b;
+    std::string_view first = "A", second = "B";
+};
+ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
+
+/// Why the difference of the two matrices means nothing, "" when it does: their shapes.
+std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b);
+
+/// The comparison of the stage that the view shows, laid out as the person wants it; never for CompareLayout::InPlace.
+struct ComparisonPicture {
+    Equation equation;
+    std::string formula;  ///< the chosen cell's two numbers and their difference
+    std::string problem;  ///< why this layout cannot be shown, "" when it can
+};
+ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
+
+/// All that may be drawn beside the shown state.
+OtherStates other_states(const PanelContext& context);
+
+/// Smallest and largest number of a stage in both states, so that equal colours are equal numbers on both sides.
+struct SharedRange {
+    float lo = 0, hi = 0;
+};
+SharedRange shared_range(const PanelContext& context, const StageId& id);
+
+/// The settings' section.
+void draw_compare_settings(PanelContext& context);
+
+}  // namespace attn::app

@@ -1,0 +1,115 @@
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/slider.hpp"
+
+namespace attn::app {
+namespace {
+
+void draw_sources(PanelContext& context) {
+    Comparison& compare = context.view.compare;
+    const Ui ui = context.ui();
+    std::string_view shown = "off";
+    for (const CompareSource& source : compare_sources())
+        if (source.source == compare.source) shown = source.name;
+    if (!begin_menu_button(
+            ui, "##compare", shown, -1,
+            {.tooltip = "The state that stands as A beside the shown one, B. The key B switches the comparison on and off."}))
+        return;
+    if (menu_item(ui, "off", !compare.on(), "What is shown stands alone.")) compare.choose(Compare::Off);
+    for (const CompareSource& source : compare_sources()) {
+        if (!menu_item(ui, source.name, source.source == compare.source, source.tooltip)) continue;
+        if (source.source == Compare::Moment) compare_with_step(context, context.other_step.value_or(0));
+        else compare.choose(source.source);
+        if (source.source == Compare::Pinned && context.view.pinned == nullptr) context.view.pinned = context.shared_snapshot;
+    }
+    end_menu_button();
+}
+
+/// "same 0 1 2": which layer, head or text A is of.
+void draw_place(const PanelContext& context, const char* label, std::int64_t count, std::optional<std::int64_t>& chosen,
+                std::string_view tooltip) {
+    std::vector<std::string> texts = {"same"};
+    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(i));
+    const std::vector<std::string_view> names(texts.begin(), texts.end());
+    int index = chosen ? static_cast<int>(*chosen) + 1 : 0;
+    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return;
+    chosen = index == 0 ? std::nullopt : std::optional<std::int64_t>(index - 1);
+}
+
+/// Which step of the run A is of.
+void draw_step(PanelContext& context) {
+    const auto& moments = context.training.snapshot->moments;
+    if (context.view.compare.source != Compare::Moment || moments.size() < 2) return;
+    auto step = static_cast<double>(context.other_step.value_or(0));
+    const Edited edited =
+        slider_row(context.ui(), "step of A", step,
+                   {.min = static_cast<double>(moments.front()),
+                    .max = static_cast<double>(moments.back()),
+                    .step = 1,
+                    .decimals = 0,
+                    .shown = format_count(context.other_step.value_or(0)),
+                    .notes = {.tooltip = "The step of the training run that stands as A; text and masks are the shown ones."}});
+    if (edited) compare_with_step(context, std::llround(step));
+    close_gesture(context, edited);
+}
+
+void draw_layouts(PanelContext& context) {
+    // Lines of two states would cover each other: there they change places only.
+    if (context.view.view == View::Lines) return;
+    Comparison& compare = context.view.compare;
+    if (context.view.view == View::Lens) {
+        static constexpr std::array<std::string_view, 2> kOfLens = {"B − A", "in place"};
+        int chosen = compare.layout == CompareLayout::InPlace ? 1 : 0;
+        if (segmented(
+                context.ui(), "##lens_layout", kOfLens, chosen, 0,
+                {.tooltip = "How much more likely the right token is than in A, or the shown state with A in its place while X is held."}))
+            compare.layout = chosen == 1 ? CompareLayout::InPlace : CompareLayout::All;
+        return;
+    }
+    static constexpr std::array<std::string_view, 4> kLayouts = {"B − A = Δ", "A | B", "B − A", "in place"};
+    int layout = static_cast<int>(compare.layout);
+    if (segmented(context.ui(), "##compare_layout", kLayouts, layout, 0,
+                  {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state with A "
+                              "in its place while X is held."}))
+        compare.layout = static_cast<CompareLayout>(layout);
+}
+
+}  // namespace
+
+void draw_compare_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    ViewState& view = context.view;
+    Comparison& compare = view.compare;
+    section_heading(ui, "Compare with");
+    draw_sources(context);
+    gap(ui, 6);
+    if (compare.on() && context.ready()) {
+        const ComparedSide side = reference_side(context, view.stage, view.head);
+        const Trace<float>& trace = side.empty() ? context.trace() : *side.trace;
+        draw_step(context);
+        // What is read off a whole trace is of all its layers and heads.
+        if (view.view != View::Totals && view.view != View::Lens) {
+            draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer that A is of.");
+            draw_place(context, "head", head_count(trace), compare.head, "The head that A is of.");
+        }
+        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.");
+        draw_layouts(context);
+        paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X: A and B change places.");
+        gap(ui, 6);
+    }
+    if (button(ui, view.pinned ? "pin again" : "pin this state",
+               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now as A, to compare later states with."}})) {
+        view.pinned = context.shared_snapshot;
+        compare.choose(Compare::Pinned);
+    }
+}
+
+}  // namespace attn::app

@@ -1,0 +1,390 @@
+#include "app/panels/edit/cell_edit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "app/panels/edit/edit_words.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
+#include "engine/trace/edit_list.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr const char* kField = "##cell_field";
+constexpr const char* kMenu = "##cell_menu";
+
+/// Why the numbers of a matrix cannot be changed, "" when they can.
+std::string refusal(const PanelContext& context, const Matrix& matrix) {
+    if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
+    if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
+    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is the state that is compared with.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "Follows from the tokens: change the text.";
+    if (!matrix.origin) return "Computed from other numbers for this picture: change those.";
+    if (!matrix.origin->parameter.empty()) return "A parameter of the model: training changes it. Change a stage instead.";
+    if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
+    if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
+    return "";
+}
+
+bool is_masked(const PanelContext& context, const CellRef& cell) {
+    const RecordedStage<float>* stage = context.trace().find(cell.stage);
+    return stage != nullptr && stage->mask != nullptr &&
+           !stage->mask->may_attend(cell.index[0], cell.index[1], cell.index[2], cell.index[3]);
+}
+
+/// The edit that takes hold of a cell's number, row or head.
+Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
+    Edit edit;
+    edit.at = cell.stage;
+    const RecordedStage<float>* stage = context.trace().find(cell.stage);
+    const bool split = stage != nullptr && stage->value.shape().rank() == 4;
+    if (split) edit.head = cell.index[1];
+    if (part == EditPart::Head) return edit;
+    edit.sequence = cell.index[0];
+    edit.row = cell.index[split ? 2 : 1];
+    if (part == EditPart::Number) edit.column = cell.index[split ? 3 : 2];
+    return edit;
+}
+
+float number_at(const PanelContext& context, const CellRef& cell) {
+    const RecordedStage<float>* stage = context.trace().find(cell.stage);
+    const auto& i = cell.index;
+    return stage == nullptr ? 0 : stage->value(i[0], i[1], i[2], i[3]);
+}
+
+/// A number as people type it: with a comma, a plus or the minus that we write ourselves.
+std::optional<double> parse(std::string text) {
+    for (std::size_t at; (at = text.find("−")) != std::string::npos;) text.replace(at, std::string_view("−").size(), "-");
+    std::erase(text, ' ');
+    std::replace(text.begin(), text.end(), ',', '.');
+    if (text.starts_with('+')) text.erase(0, 1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = EditKind::Set, EditPart part = EditPart::Number) {
+    EditState& state = context.view.edits;
+    state.ask = EditState::Ask::Field;
+    state.cell = cell;
+    state.kind = kind, state.part = part;
+    state.problem.clear();
+    if (state.refusal.empty() && part == EditPart::Number && is_masked(context, cell))
+        state.refusal = "Masked: this cell takes no part in attention. Allow it in the masks first.";
+    state.typed = kind == EditKind::Scale ? "0" : state.refusal.empty() ? format_exact(number_at(context, cell), true) : "";
+    state.offered.clear();
+}
+
+/// Makes the cell the chosen one, so that the arithmetic beside it is that of the number being changed.
+void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, const std::optional<CellRef>& cell) {
+    context.view.locked.set(matrix.row_axis, at.row);
+    context.view.locked.set(matrix.col_axis, at.col);
+    const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.trace().find(cell->stage) : nullptr;
+    if (stage != nullptr && stage->value.shape().has(Axis::H)) context.view.head = cell->index[1];
+}
+
+std::optional<HeatmapCell> place_in(const Matrix& matrix, const CellRef& cell) {
+    if (!matrix.origin || !matrix.origin->parameter.empty() || matrix.origin->stage != cell.stage) return std::nullopt;
+    const auto along = [&](int index) {
+        return index < 0 ? 0 : cell.index[static_cast<std::size_t>(index)] - matrix.origin->index[static_cast<std::size_t>(index)];
+    };
+    const HeatmapCell at{along(matrix.row_index), along(matrix.col_index)};
+    if (at.row < 0 || at.row >= matrix.data.rows || at.col < 0 || at.col >= matrix.data.cols) return std::nullopt;
+    return matrix.cell(at.row, at.col) == cell ? std::optional(at) : std::nullopt;
+}
+
+// --- the popups -----------------------------------------------------------------------------------------------------------------
+
+/// `height` is about what it needs.
+bool begin_popup(const PanelContext& context, const char* id, bool opens, float width, float height) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const EditState& state = context.view.edits;
+    if (opens) ImGui::OpenPopup(id);
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float margin = context.px(12), needed = context.px(height);
+    // A field keeps clear of its cell; a menu opens at the mouse and moves up as far as it has to.
+    const bool upwards = state.above < state.below && display.y - state.below - margin < needed && state.above > display.y - state.below;
+    const float top = state.above < state.below ? state.below : std::max(std::min(display.y - margin - needed, state.below), margin);
+    const bool leftwards = state.x + context.px(width) > display.x - margin;
+    ImGui::SetNextWindowPos({state.x, upwards ? state.above : top}, ImGuiCond_Always, {leftwards ? 1.F : 0.F, upwards ? 1.F : 0.F});
+    const float room = upwards ? state.above - margin : display.y - top - margin;
+    ImGui::SetNextWindowSizeConstraints({context.px(width), 0}, {context.px(width), std::max(room, context.px(120))});
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(10), context.px(10)});
+    ImGui::PushStyleVar(ImGuiStyleVar_PopupRounding, context.px(8));
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(2)});
+    ImGui::PushStyleColor(ImGuiCol_PopupBg, colors.raised);
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.line);
+    const bool open = ImGui::BeginPopup(id, ImGuiWindowFlags_NoMove);
+    ImGui::PopStyleColor(2);
+    if (!open) ImGui::PopStyleVar(3);
+    return open;
+}
+
+void end_popup() {
+    ImGui::EndPopup();
+    ImGui::PopStyleVar(3);
+}
+
+/// A heading with a token in it, which is not to be written in capitals.
+void name_heading(const PanelContext& context, const std::string& name) {
+    const auto& [colors, fonts, scale] = context.theme;
+    text_line(context.ui(), fonts.small, colors.faint, elide(fonts.small, name, ImGui::GetContentRegionAvail().x));
+    gap(context.ui(), 2);
+}
+
+void draw_heading(const PanelContext& context, const EditWords& words) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const float width = ImGui::GetContentRegionAvail().x;
+    text_line(context.ui(), fonts.label, colors.text, elide(fonts.label, words.what, width));
+    text_line(context.ui(), fonts.caption, colors.muted, elide(fonts.caption, words.place, width));
+}
+
+/// "row 6 ‘cat’, key 2 ‘the’": what the field is about.
+EditWords field_words(const PanelContext& context) {
+    const EditState& state = context.view.edits;
+    Edit edit = edit_at(context, state.cell, state.part);
+    edit.kind = state.kind;
+    return {words_of(context, edit).place, target_of(context, edit)};
+}
+
+void take_over_typed(PanelContext& context) {
+    EditState& state = context.view.edits;
+    if (!state.offered.empty() && state.typed == state.offered) return ImGui::CloseCurrentPopup();
+    const std::optional<double> value = parse(state.typed);
+    if (!value) {
+        state.problem = "This is not a number.";
+    } else if (std::abs(*value) > Edit::kMostValue) {
+        state.problem = "Numbers between −1e9 and 1e9 can be used.";
+    } else {
+        Edit edit = edit_at(context, state.cell, state.part);
+        edit.kind = state.kind;
+        edit.value = *value;
+        emit_edit(context, edit);
+        ImGui::CloseCurrentPopup();
+    }
+}
+
+void draw_field(PanelContext& context, bool opens) {
+    EditState& state = context.view.edits;
+    if (!begin_popup(context, kField, opens, 280, 150)) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
+    if (!state.refusal.empty()) {
+        paragraph(context.ui(), fonts.label, colors.text, state.refusal);
+        return end_popup();
+    }
+    draw_heading(context, field_words(context));
+    gap(context.ui(), 4);
+    if (opens) ++state.opened;
+    if (opens) ImGui::SetKeyboardFocusHere();
+    ImGui::PushID(state.opened);
+    const bool entered =
+        text_field(context.ui(), "##number", state.typed, state.kind == EditKind::Scale ? "times" : "number", -1, {.error = state.problem});
+    ImGui::PopID();
+    if (entered) take_over_typed(context);
+    gap(context.ui(), 2);
+    paragraph(context.ui(), fonts.caption, colors.faint,
+              state.kind == EditKind::Scale ? "Enter multiplies by it; 0 removes. Esc cancels." : "Enter sets it. Esc cancels.");
+    end_popup();
+}
+
+/// Emits the edit of a menu line that was chosen.
+void apply(PanelContext& context, EditPart part, EditKind kind, double value, Pattern pattern = Pattern::Uniform) {
+    Edit edit = edit_at(context, context.view.edits.cell, part);
+    edit.kind = kind;
+    edit.value = value;
+    edit.pattern = pattern;
+    emit_edit(context, edit);
+}
+
+void draw_number_items(PanelContext& context) {
+    EditState& state = context.view.edits;
+    const Ui ui = context.ui();
+    gap(ui, 6);
+    section_heading(ui, "This number");
+    if (is_masked(context, state.cell)) {
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.muted, "Masked: it takes no part in attention.");
+        return;
+    }
+    if (menu_item(ui, "set to …", false, "", "Enter")) ask_for_field(context, state.cell);
+    if (menu_item(ui, "set to 0")) apply(context, EditPart::Number, EditKind::Set, 0);
+}
+
+void draw_pattern_items(PanelContext& context, EditPart part) {
+    const StageId& at = context.view.edits.cell.stage;
+    if (!is_editable(at.stage, EditKind::Freeze)) return;
+    for (const Pattern pattern : {Pattern::Uniform, Pattern::Previous, Pattern::Self, Pattern::First}) {
+        const std::string name = pattern == Pattern::Uniform ? "freeze: uniform" : fmt::format("freeze: look at {}", pattern_name(pattern));
+        if (menu_item(context.ui(), name)) apply(context, part, EditKind::Freeze, 0, pattern);
+    }
+}
+
+void draw_row_items(PanelContext& context) {
+    EditState& state = context.view.edits;
+    const Ui ui = context.ui();
+    ImGui::PushID("row");
+    gap(ui, 6);
+    name_heading(context, target_of(context, edit_at(context, state.cell, EditPart::Row)));
+    if (menu_item(ui, "set to …")) ask_for_field(context, state.cell, EditKind::Set, EditPart::Row);
+    if (menu_item(ui, "set to 0")) apply(context, EditPart::Row, EditKind::Set, 0);
+    if (menu_item(ui, "scale by …")) ask_for_field(context, state.cell, EditKind::Scale, EditPart::Row);
+    draw_pattern_items(context, EditPart::Row);
+    if (is_editable(state.cell.stage.stage, EditKind::TakeRow) && menu_item(ui, "take another token's row …", false, "", "", true))
+        state.picking_row = true;
+    ImGui::PopID();
+}
+
+void draw_head_items(PanelContext& context) {
+    EditState& state = context.view.edits;
+    const Ui ui = context.ui();
+    const Edit whole = edit_at(context, state.cell, EditPart::Head);
+    ImGui::PushID("head");
+    gap(ui, 6);
+    section_heading(ui, whole.head == Edit::kAll ? "Whole stage" : fmt::format("Head {}", whole.head));
+    if (menu_item(ui, "remove")) apply(context, EditPart::Head, EditKind::Scale, 0);
+    if (menu_item(ui, "scale by …")) ask_for_field(context, state.cell, EditKind::Scale, EditPart::Head);
+    draw_pattern_items(context, EditPart::Head);
+    ImGui::PopID();
+}
+
+/// The edits that made this number what it is.
+void draw_removal_items(PanelContext& context) {
+    const EditState& state = context.view.edits;
+    ForwardSettings forward = context.document.forward;
+    bool any = false;
+    for (std::size_t i = 0; i < forward.edits.size(); ++i) {
+        if (!reaches(forward.edits[i], context.trace(), state.cell)) continue;
+        if (!std::exchange(any, true)) {
+            gap(context.ui(), 6);
+            section_heading(context.ui(), "Changed here");
+        }
+        ImGui::PushID(static_cast<int>(i));
+        const bool chosen = menu_item(context.ui(), "take back", false, words_of(context, forward.edits[i]).what);
+        ImGui::PopID();
+        if (!chosen) continue;
+        forward.edits.erase(forward.edits.begin() + static_cast<std::ptrdiff_t>(i));
+        return emit_forward(context, std::move(forward), "");
+    }
+}
+
+/// Every other row, to take its numbers.
+void draw_row_picker(PanelContext& context) {
+    const EditState& state = context.view.edits;
+    const RecordedStage<float>* stage = context.trace().find(state.cell.stage);
+    if (stage == nullptr) return;
+    const Shape& shape = stage->value.shape();
+    Edit edit = edit_at(context, state.cell, EditPart::Row);
+    edit.kind = EditKind::TakeRow;
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text,
+              "Let " + target_of(context, edit_at(context, state.cell, EditPart::Row)) + " take the numbers of");
+    gap(context.ui(), 6);
+    for (std::int64_t row = 0; row < shape[shape.rank() - 2].size; ++row) {
+        if (row == edit.row) continue;
+        Edit other = edit;
+        other.row = row;
+        ImGui::PushID(static_cast<int>(row));
+        if (menu_item(context.ui(), target_of(context, other))) {
+            edit.from = row;
+            emit_edit(context, edit);
+        }
+        ImGui::PopID();
+    }
+}
+
+void draw_menu(PanelContext& context, bool opens) {
+    EditState& state = context.view.edits;
+    if (opens) state.picking_row = false;
+    if (!begin_popup(context, kMenu, opens, 270, is_editable(state.cell.stage.stage, EditKind::Freeze) ? 610 : 390)) return;
+    if (key_pressed(Key::Escape, false)) ImGui::CloseCurrentPopup();
+    if (!state.refusal.empty()) {
+        paragraph(context.ui(), context.theme.fonts.label, context.theme.colors.text, state.refusal);
+    } else if (state.picking_row) {
+        draw_row_picker(context);
+    } else {
+        text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, field_words(context).place);
+        draw_removal_items(context);
+        draw_number_items(context);
+        draw_row_items(context);
+        draw_head_items(context);
+    }
+    end_popup();
+}
+
+}  // namespace
+
+void emit_edit(PanelContext& context, const Edit& edit) {
+    ForwardSettings forward = context.document.forward;
+    forward.edits = with_edit(std::move(forward.edits), edit);
+    emit_forward(context, std::move(forward), "");
+}
+
+void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result) {
+    EditState& state = context.view.edits;
+    const auto open = [&](const HeatmapCell& at, bool menu) {
+        const std::optional<CellRef> cell = matrix.cell(at.row, at.col);
+        state.refusal = refusal(context, matrix);
+        choose(context, matrix, at, cell);
+        state.part = EditPart::Number, state.kind = EditKind::Set;
+        state.x = geometry.x_of(static_cast<double>(at.col));
+        state.above = geometry.y_of(static_cast<double>(at.row)) - context.px(4);
+        state.below = geometry.y_of(static_cast<double>(at.row + 1)) + context.px(4);
+        if (!menu) {
+            ask_for_field(context, cell.value_or(CellRef()));
+            state.offered = state.typed;
+            return;
+        }
+        state.ask = EditState::Ask::Menu;
+        state.cell = cell.value_or(CellRef());
+        state.x = ImGui::GetIO().MousePos.x, state.above = state.below = ImGui::GetIO().MousePos.y;
+    };
+    if (result.double_clicked) open(*result.double_clicked, false);
+    if (result.right_clicked) open(*result.right_clicked, true);
+    if (!state.by_key) return;
+    const std::optional<HeatmapCell> at = place_in(matrix, *state.by_key);
+    if (!at || !refusal(context, matrix).empty()) return;
+    state.by_key.reset();
+    open(*at, false);
+}
+
+void edit_chosen_cell(PanelContext& context) {
+    if (context.ready()) context.view.edits.by_key = selected_cell(context.view, context.trace(), context.view.locked);
+}
+
+void draw_cell_edit(PanelContext& context) {
+    EditState& state = context.view.edits;
+    state.by_key.reset();  // the map that has the cell is not on screen
+    state.lit = std::exchange(state.next, 0);
+    const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);
+    if (!context.ready()) return;
+    // A cell that is gone with the text or the model it belonged to takes its field with it.
+    const RecordedStage<float>* stage = context.trace().find(state.cell.stage);
+    const bool there = !state.refusal.empty() || (stage != nullptr && is_inside(stage->value.shape(), state.cell));
+    if (!there) return;
+    draw_field(context, ask == EditState::Ask::Field);
+    draw_menu(context, ask == EditState::Ask::Menu);
+}
+
+void draw_edited_corner(const PanelContext& context, const Matrix& matrix, ImVec2 min, ImVec2 max) {
+    if (matrix.edited.by == nullptr) return;
+    bool any = false;
+    for (std::int64_t row = 0; row < matrix.data.rows && !any; ++row)
+        for (std::int64_t col = 0; col < matrix.data.cols && !any; ++col) any = matrix.edited.at(row, col) != 0;
+    if (!any) return;
+    const Palette& colors = context.theme.colors;
+    const float size = std::min(context.px(9), (max.x - min.x) / 3), rim = context.px(2);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddTriangleFilled({max.x - size - rim, min.y}, {max.x, min.y}, {max.x, min.y + size + rim}, colors.pane);
+    list.AddTriangleFilled({max.x - size, min.y}, {max.x, min.y}, {max.x, min.y + size}, colors.text);
+}
+
+}  // namespace attn::app

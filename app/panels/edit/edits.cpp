@@ -1,0 +1,51 @@
+#include "app/panels/edit/edits.hpp"
+
+#include "app/widgets/imgui_compat.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string gesture_name(const PanelContext& context, const std::string& control) {
+    return control.empty() ? "" : control + "#" + std::to_string(context.view.gesture);
+}
+
+}  // namespace
+
+void emit_forward(PanelContext& context, ForwardSettings forward, const std::string& control) {
+    if (forward == context.document.forward) return;
+    context.commands.push_back({command::SetForward{std::move(forward)}, gesture_name(context, control)});
+}
+
+void emit_config(PanelContext& context, Config config, const std::string& control) {
+    if (config == context.document.config) return;
+    context.commands.push_back({command::SetConfig{config}, gesture_name(context, control)});
+}
+
+void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control) {
+    command::SetTexts change{context.document.texts, context.document.source_texts};
+    std::vector<std::string>& target = source ? change.source_texts : change.texts;
+    if (texts == target) return;
+    target = std::move(texts);
+    // The encoder and the decoder read pairs: as many sources as texts.
+    if (!change.source_texts.empty()) (source ? change.texts : change.source_texts).resize(target.size());
+    context.commands.push_back({std::move(change), gesture_name(context, control)});
+}
+
+void emit_run(PanelContext& context, RunSettings run, const std::string& control) {
+    if (run == context.document.run) return;
+    context.commands.push_back({command::SetRun{std::move(run)}, gesture_name(context, control)});
+}
+
+void emit_sampling(PanelContext& context, const SamplingSettings& sampling, const std::string& control) {
+    if (sampling == context.document.sampling) return;
+    context.commands.push_back({command::SetSampling{sampling}, gesture_name(context, control)});
+}
+
+void close_gesture(PanelContext& context, const Edited& edited) {
+    if (!edited.finished) return;
+    ++context.view.gesture;
+    // After a drag the arrow keys belong to the stages again.
+    if (ImGui::IsMouseReleased(0)) release_keyboard_focus();
+}
+
+}  // namespace attn::app

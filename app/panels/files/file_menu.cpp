@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <cstdlib>
+
+#include "app/panels/files/files.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr const char* kDocumentExtension = ".attnscope.json";
+
+/// The folder of the file used last, with its slash; "" for the current one.
+std::string usual_folder(const PanelContext& context) {
+    const FilesState& files = context.files;
+    if (!files.document.empty()) return files.document.parent_path().string() + "/";
+    if (!files.recent.empty()) return std::filesystem::path(files.recent.front()).parent_path().string() + "/";
+    const char* home = std::getenv("HOME");
+    return home == nullptr ? "" : std::string(home) + "/";
+}
+
+void begin(PanelContext& context, FileTask task, std::string path) {
+    FileView& view = context.view.files;
+    view.task = task;
+    view.path = {};
+    view.path.text = std::move(path);
+    view.path.focus = true;
+    view.listed.reset();
+}
+
+bool can_compute_again(const PanelContext& context) { return context.ready() && context.trace().find(context.view.stage) != nullptr; }
+
+}  // namespace
+
+void begin_open(PanelContext& context) { begin(context, FileTask::Open, usual_folder(context)); }
+
+void begin_save(PanelContext& context, bool ask) {
+    if (!ask && !context.files.document.empty()) {
+        context.commands.push_back({command::SaveDocument{context.files.document}, ""});
+        return;
+    }
+    const std::string name = context.document.trained ? "trained" : context.document.preset.empty() ? "untitled" : context.document.preset;
+    begin(context, FileTask::Save,
+          context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension : context.files.document.string());
+}
+
+void begin_export(PanelContext& context) {
+    begin(context, FileTask::Export, usual_folder(context) + std::string(stage_name(context.view.stage.stage)) + ".png");
+    FileView& view = context.view.files;
+    view.format = ExportAs::Png;
+}
+
+void copy_snippet(PanelContext& context, bool torch) {
+    if (can_compute_again(context)) context.commands.push_back({command::CopySnippet{context.view.stage, torch}, ""});
+}
+
+float draw_file_menu(PanelContext& context) {
+    const Ui ui = context.ui();
+    constexpr float kWidth = 64;
+    if (!begin_menu_button(ui, "##file", "File", kWidth, {.tooltip = "Open, save, export pictures and numbers, copy as NumPy or PyTorch."}))
+        return context.px(kWidth);
+    if (menu_item(ui, "Open ...", false, "A document, a training run, a text: anything that can also be dropped on the window.",
+                  "Ctrl + O"))
+        begin_open(context);
+    if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
+    if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
+    if (menu_item(ui, "Export ...", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
+    if (menu_item(ui, "Copy as NumPy", false, "A program that computes this stage again from its operands.", "Ctrl + C"))
+        copy_snippet(context, false);
+    if (menu_item(ui, "Copy as PyTorch", false, {}, "Ctrl + Shift + C")) copy_snippet(context, true);
+    end_menu_button();
+    return context.px(kWidth);
+}
+
+bool file_sheet_is_open(const PanelContext& context) { return context.view.files.task != FileTask::None || context.files.text.has_value(); }
+
+std::string window_title(const FilesState& files) {
+    const std::string name = files.document.empty() ? "" : visible_text(files.document.filename().string()) + " - ";
+    return (files.unsaved ? "\u2022 " : "") + name + "attnscope";
+}
+
+}  // namespace attn::app

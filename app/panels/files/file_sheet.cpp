@@ -1,0 +1,329 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "app/panels/files/files.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kShownLines = 9;
+constexpr std::array<const char*, kExportFormats> kExtensions = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
+
+/// "~/x" -> "/home/me/x"
+std::string without_tilde(const std::string& path) {
+    const char* home = std::getenv("HOME");
+    return home != nullptr && path.starts_with("~/") ? home + path.substr(1) : path;
+}
+
+std::string folder_part(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+/// Asks for the folder's contents when the path has come to name another one.
+void keep_listing(PanelContext& context) {
+    FileView& view = context.view.files;
+    const std::string folder = without_tilde(folder_part(view.path.text));
+    if (view.listed == folder) return;
+    view.listed = folder;
+    context.commands.push_back({command::ListFolder{folder}, ""});
+}
+
+const FolderListing* listing_of(const PanelContext& context) {
+    const FilesState& files = context.files;
+    const bool fits = files.listing != nullptr && context.view.files.listed && files.listing->folder == *context.view.files.listed;
+    return fits ? files.listing.get() : nullptr;
+}
+
+/// Files and folders whose names go on from what is typed; without anything typed the recent files come first.
+void find_completions(PanelContext& context) {
+    PathField& field = context.view.files.path;
+    field.completions.clear();
+    const std::string folder = folder_part(field.text), begun = field.text.substr(folder.size());
+    if (context.view.files.task == FileTask::Open && begun.empty())
+        for (const std::string& recent : context.files.recent)
+            if (field.completions.size() < kShownLines / 2) field.completions.push_back(recent);
+    const FolderListing* listing = listing_of(context);
+    if (listing == nullptr) return;
+    for (const FolderListing::Entry& entry : listing->entries)
+        if (entry.name.starts_with(begun)) field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
+}
+
+bool is_there(const PanelContext& context) {
+    const std::string& path = context.view.files.path.text;
+    const FolderListing* listing = listing_of(context);
+    const std::string name = path.substr(folder_part(path).size());
+    return listing != nullptr && std::any_of(listing->entries.begin(), listing->entries.end(),
+                                             [&](const auto& entry) { return !entry.folder && entry.name == name; });
+}
+
+void set_extension(PathField& field, const char* extension) {
+    const std::size_t start = folder_part(field.text).size(), dot = field.text.rfind('.');
+    if (dot != std::string::npos && dot > start) field.text.resize(dot);
+    field.text += extension;
+    field.focus = true;
+}
+
+void put_line(PanelContext& context, const std::string& text, bool chosen, bool& clicked) {
+    const Ui ui = context.ui();
+    clicked = menu_item(ui, visible_text(text, true), chosen, {}, {}, true);
+}
+
+/// What the path could become; a click takes it over.
+void draw_completions(PanelContext& context) {
+    PathField& field = context.view.files.path;
+    const auto count = std::min(field.completions.size(), kShownLines);
+    // The list follows what the arrows choose.
+    const std::size_t first = field.chosen >= static_cast<int>(count) ? static_cast<std::size_t>(field.chosen) + 1 - count : 0;
+    for (std::size_t i = first; i < first + count; ++i) {
+        bool clicked = false;
+        ImGui::PushID(static_cast<int>(i));
+        put_line(context, field.completions[i], static_cast<int>(i) == field.chosen, clicked);
+        ImGui::PopID();
+        if (!clicked) continue;
+        field.text = field.completions[i];
+        field.focus = true;
+        field.chosen = -1;
+        break;
+    }
+    if (field.completions.size() > count)
+        text_line(context.ui(), context.theme.fonts.caption, context.theme.colors.faint,
+                  fmt::format("and {} more", field.completions.size() - count));
+}
+
+void draw_picture_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    FileView& view = context.view.files;
+    static constexpr std::array<std::string_view, 2> kWhat = {"picture alone", "whole window"};
+    int what = view.whole_window ? 1 : 0;
+    if (segmented_row(ui, "What", kWhat, what, 76, {.tooltip = "The view in the centre, or everything around it too."}))
+        view.whole_window = what == 1;
+    if (view.format != ExportAs::Png) return;
+    gap(ui, 6);
+    static constexpr std::array<std::string_view, 4> kScales = {"1x", "2x", "3x", "4x"};
+    int scale = view.picture_scale - 1;
+    if (segmented_row(ui, "Scale", kScales, scale, 76, {.tooltip = "Pixels of the file for every pixel of the window."}))
+        view.picture_scale = scale + 1;
+}
+
+void draw_number_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    FileView& view = context.view.files;
+    const std::string one = fmt::format("sequence {}, head {}", context.view.batch, context.view.head);
+    const std::array<std::string_view, 2> what_names = {one, "whole tensor"};
+    int what = view.whole_tensor ? 1 : 0;
+    if (segmented_row(ui, "What", what_names, what, 76, {.tooltip = "The matrix that is shown, or all sequences and heads."}))
+        view.whole_tensor = what == 1;
+}
+
+void draw_export_options(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    static constexpr std::array<std::string_view, kExportFormats> kNames = {"PNG", "SVG", "CSV", ".npy", "trace", "operands"};
+    int format = static_cast<int>(view.format);
+    if (segmented_row(ui, "Format", kNames, format, 76,
+                      {.tooltip = "A picture; the numbers; the whole trace as .safetensors; what this stage is computed from as .npz."})) {
+        view.format = static_cast<ExportAs>(format);
+        set_extension(view.path, kExtensions[static_cast<std::size_t>(format)]);
+    }
+    gap(ui, 6);
+    switch (view.format) {
+    case ExportAs::Png:
+    case ExportAs::Svg:
+        draw_picture_options(context);
+        break;
+    case ExportAs::Csv:
+    case ExportAs::Npy:
+        draw_number_options(context);
+        break;
+    case ExportAs::Trace:
+        text_line(ui, fonts.label, colors.muted, "Every stage with its axis names, masks and tokens.");
+        break;
+    case ExportAs::Operands:
+        text_line(ui, fonts.label, colors.muted, "What this stage is computed from, for the program that is copied.");
+        break;
+    }
+    gap(ui, 8);
+}
+
+/// The format that the name's ending asks for, else the one that was chosen.
+ExportAs format_of(const std::filesystem::path& path, ExportAs chosen) {
+    const auto found = std::find(kExtensions.begin(), kExtensions.end(), path.extension().string());
+    return found == kExtensions.end() ? chosen : static_cast<ExportAs>(found - kExtensions.begin());
+}
+
+TensorChoice chosen_numbers(const PanelContext& context) {
+    TensorChoice choice{context.view.stage, {}, {}, shows_gradients(context)};
+    if (!context.view.files.whole_tensor) {
+        choice.batch = context.view.batch;
+        choice.head = context.view.head;
+    }
+    return choice;
+}
+
+void confirm(PanelContext& context) {
+    FileView& view = context.view.files;
+    const std::filesystem::path path = without_tilde(view.path.text);
+    if (view.path.text.empty() || view.path.text.back() == '/') return;
+    switch (view.task) {
+    case FileTask::Open:
+        context.commands.push_back({command::OpenFile{path}, ""});
+        break;
+    case FileTask::Save:
+        context.commands.push_back({command::SaveDocument{path}, ""});
+        break;
+    case FileTask::Export:
+        if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
+        else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
+        break;
+    case FileTask::None:
+        break;
+    }
+    view.task = FileTask::None;
+}
+
+/// Why the path cannot be used as it is, or what using it does.
+void draw_warning(PanelContext& context) {
+    const FileView& view = context.view.files;
+    const auto& [colors, fonts, scale] = context.theme;
+    const FolderListing* listing = listing_of(context);
+    std::string text;
+    if (listing != nullptr && !listing->problem.empty()) text = "This folder cannot be read: " + listing->problem + ".";
+    else if (view.task == FileTask::Export &&
+             std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
+        text = fmt::format("The name has to end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
+    else if (view.task != FileTask::Open && is_there(context) && without_tilde(view.path.text) != context.files.document)
+        text = "There is such a file: it will be replaced.";
+    text_line(context.ui(), fonts.label, colors.chosen, text.empty() ? " " : text);
+}
+
+bool can_confirm(const PanelContext& context) {
+    const FileView& view = context.view.files;
+    const std::string& path = view.path.text;
+    if (path.empty() || path.back() == '/') return false;
+    return view.task != FileTask::Export || std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
+}
+
+/// A card in the upper half of the window; false when the mouse was pressed outside of it.
+bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float width = std::min(context.px(logical_width), display.x - context.px(40));
+    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::SetNextWindowFocus();
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(24), context.px(18)});
+    ImGui::Begin(id, nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_AlwaysAutoResize);
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+    return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
+}
+
+void draw_path_sheet(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    const bool open = view.task == FileTask::Open, save = view.task == FileTask::Save;
+    bool stays = begin_sheet(context, "##file_sheet", 640);
+    text_line(ui, fonts.heading, colors.text, open ? "Open" : save ? "Save as" : "Export " + tensor_name(context.view.stage));
+    gap(ui, 6);
+    if (view.task == FileTask::Export) draw_export_options(context);
+    keep_listing(context);
+    find_completions(context);
+    const PathFieldResult typed = path_field(ui, "##path", view.path, open ? "path of a file or of a run's folder" : "path");
+    if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
+    bool entered = typed.entered;
+    gap(ui, 4);
+    draw_completions(context);
+    draw_warning(context);
+    gap(ui, 4);
+    const std::string_view not_yet = can_confirm(context) ? "" : "Write the name of a file first.";
+    if (button(ui,
+               open   ? "Open##do"
+               : save ? "Save##do"
+                      : "Export##do",
+               {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
+        entered = true;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
+    ImGui::SameLine(0, context.px(16));
+    text_line(ui, fonts.caption, colors.faint, "Tab completes, up and down choose, Enter confirms");
+    if (entered && can_confirm(context)) confirm(context);
+    else if (entered) view.path.focus = true;  // a folder is gone into, a name is gone on with
+    if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
+    ImGui::End();
+}
+
+/// A text that was opened can be looked at, or learned.
+void draw_text_question(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const OpenedText& opened = *context.files.text;
+    using As = command::UseText::As;
+    std::optional<As> answer;
+    bool stays = begin_sheet(context, "##text_question", 520);
+    text_line(ui, fonts.heading, colors.text, elide(fonts.heading, visible_text(opened.path.filename().string()), context.px(470)));
+    gap(ui, 4);
+    paragraph(ui, fonts.body, colors.muted, fmt::format("A text of {} bytes. What is it for?", opened.text->size()));
+    gap(ui, 8);
+    if (button(ui, "Look at its first lines",
+               {.look = ButtonLook::Accent, .notes = {.tooltip = "Its first eight lines become the sequences (Enter)."}}) ||
+        key_pressed(Key::Enter, false))
+        answer = As::Probe;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Train on it", {.notes = {.tooltip = "The next training run learns to go on with this text."}})) answer = As::Training;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false) || !stays) answer = As::Nothing;
+    ImGui::End();
+    if (!answer) return;
+    context.commands.push_back({command::UseText{*answer}, ""});
+    if (*answer == As::Training) context.view.view = View::Train;
+    if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
+}
+
+/// What became of the last file, for some seconds at the foot of the window.
+void draw_notice(PanelContext& context) {
+    const FilesState& files = context.files;
+    FileView& view = context.view.files;
+    if (files.notices != view.notice) {
+        view.notice = files.notices;
+        view.notice_until = context.now + (files.failed ? 14 : 6);
+    }
+    if (files.notices == 0 || context.now >= view.notice_until) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const std::string text = visible_text(files.notice, true);
+    const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
+    const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
+    const float height = wrapped_height(fonts.body, width + 1, text);
+    const ImVec2 min{(display.x - width) / 2 - padding, display.y - height - 2 * padding - context.px(28)};
+    const ImVec2 max{min.x + width + 2 * padding, min.y + height + 2 * padding};
+    ImDrawList& list = *ImGui::GetForegroundDrawList();
+    list.AddRectFilled(min, max, colors.raised, context.px(8));
+    list.AddRect(min, max, files.failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(1)));
+    draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
+    if (ImGui::IsMouseClicked(0) && ImGui::IsMouseHoveringRect(min, max, false)) view.notice_until = 0;
+}
+
+}  // namespace
+
+void draw_file_sheet(PanelContext& context) {
+    if (context.files.text) draw_text_question(context);
+    else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
+    draw_notice(context);
+}
+
+}  // namespace attn::app

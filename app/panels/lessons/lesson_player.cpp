@@ -1,0 +1,147 @@
+#include "app/panels/lessons/lesson_player.hpp"
+
+#include <utility>
+
+namespace attn::app {
+namespace {
+
+void apply_look(ViewState& view, const LessonLook& look) {
+    view.view = look.view;
+    view.stage = look.stage;
+    if (is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
+    view.head = look.head;
+    view.batch = look.sequence;
+    view.locked.clear();
+    for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
+    view.gradients = look.gradients;
+    view.compare.choose(look.unmasked ? Compare::Unmasked : Compare::Off);
+    view.compare.layout = CompareLayout::All;
+    view.panes.left = look.settings;
+    view.panes.right = look.inspector;
+    view.panes.strip = look.stages;
+    view.playing = view.painting = view.train.replaying = false;
+    view.text.editing = false;
+    view.zooms.clear();
+}
+
+/// Whether the person has turned to something else than the step shows.
+bool looks_elsewhere(const ViewState& view, const LessonLook& look) {
+    AxisSelection cell;
+    for (const auto& [axis, index] : look.cell) cell.set(axis, index);
+    return view.view != look.view || view.stage != look.stage || view.head != look.head || view.batch != look.sequence ||
+           view.locked != cell || view.gradients != look.gradients || view.compare.on() != look.unmasked ||
+           view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
+}
+
+/// What is on screen is the document as it is set: its numbers, or why there are none.
+bool computed(const PanelContext& context) {
+    const auto is_set = [&](const std::shared_ptr<const Document>& document) {
+        if (document == nullptr) return false;
+        Document shown = *document;
+        shown.run = context.document.run;  // what is set for training changes nothing that is shown
+        return shown == context.document;
+    };
+    return (context.ready() && is_set(context.snapshot.document)) || is_set(context.snapshot.problem_document);
+}
+
+void give_back(ViewState& view, const ViewState& before) {
+    view.view = before.view;
+    view.stage = before.stage;
+    view.head = before.head;
+    view.batch = before.batch;
+    view.locked = before.locked;
+    view.gradients = before.gradients;
+    view.compare = before.compare;
+    view.heads_stage = before.heads_stage;
+    view.panes.left = before.panes.left;
+    view.panes.right = before.panes.right;
+    view.panes.strip = before.panes.strip;
+    view.painting = view.playing = false;
+    view.zooms.clear();
+}
+
+}  // namespace
+
+void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson) {
+    const auto left = view.lesson.left_at.find(lesson->name);
+    const std::size_t step = left == view.lesson.left_at.end() ? 0 : left->second;
+    open_lesson(view, now, std::move(lesson), step);
+}
+
+void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step) {
+    LessonView& state = view.lesson;
+    // From one lesson to another what is given back stays what was there before the first.
+    if (!state.open()) {
+        state.document_before = std::make_shared<const Document>(now);
+        state.view_before = std::make_shared<const ViewState>(view);
+        state.may_train = false;
+    }
+    state.lesson = std::move(lesson);
+    go_to_lesson_step(view, step);
+}
+
+void close_lesson(PanelContext& context) {
+    LessonView& state = context.view.lesson;
+    if (!state.open()) return;
+    const bool at_end = state.step + 1 == state.lesson->steps.size();
+    if (at_end) state.left_at.erase(state.lesson->name);
+    else state.left_at[state.lesson->name] = state.step;
+    const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;
+    if (trains) context.commands.push_back({command::PauseTraining{}, ""});
+    for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));
+    give_back(context.view, *state.view_before);
+    state.lesson.reset();
+    state.document_before.reset();
+    state.view_before.reset();
+}
+
+void go_to_lesson_step(ViewState& view, std::size_t step) {
+    LessonView& state = view.lesson;
+    if (!state.open() || step >= state.lesson->steps.size()) return;
+    state.step = step;
+    state.goal = LessonGoal(state.shown());
+    if (state.may_train) state.goal.allow();
+    state.look_pending = true;
+}
+
+void next_lesson_step(ViewState& view) { go_to_lesson_step(view, view.lesson.step + 1); }
+
+void previous_lesson_step(ViewState& view) {
+    if (view.lesson.step > 0) go_to_lesson_step(view, view.lesson.step - 1);
+}
+
+void reset_lesson_step(PanelContext& context) {
+    LessonView& state = context.view.lesson;
+    if (!state.open()) return;
+    const bool other_run = state.shown().training && !same_model(context.training.snapshot->settings, state.shown().training->run);
+    state.goal = LessonGoal(state.shown(), other_run);
+    if (state.may_train) state.goal.allow();
+    state.look_pending = true;
+}
+
+bool lesson_step_is_changed(const PanelContext& context) {
+    const LessonView& state = context.view.lesson;
+    if (!state.open() || !state.goal.done() || state.look_pending) return false;
+    return looks_elsewhere(context.view, state.shown().look) || differs(state.shown(), context.document, context.training);
+}
+
+void keep_up_with_lesson(PanelContext& context) {
+    LessonView& state = context.view.lesson;
+    if (!state.open()) return;
+    for (Command& command : state.goal.next(context.document, context.training)) {
+        // From here on the run is the lesson's.
+        if (std::holds_alternative<command::RestartTraining>(command.what)) state.may_train = true;
+        context.commands.push_back(std::move(command));
+    }
+    if (!state.look_pending) return;
+    // Until the step's own numbers are there, the view is held to stages that the old ones have; so it is asked for again.
+    apply_look(context.view, state.shown().look);
+    const bool on_the_way = !context.commands.empty() || !state.goal.done();
+    const auto& training = state.shown().training;
+    const bool waits_for_run =
+        training &&
+        (state.goal.asks() || (context.document.trained.has_value() && same_model(context.training.snapshot->settings, training->run)));
+    if (computed(context) && (!on_the_way || waits_for_run)) state.look_pending = false;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,178 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/lessons/lesson_player.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kPaddingX = 20, kPaddingY = 14, kGap = 24;
+constexpr float kTitleWidth = 188, kButtonsWidth = 196, kWidestCaption = 1120;
+constexpr float kLeast = 96, kTrainingLine = 30;
+
+struct StripLayout {
+    float caption_x = 0, caption_width = 0;  ///< pixels, from the strip's left edge inside the padding
+};
+
+StripLayout lay_out(const PanelContext& context, float width) {
+    // On a narrow window the title gives way: the first words of the caption say it too.
+    const float title = width < context.px(1000) ? context.px(120) : context.px(kTitleWidth);
+    StripLayout layout;
+    layout.caption_x = title + context.px(kGap);
+    layout.caption_width =
+        std::clamp(width - layout.caption_x - context.px(kGap + kButtonsWidth), context.px(120), context.px(kWidestCaption));
+    return layout;
+}
+
+float line_height(const PanelContext& context) { return font_size(context.theme.fonts.lecture) + context.px(3); }
+
+std::string sentences(const PanelContext& context) {
+    const LessonView& state = context.view.lesson;
+    const LessonStep& step = state.shown();
+    // Numbers of another state would say something else than the step means.
+    const bool stale = context.snapshot.problem_document != nullptr && context.snapshot.problem_document != context.snapshot.document;
+    if (state.look_pending || stale) return caption_text(step.caption);
+    return caption_text(step.caption, context.snapshot, context.training);
+}
+
+/// What the run of the step does, "" when it has none or has come to its end.
+std::string training_words(const PanelContext& context) {
+    const LessonView& state = context.view.lesson;
+    if (state.goal.asks()) return "This step trains a model. The run that is under way ends with it.";
+    if (!state.shown().training) return "";
+    const TrainingSnapshot& run = *context.training.snapshot;
+    if (run.phase == TrainingPhase::Failed) return run.message;
+    if (run.phase != TrainingPhase::Running) return "";
+    return fmt::format("training: step {} of at most {}", run.step, run.settings.stop.steps);
+}
+
+void draw_training_line(PanelContext& context, ImVec2 at, float width) {
+    const Ui ui = context.ui();
+    LessonView& state = context.view.lesson;
+    const std::string words = training_words(context);
+    if (words.empty()) return;
+    const float text = text_width(context.theme.fonts.label, words);
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, at, {at.x + width, at.y + context.px(26)}, {0, 0.5F},
+                 context.theme.colors.muted, words);
+    ImGui::SetCursorScreenPos({at.x + text + context.px(14), at.y});
+    if (state.goal.asks()) {
+        if (button(
+                ui, "Start it##lesson_train",
+                {.look = ButtonLook::Accent, .height = 26, .notes = {.tooltip = "Replaces the training run under way by the lesson's."}})) {
+            state.may_train = true;
+            state.goal.allow();
+        }
+        return;
+    }
+    const TrainingSnapshot& run = *context.training.snapshot;
+    if (run.phase != TrainingPhase::Running) return;
+    ImGui::SetCursorScreenPos({at.x + text + context.px(14), at.y + context.px(10)});
+    progress_bar(ui, static_cast<float>(run.step) / static_cast<float>(std::max<std::int64_t>(run.settings.stop.steps, 1)),
+                 std::min(width / context.theme.scale - text / context.theme.scale - 14, 320.F));
+}
+
+/// Back, place, next; below them what is needed less often.
+void draw_buttons(PanelContext& context, ImVec2 at) {
+    const Ui ui = context.ui();
+    LessonView& state = context.view.lesson;
+    const std::size_t count = state.lesson->steps.size();
+    const bool first = state.step == 0, last = state.step + 1 == count;
+    ImGui::SetCursorScreenPos(at);
+    if (button(ui, "##lesson_back",
+               {.width = 40,
+                .height = 34,
+                .icon = Icon::Previous,
+                .notes = {.tooltip = "The step before (←, Page Up)", .disabled = first ? "This is the first step." : ""}}))
+        previous_lesson_step(context.view);
+    const std::string place = fmt::format("{} / {}", state.step + 1, count);
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_body, {at.x + context.px(44), at.y},
+                 {at.x + context.px(110), at.y + context.px(34)}, {0.5F, 0.5F}, context.theme.colors.text, place);
+    ImGui::SetCursorScreenPos({at.x + context.px(114), at.y});
+    const bool pressed =
+        button(ui, last ? "Finish##lesson_next" : "Next##lesson_next",
+               {.look = ButtonLook::Accent,
+                .width = kButtonsWidth - 114,
+                .height = 34,
+                .icon = last ? Icon::Check : Icon::Next,
+                .notes = {.tooltip = last ? "Close the lesson: what you had before comes back." : "The next step (→, Page Down)"}});
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
+    const bool changed = lesson_step_is_changed(context);
+    if (button(ui, "Reset step##lesson_reset",
+               {.look = ButtonLook::Flat,
+                .width = 104,
+                .height = 26,
+                .icon = Icon::Reset,
+                .notes = {.tooltip = "Undo what you have changed in this step (Backspace).",
+                          .disabled = changed ? "" : "Change whatever you like: this brings the step back."}}))
+        reset_lesson_step(context);
+    ImGui::SetCursorScreenPos({at.x + context.px(114), at.y + context.px(42)});
+    const bool closed = button(ui, "Close##lesson_close",
+                               {.look = ButtonLook::Flat,
+                                .width = kButtonsWidth - 114,
+                                .height = 26,
+                                .icon = Icon::Close,
+                                .notes = {.tooltip = "Leave the lesson (Esc): what you had before comes back."}});
+    if (closed || (pressed && last)) close_lesson(context);
+    else if (pressed) next_lesson_step(context.view);
+}
+
+}  // namespace
+
+float lesson_strip_height(const PanelContext& context, float width) {
+    const LessonView& state = context.view.lesson;
+    if (!state.open()) return 0;
+    const StripLayout layout = lay_out(context, width - 2 * context.px(kPaddingX));
+    const std::size_t lines = lines_of(context.theme.fonts.lecture, sentences(context), layout.caption_width).size();
+    float height = static_cast<float>(lines) * line_height(context) + 2 * context.px(kPaddingY);
+    if (!training_words(context).empty()) height += context.px(kTrainingLine);
+    const float title = wrapped_height(context.theme.fonts.title, layout.caption_x - context.px(kGap), state.shown().title) +
+                        context.px(22) + 2 * context.px(kPaddingY);
+    return std::max({height, title, context.px(kLeast)});
+}
+
+void draw_lesson_strip(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const LessonView& state = context.view.lesson;
+    const ImVec2 corner = ImGui::GetWindowPos(), size = ImGui::GetWindowSize();
+    const ImVec2 at{corner.x + context.px(kPaddingX), corner.y + context.px(kPaddingY)};
+    const float width = size.x - 2 * context.px(kPaddingX);
+    const StripLayout layout = lay_out(context, width);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(corner, {corner.x + context.px(4), corner.y + size.y}, colors.accent, context.px(2));
+    const float title_width = layout.caption_x - context.px(kGap);
+    draw_text(list, fonts.label, at, colors.muted, elide(fonts.label, state.lesson->title, title_width));
+    draw_text_wrapped(list, fonts.title, {at.x, at.y + context.px(20)}, title_width, colors.text, state.shown().title);
+    const float caption_x = at.x + layout.caption_x;
+    float y = at.y;
+    for (const std::string& line : lines_of(fonts.lecture, sentences(context), layout.caption_width)) {
+        draw_text(list, fonts.lecture, {caption_x, y}, colors.text, line);
+        y += line_height(context);
+    }
+    draw_training_line(context, {caption_x, y + context.px(6)}, layout.caption_width);
+    draw_buttons(context, {corner.x + size.x - context.px(kPaddingX + kButtonsWidth), at.y});
+}
+
+void draw_lesson_menu(PanelContext& context, ImVec2 at) {
+    const Ui ui = context.ui();
+    ImGui::SetCursorScreenPos(at);
+    const LessonView& state = context.view.lesson;
+    if (!begin_menu_button(ui, "##lessons", "lessons", 92, {.tooltip = "Short lessons that can be presented step by step."})) return;
+    bool closing = false;
+    for (const auto& lesson : lessons()) {
+        const auto left = state.left_at.find(lesson->name);
+        const std::string place = left == state.left_at.end()
+                                      ? fmt::format("{} steps", lesson->steps.size())
+                                      : fmt::format("left at step {} of {}", left->second + 1, lesson->steps.size());
+        const bool is_open = state.open() && state.lesson->name == lesson->name;
+        if (menu_item(ui, lesson->title, is_open, lesson->summary, place)) open_lesson(context.view, context.document, lesson);
+    }
+    if (state.open()) closing = menu_item(ui, "Leave the lesson", false, "What you had before comes back.", "Esc");
+    end_menu_button();
+    if (closing) close_lesson(context);
+}
+
+}  // namespace attn::app

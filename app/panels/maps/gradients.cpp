@@ -1,0 +1,34 @@
+#include "app/panels/maps/gradients.hpp"
+
+#include <array>
+
+#include "app/widgets/controls.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
+
+/// Why there are no gradients to show, "" when there are.
+std::string_view no_gradients(const PanelContext& context) {
+    if (context.snapshot.gradients != nullptr) return "";
+    return context.trace().config.lm_head ? "The gradients are being computed."
+                                          : "A model without an output head predicts nothing, so there is no loss.";
+}
+
+}  // namespace
+
+bool shows_gradients(const PanelContext& context) { return context.view.gradients && context.snapshot.gradients != nullptr; }
+
+float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }
+
+void draw_gradient_switch(PanelContext& context, float right, float y) {
+    const float width = gradient_switch_width(context);
+    ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
+    int chosen = context.view.gradients ? 1 : 0;
+    const ControlNotes notes{.tooltip = "What the numbers are, or how the loss of predicting the next token changes with each of them (D).",
+                             .disabled = no_gradients(context)};
+    if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
+}
+
+}  // namespace attn::app

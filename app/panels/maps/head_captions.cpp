@@ -1,0 +1,52 @@
+#include "app/panels/maps/head_captions.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "app/widgets/number.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Fewer repeated tokens say nothing about a head.
+constexpr std::int64_t kFewestRows = 4;
+
+const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
+    const auto& scores = context.snapshot.head_scores;
+    const auto it =
+        std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
+    return it == scores.end() ? nullptr : &*it;
+}
+
+}  // namespace
+
+HeadCaption head_caption(const PanelContext& context, const StageId& weights, std::int64_t head) {
+    const Palette& colors = context.theme.colors;
+    const HeadScore* score = find_score(context, weights, head);
+    if (score == nullptr || score->rows == 0) return {};
+    struct Candidate {
+        const char* name;
+        double value;
+        Color color;
+    };
+    const std::array<Candidate, 4> candidates = {{{"induction", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen},
+                                                  {"previous", score->previous_token, colors.axis(Axis::T)},
+                                                  {"first", score->first_token, colors.axis(Axis::S)},
+                                                  {"same", score->same_token, colors.axis(Axis::H)}}};
+    const auto best =
+        std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
+    if (best->value > 0.5) return {std::string(best->name) + " " + format_number(best->value, {.decimals = 2}), best->color};
+    return {"entropy " + format_number(score->entropy, {.decimals = 2}), colors.muted};
+}
+
+double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {
+    const HeadScore* score = find_score(context, weights, head);
+    if (score == nullptr) return 0;
+    if (pattern == "previous token") return score->previous_token;
+    if (pattern == "first token") return score->first_token;
+    if (pattern == "same token") return score->same_token;
+    if (pattern == "induction") return score->induction_rows >= kFewestRows ? score->induction : 0;
+    return 0;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,59 @@
+#include "app/panels/maps/labels.hpp"
+
+#include <algorithm>
+
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+
+const std::vector<std::vector<Token>>& tokens_of(const PanelContext& context, const StageId& id, Axis axis, const LabelledBy& by) {
+    const Snapshot& snapshot = by.snapshot != nullptr ? *by.snapshot : context.snapshot;
+    const bool source = id.stack == Stack::Encoder || (is_cross(id.stage) && axis == Axis::S);
+    return source ? snapshot.source_tokens : snapshot.tokens;
+}
+
+std::string index_label(const PanelContext& context, const StageId& id, Axis axis, std::int64_t i, const LabelledBy& by) {
+    if (axis == Axis::T || axis == Axis::S) {
+        const auto& tokens = tokens_of(context, id, axis, by);
+        if (!tokens.empty()) {
+            const std::int64_t batch = by.snapshot != nullptr ? by.batch : context.view.batch;
+            const auto& row = tokens[static_cast<std::size_t>(std::min(batch, static_cast<std::int64_t>(tokens.size()) - 1))];
+            if (i < static_cast<std::int64_t>(row.size())) {
+                const Token& token = row[static_cast<std::size_t>(i)];
+                return token.padding ? "pad" : visible_text(token.text);
+            }
+        }
+    }
+    const auto& vocabulary = by.snapshot != nullptr ? by.snapshot->vocabulary : context.snapshot.vocabulary;
+    if (axis == Axis::V && i < static_cast<std::int64_t>(vocabulary.size())) return visible_text(vocabulary[static_cast<std::size_t>(i)]);
+    return std::to_string(i);
+}
+
+std::vector<std::string> axis_labels(const PanelContext& context, const StageId& id, Axis axis, std::int64_t count, const LabelledBy& by) {
+    std::vector<std::string> labels;
+    if (axis != Axis::T && axis != Axis::S && axis != Axis::V) return labels;
+    labels.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = 0; i < count; ++i) labels.push_back(index_label(context, id, axis, i, by));
+    return labels;
+}
+
+std::string_view axis_title(Axis axis) {
+    switch (axis) {
+    case Axis::T:
+        return "query";
+    case Axis::S:
+        return "key";
+    case Axis::C:
+        return "d_model";
+    case Axis::D:
+        return "d_head";
+    case Axis::F:
+        return "d_ff";
+    case Axis::V:
+        return "vocabulary";
+    default:
+        return "";
+    }
+}
+
+}  // namespace attn::app

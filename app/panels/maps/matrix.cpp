@@ -1,0 +1,342 @@
+#include "app/panels/maps/matrix.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/trace/apply_edit.hpp"
+#include "engine/trace/attention_totals.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Order-dependent mixing of a few integers into one identity (SplitMix64's finaliser).
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+    std::uint64_t z = a * 0x9E3779B97F4A7C15ULL + b + 0x7F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    return z ^ (z >> 31);
+}
+
+std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
+    for (const char c : text) seed = mix(seed, static_cast<unsigned char>(c));
+    return seed;
+}
+
+enum Variant : std::uint64_t {
+    kTransposed = 1,
+    kDifference,
+    kRowSums,
+    kOneHot,
+    kParameter,
+    kStage,
+    kWhole,
+    kGradient,
+    kHeadMean,
+    kTotal,
+    kWithMasks
+};
+
+}  // namespace
+
+std::optional<CellRef> Matrix::cell(std::int64_t row, std::int64_t col) const {
+    if (!origin) return std::nullopt;
+    CellRef ref = *origin;
+    if (row_index >= 0) ref.index[static_cast<std::size_t>(row_index)] += row;
+    if (col_index >= 0) ref.index[static_cast<std::size_t>(col_index)] += col;
+    return ref;
+}
+
+void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
+    if (snapshot.serial == serial_ && others == others_) return;
+    serial_ = snapshot.serial;
+    others_ = std::move(others);
+    ++generation_;
+    computed_.clear();
+    statistics_.clear();
+}
+
+MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
+    const auto [it, inserted] = computed_.try_emplace(key);
+    fresh = inserted;
+    return it->second;
+}
+
+Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
+    const RecordedStage<float>* stage = trace.find(id);
+    if (stage == nullptr || stage->value.empty()) return {};
+    return head == kMeanHead ? mean_over_heads(*stage, batch) : slice(*stage, batch, head);
+}
+
+Matrix MatrixStore::mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch) {
+    const Stage kind = to_self(stage.id.stage);
+    // A mean of scores would mean nothing: the softmax makes them weights head by head.
+    if (kind != Stage::Weights && kind != Stage::Dropped) return {};
+    Matrix out = slice(stage, batch, 0);
+    out.name += " mean";
+    out.symbol = "mean of the heads";
+    out.origin.reset();
+    out.edited = {};  // marks are those of the heads
+    out.data.key = mix(out.data.key, kHeadMean);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        const Tensor<float> mean = head_mean(stage);
+        const std::int64_t cells = out.data.rows * out.data.cols;
+        const float* first = mean.data() + std::min(batch, mean.shape()[0].size - 1) * cells;
+        store.values.assign(first, first + cells);
+    }
+    out.data.values = store.values.data();
+    return out;
+}
+
+Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const {
+    const std::int64_t positions = values.shape()[1].size, b = std::min(batch, values.shape()[0].size - 1);
+    Matrix out;
+    out.symbol = std::move(symbol);
+    out.name = out.symbol;
+    out.row_axis = Axis::T;
+    out.col_axis = Axis::S;
+    out.content = Content::Probability;
+    out.data.values = values.data() + b * positions * positions;
+    out.data.rows = out.data.cols = out.data.row_stride = positions;
+    if (mask != nullptr && !mask->allows_everything()) out.data.keep = mask->keep_row(b, 0, 0);
+    out.data.key = mix(mix(mix(generation_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
+    return out;
+}
+
+Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head) {
+    Matrix matrix;
+    const StageId& id = stage.id;
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    const bool vector = shape.rank() == 2;  // tokens [B,T]
+    const std::int64_t b = std::min(batch, shape[0].size - 1);
+    const std::int64_t h = per_head ? std::min(head, shape[1].size - 1) : 0;
+    const Dim rows = vector ? Dim{Axis::N, 1} : shape[shape.rank() - 2];
+    const Dim cols = shape[shape.rank() - 1];
+
+    matrix.symbol = stage_symbol(id.stage);
+    matrix.name = tensor_name(id);
+    matrix.row_axis = rows.axis;
+    matrix.col_axis = cols.axis;
+    matrix.content = is_probability(id.stage) || to_self(id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
+    const std::int64_t slice = per_head ? b * shape[1].size + h : b;
+    matrix.data.values = stage.value.data() + slice * rows.size * cols.size;
+    matrix.data.rows = rows.size;
+    matrix.data.cols = cols.size;
+    matrix.data.row_stride = cols.size;
+    if (stage.mask != nullptr && !stage.mask->allows_everything()) matrix.data.keep = stage.mask->keep_row(b, h, 0);
+    if (stage.edited != nullptr) matrix.edited = {stage.edited->by.data() + slice * rows.size * cols.size, cols.size, 1};
+    const auto trace_identity = reinterpret_cast<std::uintptr_t>(stage.value.data());
+    matrix.data.key = mix(mix(mix_text(mix(generation_, kStage), matrix.name), static_cast<std::uint64_t>(slice)), trace_identity);
+    CellRef origin;
+    origin.stage = id;
+    origin.index[0] = b;
+    if (per_head) origin.index[1] = h;
+    matrix.origin = origin;
+    matrix.row_index = vector ? -1 : shape.rank() - 2;
+    matrix.col_index = shape.rank() - 1;
+    return matrix;
+}
+
+Matrix MatrixStore::whole(const RecordedStage<float>& stage) const {
+    const Shape& shape = stage.value.shape();
+    Matrix matrix;
+    matrix.name = tensor_name(stage.id) + " whole";
+    matrix.data.values = stage.value.data();
+    matrix.data.cols = matrix.data.row_stride = shape[shape.rank() - 1].size;
+    matrix.data.rows = matrix.data.cols > 0 ? stage.value.size() / matrix.data.cols : 0;
+    matrix.data.key = mix(mix_text(mix(generation_, kWhole), matrix.name), reinterpret_cast<std::uintptr_t>(stage.value.data()));
+    return matrix;
+}
+
+Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
+                              std::int64_t cols, std::int64_t first_row, std::int64_t rows) {
+    Matrix matrix;
+    const ParameterInfo* info = trace.parameters ? trace.parameters->layout().find(name) : nullptr;
+    if (info == nullptr) return matrix;
+    const bool vector = info->shape.rank() == 1;
+    const std::int64_t width = info->shape[info->shape.rank() - 1].size;
+    const std::int64_t height = vector ? 1 : info->shape[0].size;
+    matrix.name = name;
+    matrix.row_axis = row_axis;
+    matrix.col_axis = col_axis;
+    matrix.data.values = trace.parameters->data() + info->offset + first_row * width + first_col;
+    matrix.data.rows = rows >= 0 ? rows : height - first_row;
+    matrix.data.cols = cols >= 0 ? cols : width - first_col;
+    matrix.data.row_stride = width;
+    const auto place = static_cast<std::uint64_t>(first_row * width + first_col);
+    matrix.data.key = mix(mix(mix_text(mix(generation_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(matrix.data.values));
+    CellRef origin;
+    origin.parameter = name;
+    origin.index[0] = vector ? first_col : first_row;
+    if (!vector) origin.index[1] = first_col;
+    matrix.origin = origin;
+    matrix.row_index = vector ? -1 : 0;
+    matrix.col_index = vector ? 0 : 1;
+    return matrix;
+}
+
+Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
+    Matrix out = matrix;
+    out.symbol = std::move(symbol);
+    out.name += " transposed";
+    out.is_transposed = !matrix.is_transposed;
+    std::swap(out.row_axis, out.col_axis);
+    std::swap(out.row_index, out.col_index);
+    std::swap(out.data.rows, out.data.cols);
+    std::swap(out.edited.row_stride, out.edited.col_stride);
+    out.data.row_stride = out.data.cols;
+    out.data.key = mix(matrix.data.key, kTransposed);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        store.values.resize(static_cast<std::size_t>(out.data.rows * out.data.cols));
+        for (std::int64_t r = 0; r < out.data.rows; ++r)
+            for (std::int64_t c = 0; c < out.data.cols; ++c)
+                store.values[static_cast<std::size_t>(r * out.data.cols + c)] = matrix.at(c, r);
+    }
+    out.data.values = store.values.data();
+    out.data.keep = nullptr;
+    return out;
+}
+
+Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace, const GradientTrace<float>& gradients) {
+    if (matrix.empty() || !matrix.origin) return {};
+    Matrix out;
+    if (matrix.origin->parameter.empty()) {
+        const RecordedStage<float>* stage = gradients.find(matrix.origin->stage);
+        if (stage == nullptr || stage->value.empty()) return {};
+        out = slice(*stage, matrix.origin->index[0], matrix.origin->index[1]);
+        // A masked cell's gradient is exactly 0; it is shown as masked, as its value is.
+        const RecordedStage<float>* value = trace.find(matrix.origin->stage);
+        if (out.data.keep == nullptr && value != nullptr && value->mask != nullptr && !value->mask->allows_everything())
+            out.data.keep = value->mask->keep_row(matrix.origin->index[0], matrix.origin->index[1], 0);
+        if (matrix.is_transposed) out = transposed(out, "");
+    } else {
+        const ParameterInfo* info = trace.parameters->layout().find(matrix.origin->parameter);
+        if (info == nullptr || gradients.parameters == nullptr) return {};
+        out = matrix;
+        if (matrix.is_transposed) {
+            out.is_transposed = false;
+            std::swap(out.data.rows, out.data.cols);
+            std::swap(out.row_axis, out.col_axis);
+            std::swap(out.row_index, out.col_index);
+        }
+        const std::int64_t width = info->shape[info->shape.rank() - 1].size;
+        const std::int64_t first =
+            info->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * width + matrix.origin->index[1];
+        out.data.values = gradients.parameters->data() + info->offset + first;
+        out.data.row_stride = width;
+        out.data.key = mix(matrix.data.key, kGradient);
+        if (matrix.is_transposed) out = transposed(out, "");
+    }
+    out.edited = matrix.edited;
+    out.symbol = "∂" + matrix.symbol;
+    out.name = matrix.name + " gradient";
+    out.row_axis = matrix.row_axis;
+    out.content = Content::Signed;
+    out.is_gradient = true;
+    return out;
+}
+
+Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch) {
+    const TokenBatch& ids = tokens.stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
+    Matrix out;
+    if (ids.size() == 0 || ids.length == 0) return out;
+    const std::int64_t b = std::min(batch, ids.size() - 1);
+    out.symbol = "one-hot";
+    out.name = "one-hot tokens";
+    out.row_axis = Axis::T;
+    out.col_axis = Axis::V;
+    out.content = Content::Probability;
+    out.data.rows = ids.length;
+    out.data.cols = trace.config.vocab_size;
+    out.data.row_stride = out.data.cols;
+    out.data.key = mix(mix(mix(generation_, kOneHot), static_cast<std::uint64_t>(b)), static_cast<std::uint64_t>(tokens.stack));
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        store.values.assign(static_cast<std::size_t>(out.data.rows * out.data.cols), 0.F);
+        for (std::int64_t t = 0; t < ids.length; ++t)
+            store.values[static_cast<std::size_t>(t * out.data.cols + ids.ids[static_cast<std::size_t>(b * ids.length + t)])] = 1.F;
+    }
+    out.data.values = store.values.data();
+    return out;
+}
+
+Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
+    Matrix out;
+    if (now.empty() || before.empty() || now.data.rows != before.data.rows || now.data.cols != before.data.cols) return out;
+    out = now;
+    out.symbol = "Δ " + now.symbol;
+    out.name += " difference";
+    out.is_difference = true;
+    out.content = Content::Signed;
+    out.data.row_stride = out.data.cols;
+    out.data.key = mix(mix(now.data.key, before.data.key), kDifference);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        // A masked weight is exactly 0, so weights can be subtracted anywhere; a masked score is no number.
+        const bool numbers_everywhere = now.content == Content::Probability;
+        bool any_masked = false;
+        for (std::int64_t r = 0; r < out.data.rows; ++r)
+            for (std::int64_t c = 0; c < out.data.cols; ++c) {
+                const bool now_masked = now.masked(r, c), before_masked = before.masked(r, c);
+                const bool masked = numbers_everywhere ? now_masked && before_masked : now_masked || before_masked;
+                any_masked |= masked;
+                store.keep.push_back(masked ? 0 : 1);
+                store.values.push_back(masked ? 0.F : now.at(r, c) - before.at(r, c));
+            }
+        if (!any_masked) store.keep.clear();
+    }
+    out.data.values = store.values.data();
+    out.data.keep = store.keep.empty() ? nullptr : store.keep.data();
+    return out;
+}
+
+const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
+    const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
+    if (fresh) it->second = compute_statistics(matrix.data);
+    return it->second;
+}
+
+const TensorStatistics& MatrixStore::statistics(const RecordedStage<float>& stage) {
+    const auto [it, fresh] = statistics_.try_emplace(mix(whole(stage).data.key, kWithMasks));
+    if (!fresh) return it->second;
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    std::vector<HeatmapData> parts;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < (per_head ? shape[1].size : 1); ++h) parts.push_back(slice(stage, b, h).data);
+    it->second = compute_statistics(parts);
+    return it->second;
+}
+
+Matrix MatrixStore::row_sums(const Matrix& matrix) {
+    Matrix out;
+    if (matrix.empty()) return out;
+    out.symbol = "Σ";
+    out.name = matrix.name + " row sums";
+    out.row_axis = matrix.row_axis;
+    out.col_axis = Axis::N;
+    out.content = Content::Probability;
+    out.data.rows = matrix.data.rows;
+    out.data.cols = 1;
+    out.data.row_stride = 1;
+    out.data.key = mix(matrix.data.key, kRowSums);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh)
+        for (std::int64_t r = 0; r < matrix.data.rows; ++r) {
+            double sum = 0;
+            for (std::int64_t c = 0; c < matrix.data.cols; ++c)
+                if (!matrix.masked(r, c)) sum += matrix.at(r, c);
+            store.values.push_back(static_cast<float>(sum));
+        }
+    out.data.values = store.values.data();
+    return out;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,192 @@
+#include "app/panels/maps/matrix_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/shown_maps.hpp"
+#include "app/widgets/color_bar.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/shape_text.hpp"
+#include "app/widgets/tensor_stats.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kTitleHeight = 22, kColumnLabels = 20;
+
+/// True for columns that are those of the stage itself, as the scores' are the weights'.
+bool has_columns_of(const RecordedStage<float>* stage, const Matrix& matrix) {
+    if (stage == nullptr || stage->value.shape().rank() == 0) return false;
+    const Dim& cols = stage->value.shape()[stage->value.shape().rank() - 1];
+    return cols.axis == matrix.col_axis && cols.size == matrix.data.cols;
+}
+
+/// Maps of one equation that share an axis also share its zoom: they take it from the result's state and give it back.
+class SharedZoom {
+public:
+    SharedZoom(PanelContext& context, const MatrixViewOptions& options, const Matrix& matrix)
+        : result_(context.view.zooms[tensor_name(options.stage)]), own_(context.view.zooms[matrix.name]), role_(options.role),
+          same_cols_(has_columns_of(context.trace().find(options.stage), matrix)), state_(own_) {
+        if (shares_rows()) state_.rows = result_.rows;
+        if (shares_cols()) state_.cols = result_.cols;
+    }
+    ~SharedZoom() {
+        own_ = state_;
+        if (shares_rows()) result_.rows = state_.rows;
+        if (shares_cols()) result_.cols = state_.cols;
+    }
+    SharedZoom(const SharedZoom&) = delete;
+    SharedZoom& operator=(const SharedZoom&) = delete;
+    HeatmapViewState& state() { return state_; }
+
+private:
+    bool shares_rows() const { return role_ == MatrixRole::Left || role_ == MatrixRole::Input || role_ == MatrixRole::Result; }
+    bool shares_cols() const {
+        return role_ == MatrixRole::Top || role_ == MatrixRole::Strip || role_ == MatrixRole::Result ||
+               (role_ == MatrixRole::Input && same_cols_);
+    }
+    HeatmapViewState& result_;
+    HeatmapViewState& own_;
+    MatrixRole role_;
+    bool same_cols_;
+    HeatmapViewState state_;
+};
+
+HeatmapMarks marks_of(const PanelContext& context, const Matrix& matrix) {
+    const auto index = [](const AxisSelection& selection, Axis axis, std::int64_t count) {
+        const std::int64_t i = axis == Axis::N ? -1 : selection.on(axis).value_or(-1);
+        return i < count ? i : -1;
+    };
+    HeatmapMarks marks;
+    marks.row = index(context.view.locked, matrix.row_axis, matrix.data.rows);
+    marks.col = index(context.view.locked, matrix.col_axis, matrix.data.cols);
+    marks.hover_row = index(context.view.hover_shown, matrix.row_axis, matrix.data.rows);
+    marks.hover_col = index(context.view.hover_shown, matrix.col_axis, matrix.data.cols);
+    return marks;
+}
+
+/// "Q [T10 D8]" above the matrix; above the column labels where there are some. True when it was pressed to go to that stage.
+bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+    if (matrix.symbol.empty()) return false;
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImVec2 at{box.min.x, box.min.y - context.px(kTitleHeight + (options.col_labels ? kColumnLabels : 0))};
+    if (options.role == MatrixRole::Top) at = {box.max.x + context.px(10), box.min.y};
+    if (options.role == MatrixRole::Strip) at = {box.max.x + context.px(10), box.min.y};
+    const bool small = options.role == MatrixRole::Strip;
+    ImFont* font = small ? fonts.mono_small : fonts.strong;
+    // Beside the matrix a title has room; above it, it ends before the next one begins.
+    const bool above = options.role != MatrixRole::Top && !small;
+    const float room = std::max(box.width() + context.px(30), context.px(60));
+    const std::string symbol = above ? elide(font, matrix.symbol, room) : matrix.symbol;
+    const float width = text_width(font, symbol);
+    const bool stage = matrix.origin && matrix.origin->parameter.empty() && !(matrix.origin->stage == options.stage);
+    bool clicked = false, hovered = false;
+    if (stage) {
+        ImGui::SetCursorScreenPos(at);
+        ImGui::PushID(matrix.name.c_str());
+        const Item item = begin_item(context.ui(), "##title", {width + context.px(4), context.px(20)}, {.tooltip = "Go to this stage."});
+        draw_focus_ring(context.ui(), item, context.px(3));
+        clicked = item.pressed;
+        hovered = item.hovered;
+        ImGui::PopID();
+    }
+    draw_text(list, font, at, hovered ? colors.accent : colors.text, symbol);
+    if (small) return clicked;
+    const Shape shape{{matrix.row_axis, matrix.data.rows}, {matrix.col_axis, matrix.data.cols}};
+    const ImVec2 shape_at =
+        options.role == MatrixRole::Top ? ImVec2{at.x, at.y + context.px(20)} : ImVec2{at.x + width + context.px(10), at.y + context.px(3)};
+    const bool fits = !above || width + context.px(10) + runs_width(fonts.mono_tiny, shape_runs(context.theme, shape)) <= room;
+    if (fits) draw_shape(list, context.theme, fonts.mono_tiny, shape_at, shape);
+    return clicked;
+}
+
+/// "query T" above the row labels.
+void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box& box) {
+    const std::string_view words = axis_title(matrix.row_axis);
+    if (words.empty()) return;
+    const std::string text = fmt::format("{} {}", words, axis_letter(matrix.row_axis));
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_small,
+                 {box.min.x - context.px(120), box.min.y - context.px(kColumnLabels)}, {box.min.x - context.px(8), box.min.y}, {1, 0.5F},
+                 context.theme.colors.axis(matrix.row_axis), text);
+}
+
+HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
+    if (matrix.is_gradient) return style_of(context, matrix);
+    if (matrix.is_difference && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
+    if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
+    if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
+    return style_of(context, matrix);
+}
+
+}  // namespace
+
+MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+    MatrixViewResult out;
+    out.title_clicked = draw_title(context, matrix, box, options);
+    SharedZoom zoom(context, options, matrix);
+    const std::vector<std::string> rows = options.row_labels
+                                              ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows, matrix.labelled_by)
+                                              : std::vector<std::string>();
+    const std::vector<std::string> cols = options.col_labels
+                                              ? axis_labels(context, options.stage, matrix.col_axis, matrix.data.cols, matrix.labelled_by)
+                                              : std::vector<std::string>();
+    const std::string note = options.role == MatrixRole::Result ? non_finite_note(context.matrices.statistics(matrix)) : std::string();
+    HeatmapOptions view;
+    view.rows.labels = rows;
+    view.rows.axis = matrix.row_axis;
+    view.rows.room = options.row_labels ? context.px(58) : 0;
+    view.cols.labels = cols;
+    view.cols.axis = matrix.col_axis;
+    view.cols.room = options.col_labels ? context.px(kColumnLabels) : 0;
+    if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
+    if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
+    view.marks = marks_of(context, matrix);
+    if (options.summed_over && options.role == MatrixRole::Left) view.marks.col = view.marks.hover_col = -1;
+    if (options.summed_over && options.role == MatrixRole::Top) view.marks.row = view.marks.hover_row = -1;
+    view.edited = matrix.edited;
+    view.edited.lit = context.view.edits.lit;
+    view.opens = !context.view.painting;
+    // In an operand's narrow cells a number would lose the digits that make it worth reading.
+    const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
+    view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
+    view.pan = !context.view.painting;
+    view.note = note;
+    const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
+                                              style_for(context, matrix, options), zoom.state(), view);
+    offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
+    out.hovered = result.hovered;
+    out.clicked = result.clicked;
+    out.held = result.held;
+    return out;
+}
+
+void draw_color_scale(PanelContext& context, const Matrix& result, const Box& box, bool comparing, float reach) {
+    if (result.empty()) return;
+    const MatrixViewOptions options{.stage = context.view.stage, .reach = reach, .comparing = comparing};
+    const bool probability = result.content == Content::Probability;
+    const HeatmapStyle style = style_for(context, result, options);
+    ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
+    color_menu(context.ui(), "##colors", probability ? context.view.probability_colors : context.view.signed_colors, probability, style);
+    const HeatmapMarks marks = marks_of(context, result);
+    ColorBarOptions bar;
+    const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
+    if (row >= 0 && col >= 0 && !result.masked(row, col)) {
+        bar.has_marker = true;
+        bar.marker = result.at(row, col);
+    }
+    const float numbers =
+        color_bar(context.ui(), box.min, box.min.y + std::clamp(box.height(), context.px(160), context.px(400)), style, bar);
+    const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
+    if (stats_x + context.px(80) >= box.max.x) return;
+    ImGui::SetCursorScreenPos({stats_x, box.min.y});
+    tensor_stats(context.ui(), context.matrices.statistics(result), style, (box.max.x - stats_x) / context.theme.scale);
+}
+
+}  // namespace attn::app

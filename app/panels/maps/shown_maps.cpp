@@ -1,0 +1,77 @@
+#include "app/panels/maps/shown_maps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/gradients.hpp"
+
+namespace attn::app {
+namespace {
+
+bool shows_difference(const PanelContext& context) {
+    const Comparison& compare = context.view.compare;
+    return compare.on() && (compare.layout == CompareLayout::All || compare.layout == CompareLayout::Difference);
+}
+
+Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
+    const ComparedSides sides = compared_sides(context, id, head);
+    return context.matrices.difference(slice_of(context, sides.b), slice_of(context, sides.a));
+}
+
+}  // namespace
+
+Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
+    const Matrix values = context.matrices.stage(context.trace(), id, context.view.batch, head);
+    if (context.view.compare.on()) {
+        const ComparedSides sides = compared_sides(context, id, head);
+        Matrix compared = shows_difference(context) ? difference_of(context, id, head) : slice_of(context, sides.b);
+        return compared.empty() ? values : compared;
+    }
+    if (!shows_gradients(context)) return values;
+    Matrix gradients = context.matrices.gradient_of(values, context.trace(), *context.snapshot.gradients);
+    return gradients.empty() ? values : gradients;
+}
+
+float shown_reach(PanelContext& context, Stage stage) {
+    float reach = 0;
+    if (!shows_difference(context)) return reach;
+    for (const RecordedStage<float>& recorded : context.trace().stages) {
+        if (recorded.id.stage != stage) continue;
+        for (std::int64_t head = 0; head < recorded.value.shape().size_of(Axis::H); ++head) {
+            const Matrix difference = difference_of(context, recorded.id, head);
+            if (difference.empty()) continue;
+            const TensorStatistics& statistics = context.matrices.statistics(difference);
+            reach = std::max({reach, std::abs(statistics.min), std::abs(statistics.max)});
+        }
+    }
+    return reach;
+}
+
+HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach) {
+    if (matrix.is_gradient) return style_of(context, matrix);
+    if (!matrix.is_difference) return style_of(context, matrix, id);
+    ColorOptions options = context.view.signed_colors;
+    if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
+    return resolve_style(options, false, -reach, reach);
+}
+
+std::string shown_title(const PanelContext& context, Stage stage) {
+    const std::string name(stage_name(stage));
+    const Comparison& compare = context.view.compare;
+    if (shows_difference(context)) return (compare.swapped ? "A − B of " : "B − A of ") + name;
+    if (compare.on()) return name + (compare.swapped ? " of A" : " of B");
+    return (shows_gradients(context) ? "∂ loss ÷ ∂ " : "") + name;
+}
+
+std::string shown_problem(PanelContext& context, const StageId& id) {
+    if (!context.view.compare.on()) return "";
+    const ComparedSides sides = compared_sides(context, id, context.view.head);
+    if (sides.a.empty()) return sides.a.missing;
+    return shows_difference(context) ? no_difference(sides, slice_of(context, sides.a), slice_of(context, sides.b)) : "";
+}
+
+}  // namespace attn::app

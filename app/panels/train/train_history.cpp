@@ -1,0 +1,339 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "app/panels/train/train_transport.hpp"
+#include "app/panels/train/train_view.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 42, kSlider = 22, kPins = 24;
+constexpr std::size_t kMostLabels = 5;
+
+Color pattern_color(const PanelContext& context, HeadPattern pattern) {
+    const Palette& colors = context.theme.colors;
+    switch (pattern) {
+    case HeadPattern::PreviousToken:
+        return colors.axis_t;
+    case HeadPattern::FirstToken:
+        return colors.axis_s;
+    case HeadPattern::SameToken:
+        return colors.axis_h;
+    case HeadPattern::Induction:
+        return colors.chosen;
+    default:
+        return colors.muted;
+    }
+}
+
+bool is_chosen(const PanelContext& context, const HeadCurves& head) {
+    return head.head == context.view.head && head.id.layer == std::max(context.view.stage.layer, 0);
+}
+
+void choose(PanelContext& context, const HeadCurves& head) {
+    context.view.stage = {Stage::Weights, head.id.layer, head.id.stack};
+    context.view.head = head.head;
+}
+
+/// Which pattern a head's curve shows, and since when most of its weight follows it (below 0: it does not).
+struct Shown {
+    HeadPattern pattern;
+    double formed;
+};
+Shown shown_of(const HeadCurves& head, HeadPattern chosen) {
+    const HeadPattern pattern = chosen == HeadPattern::Strongest ? head.strongest : chosen;
+    return {pattern, is_share(pattern) ? forms_at(head.curve(pattern)) : -1};
+}
+
+std::string head_name(const HeadCurves& head) { return fmt::format("L{} H{}", head.id.layer, head.head); }
+
+// ---- the row of buttons ----
+
+void draw_pattern_menu(PanelContext& context, float width) {
+    TrainView& train = context.view.train;
+    std::array<std::string_view, kHeadPatterns> names;
+    for (int i = 0; i < kHeadPatterns; ++i) names[static_cast<std::size_t>(i)] = pattern_name(static_cast<HeadPattern>(i));
+    int chosen = static_cast<int>(train.pattern);
+    if (drop_down(context.ui(), "##pattern", names, chosen, width,
+                  {.tooltip = "What is drawn of every head, measured on the held-out sequence."}))
+        train.pattern = static_cast<HeadPattern>(chosen);
+}
+
+/// A pin of an earlier run says nothing about this one.
+bool is_of_run(const PanelContext& context, const Snapshot* pinned) {
+    return pinned != nullptr && pinned->run != 0 && pinned->run == context.training.snapshot->run && pinned->trained_step;
+}
+
+void draw_header(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const TrainingSnapshot& now = *context.training.snapshot;
+    TrainView& train = context.view.train;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    float x = at.x + ImGui::GetContentRegionAvail().x;
+    const std::string_view none = now.run == 0 ? "There is no run yet." : "";
+    const auto put = [&](const char* label, float width, Icon icon, std::string_view tooltip, bool active = false) {
+        x -= context.px(width + 4);
+        ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
+        return button(ui, label, {.width = width, .icon = icon, .active = active, .notes = {.tooltip = tooltip, .disabled = none}});
+    };
+    if (put("Follow the newest", 148, Icon::None, "Shows the newest model and keeps up with the run (End)", follows_newest(context)))
+        follow_newest(context);
+    x -= context.px(6);
+    if (put("##next", 32, Icon::Next, "Next moment kept (Right)")) step_moment(context, +1);
+    if (put(train.replaying ? "Stop##replay" : "Play##replay", 76, train.replaying ? Icon::Pause : Icon::Play,
+            "Walks through all moments kept, from the shown one on (M)"))
+        toggle_replay(context);
+    if (put("##previous", 32, Icon::Previous, "Moment kept before (Left)")) step_moment(context, -1);
+    if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
+    x -= context.px(6);
+    if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
+            is_of_run(context, train.pinned_b.get())))
+        pin_b(context);
+    if (put("Pin A", 58, Icon::None, "Keeps what is shown as A: every view can then show the difference to it (A)",
+            is_of_run(context, context.view.pinned.get())))
+        pin_a(context);
+    x -= context.px(6);
+    // In a narrow window the menu gives way to the buttons, and the title to both.
+    const float menu = std::clamp((x - at.x) / scale - 4, 60.F, 148.F);
+    x -= context.px(menu + 4);
+    ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
+    draw_pattern_menu(context, menu);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (at.x + text_width(fonts.title, "history") + context.px(8) <= x) draw_text(list, fonts.title, at, colors.text, "history");
+    const float left = at.x + text_width(fonts.title, "history") + context.px(12), room = x - context.px(10) - left;
+    const auto mib = [](std::size_t bytes) {
+        return format_number(static_cast<double>(bytes) / (1 << 20), {.decimals = bytes < (10U << 20) ? 1 : 0});
+    };
+    const std::string kept =
+        now.run == 0 ? "" : fmt::format("{} moments · {} of {} MB", now.moments.size(), mib(now.history_bytes), mib(now.history_budget));
+    const std::string_view sentence = "every head's score against the step; drag to rewind the model itself";
+    const float kept_width = text_width(fonts.mono_small, kept);
+    if (kept_width <= room)
+        draw_text_in(list, fonts.mono_small, {left, at.y}, {x - context.px(10), at.y + context.px(22)}, {1, 0.5F}, colors.muted, kept);
+    if (text_width(fonts.label, sentence) + kept_width + context.px(20) <= room)
+        draw_text(list, fonts.label, {left, at.y + context.px(5)}, colors.muted, sentence);
+}
+
+// ---- the curves ----
+
+/// Names of the heads that have formed, at the moment at which they did; a click goes there.
+void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& area) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    struct Label {
+        const HeadCurves* head;
+        Shown shown;
+        float last;
+    };
+    std::vector<Label> labels;
+    for (const HeadCurves& head : run.heads) {
+        const Shown shown = shown_of(head, context.view.train.pattern);
+        if (shown.formed >= 0) labels.push_back({&head, shown, head.curve(shown.pattern).raw().values().back()});
+    }
+    std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.last > b.last; });
+    if (labels.size() > kMostLabels) labels.resize(kMostLabels);
+    // Placed in the order in which they form, so that a name stays where it is while scores waver.
+    std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) { return a.shown.formed < b.shown.formed; });
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    std::vector<Box> taken;
+    for (const Label& label : labels) {
+        const bool from_start = label.shown.formed <= label.head->curve(label.shown.pattern).x().front();
+        const std::string text =
+            fmt::format("{} {}{}", head_name(*label.head), pattern_name(label.shown.pattern), from_start ? "" : " forms");
+        const float wide = text_width(fonts.caption, text) + context.px(8), high = context.px(17);
+        const Curve& curve = label.head->curve(label.shown.pattern);
+        const float score = curve.raw().values()[nearest_point(curve.x(), label.shown.formed)];
+        const ImVec2 point{area.at_x(label.shown.formed), area.at_y(static_cast<double>(score))};
+        float x = point.x + context.px(8), y = point.y + context.px(2);
+        if (x + wide > area.max.x) x = point.x - context.px(8) - wide;
+        const auto overlaps = [&] {
+            return std::any_of(taken.begin(), taken.end(), [&](const Box& box) {
+                return x < box.max.x && x + wide > box.min.x && y < box.max.y && y + high > box.min.y;
+            });
+        };
+        // Further down where another name stands already, else further up.
+        while (overlaps() && y + 2 * high <= area.max.y) y += high;
+        for (y = overlaps() ? point.y - high : y; overlaps() && y - high >= area.min.y;) y -= high;
+        if (overlaps()) continue;
+        taken.push_back({{x, y}, {x + wide, y + high}});
+        ImGui::PushID(label.head);
+        const Item item =
+            item_at(ui, "##label", {x, y}, {wide, high}, {.tooltip = "Click: choose this head and go to the moment at which it forms"});
+        ImGui::PopID();
+        const Color ink = pattern_color(context, label.shown.pattern);
+        list.AddRectFilled(item.min, item.max, with_alpha(item.hovered ? colors.raised : colors.pane, 0.9F), context.px(4));
+        list.AddCircleFilled(point, context.px(3), ink, 16);
+        draw_text(list, fonts.caption, {x + context.px(4), y + context.px(2)}, ink, text);
+        if (item.pressed) {
+            choose(context, *label.head);
+            show_step(context, label.shown.formed);
+            ++context.view.gesture;
+        }
+    }
+}
+
+/// The head whose curve is nearest to the mouse, within reach.
+const HeadCurves* head_under_mouse(const PanelContext& context, const RunLines& run, const PlotArea& area) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const double x = plot_value(area.x, (mouse.x - area.min.x) / std::max(1.F, area.max.x - area.min.x));
+    const HeadCurves* nearest = nullptr;
+    float best = context.px(10);
+    for (const HeadCurves& head : run.heads) {
+        const Curve& curve = head.curve(context.view.train.pattern);
+        if (curve.empty() || x > curve.x().back() * 1.02) continue;
+        const float y = area.at_y(static_cast<double>(curve.raw().values()[nearest_point(curve.x(), x)]));
+        if (!(std::abs(y - mouse.y) < best)) continue;
+        best = std::abs(y - mouse.y);
+        nearest = &head;
+    }
+    return nearest;
+}
+
+void draw_head_tooltip(const PanelContext& context, const HeadCurves& head, double step) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const HeadPattern pattern = shown_of(head, context.view.train.pattern).pattern;
+    const Curve& curve = head.curve(pattern);
+    const std::size_t at = nearest_point(curve.x(), step);
+    begin_tooltip(context.ui());
+    text_line(context.ui(), fonts.strong, pattern_color(context, pattern), fmt::format("{} {}", head_name(head), pattern_name(pattern)));
+    text_line(context.ui(), fonts.mono, colors.muted,
+              fmt::format("step {}: {}", format_count(std::llround(curve.x()[at])),
+                          format_number(static_cast<double>(curve.raw().values()[at]), {.decimals = 2})));
+    end_tooltip();
+}
+
+PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    TrainView& train = context.view.train;
+    std::vector<PlotSeries> series;
+    for (const HeadCurves& head : run.heads) {
+        const Shown shown = shown_of(head, train.pattern);
+        const bool strong = shown.formed >= 0, chosen = is_chosen(context, head);
+        series.push_back({.name = "",
+                          .curve = &head.curve(shown.pattern),
+                          .color = strong   ? pattern_color(context, shown.pattern)
+                                   : chosen ? colors.text
+                                            : colors.faint,
+                          .opacity = strong || chosen ? 1.F : 0.7F,
+                          .thickness = chosen   ? 3.F
+                                       : strong ? 2.F
+                                                : 1.F});
+    }
+    // Weak heads first, so that nothing lies over the strong ones.
+    std::stable_sort(series.begin(), series.end(), [](const PlotSeries& a, const PlotSeries& b) { return a.thickness < b.thickness; });
+    PlotOptions options{.x_end = plot_end(context), .legend = false, .scrub = true, .zoom = false};
+    if (is_share(train.pattern)) options.y_range = std::pair{0.0, 1.02};
+    options.from_zero = true;
+    if (const auto step = shown_step(context)) options.marker = static_cast<double>(*step);
+    train.history_plot.whole = true;
+    const PlotResult result = line_plot(context.ui(), "##plot", box.min, box.max, series, train.history_plot, train.cursor, options);
+    if (result.hovered) {
+        const HeadCurves* head = head_under_mouse(context, run, result.area);
+        if (head != nullptr && train.cursor.next_x) draw_head_tooltip(context, *head, *train.cursor.next_x);
+        if (head != nullptr && ImGui::IsMouseClicked(0)) choose(context, *head);
+    }
+    if (result.clicked_x) show_step(context, *result.clicked_x);
+    if (result.released) ++context.view.gesture;
+    return result.area;
+}
+
+// ---- the slider under the curves ----
+
+void draw_slider(PanelContext& context, const PlotArea& area, float y) {
+    const Ui ui = context.ui();
+    const Palette& colors = context.theme.colors;
+    const TrainingSnapshot& now = *context.training.snapshot;
+    const float half = context.px(3), radius = context.px(8), middle = y + context.px(kSlider) / 2;
+    const Item item = item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
+                              {.tooltip = "Drag: the model of that step comes back, in all views. Left and Right go from moment to moment.",
+                               .disabled = now.run == 0 ? "There is no run yet." : ""});
+    const bool released = ImGui::IsItemDeactivated();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto place = [&](double step) { return std::clamp(area.at_x(step), area.min.x, area.max.x); };
+    list.AddRectFilled({area.min.x, middle - half}, {area.max.x, middle + half}, mix(colors.pane, colors.line, 0.6F), half);
+    if (now.run == 0) return;
+    list.AddRectFilled({area.min.x, middle - half}, {place(static_cast<double>(now.step)), middle + half}, colors.line, half);
+    if (item.held)
+        show_step(context, plot_value(area.x, (ImGui::GetIO().MousePos.x - area.min.x) / std::max(1.F, area.max.x - area.min.x)));
+    if (released) ++context.view.gesture;
+    const auto step = shown_step(context);
+    if (!step) return;
+    const float x = place(static_cast<double>(*step));
+    list.AddRectFilled({area.min.x, middle - half}, {x, middle + half}, colors.accent, half);
+    if (item.hovered || item.held) list.AddCircleFilled({x, middle}, radius + context.px(4), with_alpha(colors.chosen, 0.2F), 32);
+    list.AddCircleFilled({x, middle}, radius, colors.chosen, 32);
+    draw_focus_ring(ui, item, context.px(6));
+}
+
+/// A letter in a box below its step. A click goes there, a right click unpins; true when it was unpinned.
+bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const Snapshot& pinned) {
+    if (!is_of_run(context, &pinned)) return false;
+    const auto& [colors, fonts, scale] = context.theme;
+    const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*pinned.trained_step)), area.min.x, area.max.x);
+    const Item item =
+        item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this moment · right-click: let it go"});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(4));
+    list.AddRect(item.min, item.max, colors.chosen, context.px(4), 0, context.px(1.5F));
+    draw_text_in(list, fonts.small, item.min, item.max, {0.5F, 0.5F}, colors.chosen, std::string_view(letter, 1));
+    if (item.pressed) {
+        show_step(context, static_cast<double>(*pinned.trained_step));
+        ++context.view.gesture;
+    }
+    return item.hovered && ImGui::IsMouseClicked(1);
+}
+
+void draw_below(PanelContext& context, const PlotArea& area, float y) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ViewState& view = context.view;
+    if (const auto step = shown_step(context)) {
+        std::string text = "step " + format_count(*step);
+        text += follows_newest(context) ? ", following the newest" : view.train.replaying ? ", playing" : "";
+        const float wide = text_width(fonts.mono_small, text), x = area.at_x(static_cast<double>(*step));
+        float left = x + context.px(14);
+        if (left + wide > area.max.x + context.px(8)) left = x - context.px(14) - wide;
+        draw_text(*ImGui::GetWindowDrawList(), fonts.mono_small, {std::max(left, area.min.x), y + context.px(3)}, colors.text, text);
+    }
+    if (view.pinned != nullptr && draw_pin(context, area, y, "A##pin", *view.pinned)) {
+        view.pinned = nullptr;
+        view.compare.choose(Compare::Off);
+    }
+    if (view.train.pinned_b != nullptr && draw_pin(context, area, y, "B##pin", *view.train.pinned_b)) view.train.pinned_b = nullptr;
+}
+
+}  // namespace
+
+void draw_train_history(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    TrainView& train = context.view.train;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    draw_header(context);
+    const float bottom = at.y + room.y - context.px(kPins), slider = bottom - context.px(kSlider);
+    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
+    const RunLines* run = train.curves.find(context.training.snapshot->run);
+    if (run == nullptr) {
+        draw_text_wrapped(
+            *ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
+            "Here: how much of each head's weight follows a pattern, step by step, so that the moment at which a head forms can "
+            "be seen. The slider brings the model of any step back, to be asked about other texts, masks and edits.");
+        draw_slider(context, {{at.x + context.px(44), box.min.y}, {box.max.x, box.max.y}, {}, {}}, slider);
+        return;
+    }
+    const PlotArea area = draw_curves(context, *run, box);
+    draw_labels(context, *run, area);
+    draw_slider(context, area, slider);
+    draw_below(context, area, bottom + context.px(2));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "app/panels/train/train_view.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kLine = 19, kHeading = 24;
+
+void heading(PanelContext& context, const Box& box, std::string_view title, std::string_view note) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.strong, box.min, colors.text, title);
+    const float x = box.min.x + text_width(fonts.strong, title) + context.px(8);
+    draw_text(list, fonts.caption, {x, box.min.y + context.px(3)}, colors.faint, elide(fonts.caption, note, box.max.x - x));
+}
+
+/// The position whose prediction is shown: the chosen query, else the last token of the sequence.
+struct Position {
+    std::int64_t sequence = 0, index = 0;
+    std::string token;
+};
+std::optional<Position> position_of(const PanelContext& context) {
+    const auto& sequences = context.snapshot.tokens;
+    if (sequences.empty()) return std::nullopt;
+    Position position;
+    position.sequence = std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1);
+    const auto& tokens = sequences[static_cast<std::size_t>(position.sequence)];
+    const auto length = static_cast<std::int64_t>(std::count_if(tokens.begin(), tokens.end(), [](const Token& t) { return !t.padding; }));
+    if (length == 0) return std::nullopt;
+    position.index = std::clamp<std::int64_t>(context.view.hover_shown.on(Axis::T).value_or(context.view.train.query.value_or(length - 1)),
+                                              0, length - 1);
+    position.token = visible_text(tokens[static_cast<std::size_t>(position.index)].text);
+    return position;
+}
+
+/// The likeliest next tokens as bars.
+void draw_next(PanelContext& context, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::optional<Position> position = position_of(context);
+    const RecordedStage<float>* stage = context.ready() ? context.trace().find({Stage::Probabilities, -1}) : nullptr;
+    if (!position || stage == nullptr) return heading(context, box, "next token", "");
+    std::string note = fmt::format("after “{}”, position {}", position->token, position->index);
+    if (text_width(fonts.strong, "next token") + text_width(fonts.caption, note) + context.px(8) > box.width())
+        note = fmt::format("after “{}”", position->token);
+    heading(context, box, "next token", note);
+    const Shape& shape = stage->value.shape();
+    const std::int64_t vocabulary = shape[2].size;
+    const float* row = stage->value.data() + (position->sequence * shape[1].size + position->index) * vocabulary;
+    const float line = context.px(kLine);
+    const auto room = static_cast<std::int64_t>((box.height() - context.px(kHeading)) / line);
+    std::vector<std::int64_t> order(static_cast<std::size_t>(vocabulary));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    const auto shown = static_cast<std::ptrdiff_t>(std::clamp<std::int64_t>(room, 0, std::min<std::int64_t>(vocabulary, 10)));
+    std::partial_sort(order.begin(), order.begin() + shown, order.end(),
+                      [row](std::int64_t a, std::int64_t b) { return row[a] > row[b] || (row[a] == row[b] && a < b); });
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto& names = context.snapshot.vocabulary;
+    const float label = context.px(40), figure = context.px(46);
+    const float left = box.min.x + label, right = box.max.x - figure;
+    for (std::ptrdiff_t i = 0; i < shown; ++i) {
+        const std::int64_t id = order[static_cast<std::size_t>(i)];
+        const float y = box.min.y + context.px(kHeading) + static_cast<float>(i) * line, share = row[id];
+        const std::string name =
+            static_cast<std::size_t>(id) < names.size() ? visible_text(names[static_cast<std::size_t>(id)]) : std::to_string(id);
+        draw_text_in(list, fonts.mono, {box.min.x, y}, {left - context.px(8), y + line}, {1, 0.5F}, colors.text,
+                     elide(fonts.mono, name, label - context.px(8)));
+        list.AddRectFilled({left, y + context.px(4)}, {right, y + line - context.px(4)}, colors.raised, context.px(3));
+        const float wide = (right - left) * std::clamp(share, 0.F, 1.F);
+        if (wide > 1)
+            list.AddRectFilled({left, y + context.px(4)}, {left + wide, y + line - context.px(4)},
+                               i == 0 ? colors.accent : mix(colors.accent, colors.pane, 0.45F), context.px(3));
+        draw_text_in(list, fonts.mono_small, {right, y}, {box.max.x, y + line}, {1, 0.5F}, colors.muted,
+                     format_number(static_cast<double>(share), {.decimals = 2, .fixed = true}));
+    }
+}
+
+/// One cell of a held-out sequence.
+struct ExampleCell {
+    std::string text, said;  ///< the token, and what the model says in its place where it is wrong
+    std::int8_t right = -1;  ///< as in HeldOutExample
+    float width = 0;
+};
+
+std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExample& example, float room) {
+    const auto& [colors, fonts, scale] = context.theme;
+    std::vector<ExampleCell> cells(example.tokens.size());
+    // Short sequences get cells to read at ease, long ones such as fit.
+    const float least = std::clamp(room / static_cast<float>(std::max<std::size_t>(cells.size(), 1)), context.px(10), context.px(17));
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+        ExampleCell& cell = cells[i];
+        cell.text = visible_text(example.tokens[i]);
+        // A prediction is for the token after its position: it marks the next cell.
+        if (i > 0 && i - 1 < example.right.size()) cell.right = example.right[i - 1];
+        if (cell.right == 0 && i - 1 < example.predicted.size()) cell.said = visible_text(example.predicted[i - 1]);
+        cell.width = std::max(
+            {least, text_width(fonts.mono_small, cell.text) + context.px(3), text_width(fonts.mono_tiny, cell.said) + context.px(3)});
+    }
+    return cells;
+}
+
+constexpr float kCellHeight = 19, kSaidHeight = 13;
+
+/// Draws as many cells as fit; returns the width that they took.
+float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& cells, ImVec2 at, float right) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float high = context.px(kCellHeight), between = context.px(2);
+    float x = at.x;
+    for (const ExampleCell& cell : cells) {
+        if (x + cell.width > right + between) {
+            draw_text(list, fonts.mono_small, {x, at.y + between}, colors.faint, "…");
+            break;
+        }
+        const Color ink = cell.right == 1 ? colors.good : cell.right == 0 ? colors.bad : colors.muted;
+        const ImVec2 end{x + cell.width - between, at.y + high};
+        if (cell.right >= 0) list.AddRectFilled({x, at.y}, end, with_alpha(ink, 0.16F), context.px(3));
+        draw_text_in(list, fonts.mono_small, {x, at.y}, end, {0.5F, 0.5F}, ink, cell.text);
+        if (!cell.said.empty())
+            draw_text_in(list, fonts.mono_tiny, {x, end.y}, {end.x, end.y + context.px(kSaidHeight)}, {0.5F, 0.5F}, colors.bad, cell.said);
+        x += cell.width;
+    }
+    return x - at.x;
+}
+
+/// Held-out sequences: what was asked for in green where the model is right; in red with what it says instead below. Short ones stand in
+/// several columns.
+void draw_examples(PanelContext& context, const Box& box) {
+    const TrainingSnapshot& now = *context.training.snapshot;
+    heading(context, box, "held out",
+            now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step)));
+    const float top = box.min.y + context.px(kHeading);
+    float x = box.min.x, y = top, widest = 0;
+    for (const HeldOutExample& example : now.examples) {
+        if (example.tokens.empty()) continue;
+        const std::vector<ExampleCell> cells = cells_of(context, example, box.width());
+        const bool wrong = std::any_of(cells.begin(), cells.end(), [](const ExampleCell& cell) { return !cell.said.empty(); });
+        const float high = context.px(kCellHeight + (wrong ? kSaidHeight : 0));
+        if (y + high > box.max.y) {
+            x += widest + context.px(24);
+            if (y == top || x + widest > box.max.x) break;
+            y = top;
+            widest = 0;
+        }
+        widest = std::max(widest, draw_cells(context, cells, {x, y}, box.max.x));
+        y += high + context.px(5);
+    }
+}
+
+/// The prompt, and what the model writes after it.
+void draw_sample(PanelContext& context, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const SamplingSettings& sampling = context.document.sampling;
+    std::string note = "temperature " + format_number(sampling.temperature, {.decimals = 2});
+    if (sampling.top_k > 0) note += fmt::format(" · top {}", sampling.top_k);
+    if (sampling.top_p < 1) note += " · p " + format_number(sampling.top_p, {.decimals = 2});
+    heading(context, box, "it writes on", note);
+    const auto& sample = context.snapshot.sample;
+    if (sample == nullptr) return;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImFont* font = fonts.mono_small;
+    const float line = font_size(font) + context.px(5), top = box.min.y + context.px(kHeading);
+    float x = box.min.x, y = top;
+    const auto write = [&](const std::string& text, Color color) {
+        const float wide = text_width(font, text);
+        if (x + wide > box.max.x) {
+            x = box.min.x;
+            y += line;
+        }
+        if (y + line > box.max.y + context.px(2)) return false;
+        draw_text(list, font, {x, y}, color, text);
+        x += wide;
+        return true;
+    };
+    bool fits = true;
+    const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
+    const auto& first = context.snapshot.tokens;
+    for (std::size_t i = 0; !first.empty() && fits && i < first.front().size(); ++i)
+        if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text) + between, colors.faint);
+    for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i)
+        fits = write(visible_text(sample->tokens[i].text) + between, colors.text);
+}
+
+}  // namespace
+
+void draw_train_predictions(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const Box box{at, {at.x + room.x, at.y + room.y}};
+    if (context.training.snapshot->run == 0) {
+        draw_text(*ImGui::GetWindowDrawList(), fonts.title, at, colors.text, "predictions");
+        draw_text_wrapped(
+            *ImGui::GetWindowDrawList(), fonts.label, {at.x, at.y + context.px(34)}, room.x, colors.faint,
+            "The likeliest next tokens, held-out sequences with every answer marked right or wrong, and what the model writes "
+            "when it goes on by itself.");
+        return;
+    }
+    const bool own = context.ready() && context.snapshot.run != 0;
+    const float gap = context.px(22), third = std::clamp(room.x * 0.36F, context.px(130), context.px(220));
+    const Box right{{box.min.x + (own ? third + gap : 0), box.min.y}, box.max};
+    if (own) draw_next(context, {box.min, {box.min.x + third, box.max.y}});
+    const float sample = own && context.snapshot.sample != nullptr ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
+    draw_examples(context, {right.min, {right.max.x, right.max.y - sample - (sample > 0 ? context.px(8) : 0)}});
+    if (sample > 0) draw_sample(context, {{right.min.x, right.max.y - sample}, right.max});
+}
+
+}  // namespace attn::app

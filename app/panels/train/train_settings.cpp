@@ -1,0 +1,399 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/mistakes.hpp"
+#include "app/panels/pane.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/train/train_transport.hpp"
+#include "app/panels/train/train_words.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/slider.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
+
+namespace attn::app {
+namespace {
+
+/// A slider for one number of the run; `set` writes it.
+template <class Set>
+void run_slider(PanelContext& context, const char* label, double value, const SliderOptions& options, const Set& set) {
+    const Edited edited = slider_row(context.ui(), label, value, options);
+    if (edited) {
+        RunSettings run = context.document.run;
+        set(run, value);
+        emit_run(context, std::move(run), label);
+    }
+    close_gesture(context, edited);
+}
+
+template <class Set>
+void count_slider(PanelContext& context, const char* label, std::int64_t value, SliderOptions options, const Set& set) {
+    options.decimals = 0;
+    if (options.step <= 0) options.step = 1;
+    if (value == 0 && options.shown.empty()) options.shown = "off";
+    run_slider(context, label, static_cast<double>(value), options,
+               [&](RunSettings& run, double chosen) { set(run, static_cast<std::int64_t>(chosen + 0.5)); });
+}
+
+bool is_pending(const PanelContext& context) {
+    const RunSettings &set = context.document.run, &now = context.training.snapshot->settings;
+    return context.training.snapshot->run != 0 &&
+           (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
+}
+
+/// Heading that folds what follows; true while it is open.
+bool section(PanelContext& context, TrainSection which, const char* title, std::string_view note) {
+    bool& folded = context.view.train.folded[static_cast<std::size_t>(which)];
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    separator(ui);
+    const Item item = begin_item(ui, title, {ImGui::GetContentRegionAvail().x, context.px(20)},
+                                 {.tooltip = folded ? "Click to open this part" : "Click to fold this part"});
+    if (item.pressed) folded = !folded;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    std::string upper(title);
+    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    const Color ink = item.hovered ? colors.text : colors.faint;
+    const float width = draw_spaced_text(list, fonts.small, {item.min.x, item.min.y + context.px(3)}, ink, upper, context.px(0.9F));
+    draw_text(list, fonts.caption, {item.min.x + width + context.px(6), item.min.y + context.px(3)}, colors.faint,
+              elide(fonts.caption, note, item.width() - width - context.px(28)));
+    draw_icon(list, folded ? Icon::Next : Icon::Down, {item.max.x - context.px(6), item.min.y + context.px(9)}, context.px(7), ink);
+    draw_focus_ring(ui, item, context.px(4));
+    return !folded;
+}
+
+void draw_text_choice(PanelContext& context) {
+    const Ui ui = context.ui();
+    const TaskSettings& task = context.document.run.task;
+    TrainView& train = context.view.train;
+    gap(ui, 6);
+    const bool entered = text_field(ui, "##text_path", train.text_path, "path of a text file", 150,
+                                    {.tooltip = "A text of your own, in UTF-8; nine tenths are trained on, the rest is held out."});
+    ImGui::SameLine(0, context.px(6));
+    const bool pressed = button(ui, "Load", {.width = -1, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
+    if ((entered || pressed) && !train.text_path.empty()) context.commands.push_back({command::OpenTrainingText{train.text_path}, ""});
+    if (!context.message.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.bad, context.message);
+    if (task.text == nullptr) return;
+    const std::string size = fmt::format("{} bytes", format_count(static_cast<std::int64_t>(task.text->size())));
+    value_row(ui, task.text_name, size, "The text of the next run.");
+    if (!link(ui, "use the sample text instead", "A text written for this program, which needs no file.")) return;
+    RunSettings run = context.document.run;
+    run.task.text = nullptr;
+    run.task.text_name.clear();
+    emit_run(context, std::move(run), "");
+}
+
+void draw_task(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const TaskSettings& task = context.document.run.task;
+    const TaskInfo& info = task_info(task.kind);
+    section_heading(ui, "Task");
+    if (begin_menu_button(ui, "##task", info.title, -1, {.tooltip = "What the model has to learn."})) {
+        for (const TaskInfo& other : tasks())
+            if (menu_item(ui, other.title, other.kind == task.kind, other.explanation) && other.kind != task.kind)
+                emit_run(context, default_run(other.kind), "");
+        end_menu_button();
+    }
+    gap(ui, 6);
+    paragraph(ui, fonts.label, colors.muted, info.explanation);
+    if (task.kind == TaskKind::Text) draw_text_choice(context);
+    gap(ui, 8);
+}
+
+/// Start or pause, one step, reset.
+void draw_transport(PanelContext& context) {
+    const Ui ui = context.ui();
+    const TransportWords words = transport_words(context);
+    const float width = ImGui::GetContentRegionAvail().x / context.theme.scale;
+    const std::string label = std::string(words.label) + "##start";
+    if (button(ui, label.c_str(),
+               {.look = ButtonLook::Accent,
+                .width = width - 2 * 44,
+                .height = 36,
+                .icon = words.runs ? Icon::Pause : Icon::Play,
+                .notes = {.tooltip = words.tooltip}}))
+        toggle_training(context);
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "+1", {.width = 36, .height = 36, .notes = {.tooltip = "One step, then a pause (+)"}}))
+        context.commands.push_back({command::StepTraining{}, ""});
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "##reset",
+               {.width = 36,
+                .height = 36,
+                .icon = Icon::Reset,
+                .notes = {.tooltip = "A new run that waits at step 0. The curves of this one stay, to compare with."}}))
+        context.commands.push_back({command::ResetTraining{}, ""});
+}
+
+void draw_pending(PanelContext& context) {
+    if (!is_pending(context)) return;
+    const Ui ui = context.ui();
+    gap(ui, 8);
+    if (button(ui, "Apply and restart",
+               {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
+        context.commands.push_back({command::RestartTraining{}, ""});
+    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen,
+              "Task, model or mistake changed; until then this run goes on as it is.");
+}
+
+void draw_optimizer(PanelContext& context) {
+    if (!section(context, TrainSection::Optimizer, "Optimizer", "applies at once")) return;
+    const Ui ui = context.ui();
+    const RunSettings& run = context.document.run;
+    const Schedule& schedule = run.train.schedule;
+    const std::string rate = format_scientific(schedule.rate, 1);
+    run_slider(context, "learning rate", schedule.rate,
+               {.min = 1e-5, .max = 1e-1, .log = true, .shown = rate, .notes = {.tooltip = "Step size of AdamW after the warm-up."}},
+               [](RunSettings& r, double v) { r.train.schedule.rate = v; });
+    static constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
+    int kind = static_cast<int>(schedule.kind);
+    if (segmented_row(ui, "schedule", kSchedules, kind, 0,
+                      {.tooltip = "How the rate goes on after the warm-up: it stays, or falls to the last rate by the last step."})) {
+        RunSettings changed = run;
+        changed.train.schedule.kind = static_cast<ScheduleKind>(kind);
+        emit_run(context, std::move(changed), "");
+    }
+    count_slider(context, "warm-up", schedule.warm_up_steps,
+                 {.min = 0,
+                  .max = 500,
+                  .unit = schedule.warm_up_steps > 0 ? "steps" : "",
+                  .notes = {.tooltip = "Steps over which the rate rises from 0."}},
+                 [](RunSettings& r, std::int64_t v) { r.train.schedule.warm_up_steps = v; });
+    run_slider(context, "weight decay", run.train.adamw.weight_decay,
+               {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0; biases and norms are left alone."}},
+               [](RunSettings& r, double v) { r.train.adamw.weight_decay = v; });
+    const DropoutSettings& dropout = run.train.forward.dropout;
+    run_slider(
+        context, "dropout", std::max({dropout.attention, dropout.residual, dropout.embedding}),
+        {.min = 0, .max = 0.5, .step = 0.01, .notes = {.tooltip = "Share of weights, residuals and embeddings that each step leaves out."}},
+        [](RunSettings& r, double v) {
+            DropoutSettings& rates = r.train.forward.dropout;
+            rates.attention = rates.residual = rates.embedding = v;
+        });
+    count_slider(context, "batch size", run.batch_size,
+                 {.min = 1, .max = 256, .step = 1, .log = true, .notes = {.tooltip = "Sequences of one step."}},
+                 [](RunSettings& r, std::int64_t v) { r.batch_size = v; });
+}
+
+void draw_mistake(PanelContext& context) {
+    if (section(context, TrainSection::Mistake, "Break it on purpose", "new run")) draw_training_mistake(context);
+}
+
+void draw_task_size(PanelContext& context) {
+    const TaskSettings& task = context.document.run.task;
+    const bool text = task.kind == TaskKind::Text, addition = task.kind == TaskKind::Addition;
+    count_slider(context, "length", task.length,
+                 {.min = 2,
+                  .max = text ? 128.0 : 32.0,
+                  .notes = {.tooltip = text ? "Letters of a window." : "Symbols of a question, of the half that repeats, of a sequence.",
+                            .disabled = addition ? "A sum always has two numbers." : ""}},
+                 [](RunSettings& r, std::int64_t v) { r.task.length = v; });
+    count_slider(context, addition ? "modulus" : "symbols", task.symbols,
+                 {.min = addition ? 5.0 : 2.0,
+                  .max = addition ? 127.0 : 62.0,
+                  .notes = {.tooltip = addition ? "Sums are taken modulo this number." : "Different symbols that there are.",
+                            .disabled = text ? "The text decides which letters there are." : ""}},
+                 [](RunSettings& r, std::int64_t v) { r.task.symbols = v; });
+}
+
+void draw_model(PanelContext& context) {
+    if (!section(context, TrainSection::Model, "Task and model", "new run")) return;
+    const RunSettings& run = context.document.run;
+    draw_task_size(context);
+    count_slider(context, "layers", run.model.num_layers, {.min = 1, .max = 6, .notes = {.tooltip = "How often the block is repeated."}},
+                 [](RunSettings& r, std::int64_t v) { r.model.num_layers = v; });
+    const bool divides = run.model.num_heads > 0 && run.model.d_model % run.model.num_heads == 0;
+    const std::string odd = divides ? "" : fmt::format("{} heads cannot share {} numbers evenly.", run.model.num_heads, run.model.d_model);
+    count_slider(context, "heads", run.model.num_heads,
+                 {.min = 1, .max = 8, .notes = {.tooltip = "Attentions that run side by side and share d_model.", .error = odd}},
+                 [](RunSettings& r, std::int64_t v) { r.model.num_heads = v; });
+    count_slider(context, "d_model", run.model.d_model,
+                 {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers describe a token."}},
+                 [](RunSettings& r, std::int64_t v) {
+                     // The feed-forward layer keeps its proportion.
+                     r.model.d_ff = std::max<std::int64_t>(r.model.d_ff * v / std::max<std::int64_t>(r.model.d_model, 1), 1);
+                     r.model.d_model = v;
+                 });
+    count_slider(context, "seed", static_cast<std::int64_t>(run.seed),
+                 {.min = 0,
+                  .max = 99,
+                  .shown = run.seed == 0 ? "0" : "",
+                  .notes = {.tooltip = "Of parameters, data and dropout: the same seed gives the same losses, bit for bit."}},
+                 [](RunSettings& r, std::int64_t v) { r.seed = static_cast<std::uint64_t>(v); });
+}
+
+void draw_stop(PanelContext& context) {
+    if (!section(context, TrainSection::StopAt, "Stop at", "the first that holds")) return;
+    const StopAt& stop = context.document.run.stop;
+    const std::string steps = stop.steps > 0 ? format_count(stop.steps) : "no limit";
+    count_slider(context, "steps", std::max<std::int64_t>(stop.steps, 50),
+                 {.min = 50,
+                  .max = 100000,
+                  .step = 50,
+                  .log = true,
+                  .shown = steps,
+                  .notes = {.tooltip = "Optimizer steps of the run; the schedule falls until then."}},
+                 [](RunSettings& r, std::int64_t v) { r.stop.steps = r.train.schedule.total_steps = v; });
+    run_slider(context, "accuracy", stop.accuracy * 100,
+               {.min = 0,
+                .max = 100,
+                .step = 0.5,
+                .decimals = 1,
+                .shown = stop.accuracy > 0 ? "" : "off",
+                .unit = "%",
+                .notes = {.tooltip = "Share of held-out answers that are right."}},
+               [](RunSettings& r, double v) { r.stop.accuracy = v / 100; });
+    run_slider(context, "held-out loss", stop.loss,
+               {.min = 0,
+                .max = 3,
+                .step = 0.01,
+                .shown = stop.loss > 0 ? "" : "off",
+                .notes = {.tooltip = "Nats per token on held-out sequences."}},
+               [](RunSettings& r, double v) { r.stop.loss = v; });
+    count_slider(context, "plateau", stop.plateau,
+                 {.min = 0, .max = 40, .notes = {.tooltip = "So many evaluations in a row without a better held-out loss."}},
+                 [](RunSettings& r, std::int64_t v) { r.stop.plateau = v; });
+}
+
+template <class Set>
+void sampling_slider(PanelContext& context, const char* label, double value, const SliderOptions& options, const Set& set) {
+    const Edited edited = slider_row(context.ui(), label, value, options);
+    if (edited) {
+        SamplingSettings sampling = context.document.sampling;
+        set(sampling, value);
+        emit_sampling(context, sampling, label);
+    }
+    close_gesture(context, edited);
+}
+
+void draw_sampling(PanelContext& context) {
+    if (!section(context, TrainSection::Sampling, "Sampling", "what it writes")) return;
+    const SamplingSettings& sampling = context.document.sampling;
+    sampling_slider(context, "temperature", sampling.temperature,
+                    {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "0: always the likeliest token; above 1: bolder."}},
+                    [](SamplingSettings& s, double v) { s.temperature = v; });
+    sampling_slider(context, "top-k", static_cast<double>(sampling.top_k),
+                    {.min = 0,
+                     .max = 50,
+                     .step = 1,
+                     .decimals = 0,
+                     .shown = sampling.top_k == 0 ? "off" : "",
+                     .notes = {.tooltip = "Draws from the k likeliest tokens only."}},
+                    [](SamplingSettings& s, double v) { s.top_k = static_cast<std::int64_t>(v + 0.5); });
+    sampling_slider(context, "top-p", sampling.top_p,
+                    {.min = 0.05,
+                     .max = 1,
+                     .step = 0.05,
+                     .shown = sampling.top_p >= 1 ? "off" : "",
+                     .notes = {.tooltip = "Draws from the likeliest tokens that together reach p."}},
+                    [](SamplingSettings& s, double v) { s.top_p = v; });
+    sampling_slider(context, "tokens", static_cast<double>(sampling.tokens),
+                    {.min = 4, .max = 200, .step = 1, .decimals = 0, .notes = {.tooltip = "How many are written."}},
+                    [](SamplingSettings& s, double v) { s.tokens = static_cast<std::int64_t>(v + 0.5); });
+    sampling_slider(context, "seed of the sample", static_cast<double>(sampling.seed),
+                    {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws other tokens."}},
+                    [](SamplingSettings& s, double v) { s.seed = static_cast<std::uint64_t>(v + 0.5); });
+}
+
+void draw_files(PanelContext& context) {
+    if (!section(context, TrainSection::Files, "Checkpoint", "safetensors")) return;
+    const Ui ui = context.ui();
+    std::string& path = context.view.train.checkpoint_path;
+    text_field(ui, "##checkpoint", path, "path of a .safetensors file", -1,
+               {.tooltip = "Holds weights, optimizer, settings and step: a run opened from it goes on bit for bit."});
+    gap(ui, 6);
+    const float half = (ImGui::GetContentRegionAvail().x / context.theme.scale - 8) / 2;
+    const std::string_view nothing = context.training.snapshot->run == 0 ? "There is no run yet." : "";
+    const std::string_view nowhere = path.empty() ? "Write a path first." : "";
+    if (button(ui, "Save",
+               {.width = half, .notes = {.tooltip = "Writes the run as it is now.", .disabled = nothing.empty() ? nowhere : nothing}}))
+        context.commands.push_back({command::SaveCheckpoint{path}, ""});
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Open", {.width = half, .notes = {.tooltip = "Takes up the run in the file, paused.", .disabled = nowhere}}))
+        context.commands.push_back({command::OpenCheckpoint{path}, ""});
+    const std::string& notice = context.training.snapshot->notice;
+    if (!notice.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, notice);
+}
+
+float progress_height(const PanelContext& context, float width) {
+    const TrainingSnapshot& now = *context.training.snapshot;
+    const float message = now.message.empty() ? 0 : wrapped_height(context.theme.fonts.label, width, now.message) + context.px(6);
+    return context.px(86) + message;
+}
+
+/// Speed, time, and how far the run is: always in view.
+void draw_progress(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const TrainingSnapshot& now = *context.training.snapshot;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    list.AddRectFilled(at, {at.x + width, at.y + std::max(1.F, context.px(1))}, colors.line);
+    at.y += context.px(10);
+    if (now.run == 0) {
+        draw_text_wrapped(list, fonts.label, at, width, colors.faint, "Speed, time and progress of the run will stand here.");
+        return;
+    }
+    if (!now.message.empty()) {
+        const Color ink = now.phase == TrainingPhase::Failed     ? colors.bad
+                          : now.phase == TrainingPhase::Finished ? colors.good
+                                                                 : colors.muted;
+        at.y += draw_text_wrapped(list, fonts.label, at, width, ink, now.message) + context.px(6);
+    }
+    const auto line = [&](const std::string& text) {
+        draw_text(list, fonts.mono_small, at, colors.muted, elide(fonts.mono_small, text, width));
+        at.y += context.px(18);
+    };
+    const auto speed = [&](int decimals) {
+        return fmt::format("{} tokens/s · {} ms/step", format_count(static_cast<std::int64_t>(now.tokens_per_second)),
+                           format_number(now.ms_per_step, {.decimals = decimals}));
+    };
+    // A run that was opened has not yet made a step here.
+    if (now.ms_per_step > 0) line(speed(text_width(fonts.mono_small, speed(1)) <= width ? 1 : 0));
+    std::string time = duration(now.seconds) + " elapsed";
+    if (now.seconds_left >= 0 && now.phase == TrainingPhase::Running) time += " · " + duration(now.seconds_left) + " left";
+    line(time);
+    const std::int64_t last = now.settings.stop.steps;
+    at.y += context.px(4);
+    ImGui::SetCursorScreenPos(at);
+    progress_bar(ui, last > 0 ? static_cast<float>(now.step) / static_cast<float>(last) : 0);
+    at.y += context.px(12);
+    std::string steps =
+        last > 0 ? fmt::format("step {} of {}", format_count(now.step), format_count(last)) : "step " + format_count(now.step);
+    if (now.then != Mistake::None) steps += " · then broken";
+    line(steps);
+}
+
+void draw_scrolled(PanelContext& context) {
+    draw_optimizer(context);
+    draw_mistake(context);
+    draw_model(context);
+    draw_stop(context);
+    draw_sampling(context);
+    draw_files(context);
+}
+
+}  // namespace
+
+void draw_train_settings(PanelContext& context) {
+    draw_task(context);
+    draw_transport(context);
+    draw_pending(context);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float foot = progress_height(context, room.x);
+    // The scroll bar stands in the pane's padding, so that controls are as wide as those above.
+    const float bar = context.px(12);
+    pane(context, "##train_scroll", {at, {at.x + room.x + bar, at.y + room.y - foot}}, PaneLook::Bare, {0, 0}, draw_scrolled);
+    ImGui::SetCursorScreenPos({at.x, at.y + room.y - foot});
+    draw_progress(context);
+}
+
+}  // namespace attn::app

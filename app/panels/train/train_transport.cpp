@@ -1,0 +1,195 @@
+#include "app/panels/train/train_transport.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/train/train_words.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+/// A whole history passes in at most this many seconds, at so many moments a second at most.
+constexpr double kReplaySeconds = 10, kReplayRate = 15;
+
+bool is_current(const PanelContext& context) {
+    const auto& trained = context.document.trained;
+    return trained && trained->run == context.training.snapshot->run && trained->run != 0;
+}
+
+/// True when the conditions that ended the run were changed since.
+bool may_go_on(const PanelContext& context) {
+    const auto& ended = context.view.train.finished_with;
+    return ended && !(*ended == context.training.snapshot->settings.stop);
+}
+
+std::string moment_gesture(const PanelContext& context) { return fmt::format("moment#{}", context.view.gesture); }
+
+void show_moment(PanelContext& context, std::optional<std::int64_t> step) {
+    if (is_current(context) && context.document.trained->step == step) return;
+    context.commands.push_back({command::ShowMoment{step}, moment_gesture(context)});
+}
+
+/// Index of the kept moment that is shown; the last one while the newest is followed.
+std::size_t shown_moment(const PanelContext& context) {
+    const auto& moments = context.training.snapshot->moments;
+    if (moments.empty() || follows_newest(context)) return moments.empty() ? 0 : moments.size() - 1;
+    const std::int64_t step = shown_step(context).value_or(moments.back());
+    const auto after = std::upper_bound(moments.begin(), moments.end(), step);
+    return after == moments.begin() ? 0 : static_cast<std::size_t>(after - moments.begin()) - 1;
+}
+
+void go_to_moment(PanelContext& context, std::size_t index) {
+    const auto& moments = context.training.snapshot->moments;
+    if (index + 1 >= moments.size()) follow_newest(context);
+    else show_moment(context, moments[index]);
+}
+
+}  // namespace
+
+TransportWords transport_words(const PanelContext& context) {
+    switch (context.training.snapshot->phase) {
+    case TrainingPhase::Idle:
+        return {"Start", "Starts a training run with these settings (Space)"};
+    case TrainingPhase::Running:
+        return {"Pause", "Holds the run after this step; nothing is lost (Space)", true};
+    case TrainingPhase::Paused:
+        return {"Go on", "Goes on with the run (Space)"};
+    case TrainingPhase::Finished:
+        if (may_go_on(context)) return {"Go on", "Goes on until the changed stop conditions hold (Space)"};
+        return {"New run", "Starts a new run; with a changed stop condition this one can go on (Space)"};
+    case TrainingPhase::Failed:
+        return {"New run", "Starts a new run with the settings as they are now (Space)"};
+    }
+    return {};
+}
+
+void toggle_training(PanelContext& context) {
+    switch (context.training.snapshot->phase) {
+    case TrainingPhase::Running:
+        context.commands.push_back({command::PauseTraining{}, ""});
+        break;
+    case TrainingPhase::Failed:
+        context.commands.push_back({command::RestartTraining{}, ""});
+        break;
+    case TrainingPhase::Finished:
+        if (may_go_on(context)) context.commands.push_back({command::StartTraining{}, ""});
+        else context.commands.push_back({command::RestartTraining{}, ""});
+        break;
+    default:
+        context.commands.push_back({command::StartTraining{}, ""});
+    }
+}
+
+bool follows_newest(const PanelContext& context) { return is_current(context) && !context.document.trained->step; }
+
+std::optional<std::int64_t> shown_step(const PanelContext& context) {
+    if (!is_current(context)) return std::nullopt;
+    if (context.document.trained->step) return context.document.trained->step;
+    if (context.snapshot.run != context.document.trained->run) return std::nullopt;
+    return context.snapshot.trained_step;
+}
+
+void show_step(PanelContext& context, double step) {
+    const auto& moments = context.training.snapshot->moments;
+    if (moments.empty()) return;
+    context.view.train.replaying = false;
+    const auto after = std::lower_bound(moments.begin(), moments.end(), static_cast<std::int64_t>(std::llround(step)));
+    auto index = static_cast<std::size_t>(after - moments.begin());
+    if (index == moments.size()) return follow_newest(context);
+    if (index > 0 && step - static_cast<double>(moments[index - 1]) < static_cast<double>(moments[index]) - step) --index;
+    go_to_moment(context, index);
+}
+
+void follow_newest(PanelContext& context) {
+    if (context.training.snapshot->run == 0) return;
+    show_moment(context, std::nullopt);
+}
+
+void step_moment(PanelContext& context, int direction) {
+    const auto& moments = context.training.snapshot->moments;
+    if (moments.empty()) return;
+    context.view.train.replaying = false;
+    const std::size_t shown = shown_moment(context);
+    if (direction < 0) go_to_moment(context, shown == 0 ? 0 : shown - 1);
+    else go_to_moment(context, shown + 1);
+}
+
+void show_first_moment(PanelContext& context) {
+    if (context.training.snapshot->moments.empty()) return;
+    context.view.train.replaying = false;
+    go_to_moment(context, 0);
+}
+
+void toggle_replay(PanelContext& context) {
+    TrainView& train = context.view.train;
+    if (context.training.snapshot->moments.size() < 2) return;
+    train.replaying = !train.replaying;
+    ++context.view.gesture;
+    if (!train.replaying) return;
+    train.next_moment_at = context.now + 1 / kReplayRate;
+    if (follows_newest(context) || !shown_step(context)) go_to_moment(context, 0);
+}
+
+void keep_up_with_training(PanelContext& context) {
+    TrainView& train = context.view.train;
+    const TrainingSnapshot& now = *context.training.snapshot;
+    if (now.phase != TrainingPhase::Finished) train.finished_with.reset();
+    else if (!train.finished_with) train.finished_with = now.settings.stop;
+    if (!train.replaying || context.now < train.next_moment_at) return;
+    const std::size_t count = context.training.snapshot->moments.size();
+    const std::size_t stride =
+        std::max<std::size_t>(static_cast<std::size_t>(static_cast<double>(count) / (kReplaySeconds * kReplayRate)), 1);
+    const std::size_t next = shown_moment(context) + stride;
+    train.next_moment_at = context.now + 1 / kReplayRate;
+    if (next + 1 >= count) train.replaying = false;
+    go_to_moment(context, next);
+    if (!train.replaying) ++context.view.gesture;
+}
+
+void pin_a(PanelContext& context) {
+    if (!context.ready()) return;
+    context.view.pinned = context.shared_snapshot;
+    context.view.compare.choose(Compare::Pinned);
+}
+
+void pin_b(PanelContext& context) {
+    if (context.ready()) context.view.train.pinned_b = context.shared_snapshot;
+}
+
+float draw_small_transport(PanelContext& context, float right, float y, float room) {
+    if (context.training.snapshot->run == 0) return 0;
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const TransportWords words = transport_words(context);
+    const std::optional<std::int64_t> step = shown_step(context);
+    std::string text = "not trained";
+    if (step) text = fmt::format("trained: {}, step {}", task_title(context.training.snapshot->settings.task), format_count(*step));
+    const float buttons = context.px(2 * 34), back = step ? context.px(34) : 0;
+    float width = buttons + back + context.px(10) + text_width(fonts.label, text);
+    if (width > room) text.clear();
+    width = buttons + back + (text.empty() ? 0 : context.px(10) + text_width(fonts.label, text));
+    if (width > room) return 0;
+    float x = right - width;
+    const auto put = [&](const char* label, Icon icon, std::string_view tooltip) {
+        ImGui::SetCursorScreenPos({x, y});
+        x += context.px(34);
+        return button(ui, label, {.width = 30, .icon = icon, .notes = {.tooltip = tooltip}});
+    };
+    if (put("##train_toggle", words.runs ? Icon::Pause : Icon::Play, words.tooltip)) toggle_training(context);
+    if (put("##train_step", Icon::Plus, "One training step")) context.commands.push_back({command::StepTraining{}, ""});
+    if (!text.empty()) {
+        draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {x + context.px(4), y}, {right, y + context.px(30)}, {0, 0.5F},
+                     step ? colors.chosen : colors.faint, text);
+        x += text_width(fonts.label, text) + context.px(10);
+    }
+    if (step && put("##untrained", Icon::Close, "Back to freshly drawn parameters; the run goes on in the Train view"))
+        context.commands.push_back({command::ShowUntrained{}, ""});
+    return width;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,99 @@
+#include "app/panels/train/train_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/widgets/number.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string_view schedule_name(ScheduleKind kind) {
+    switch (kind) {
+    case ScheduleKind::Constant:
+        return "constant";
+    case ScheduleKind::Linear:
+        return "linear";
+    case ScheduleKind::Cosine:
+        return "cosine";
+    }
+    return "";
+}
+
+/// "3e−3", "1.5e−3": rates as they are spoken of.
+std::string rate_text(double rate) {
+    if (!(rate > 0)) return "0";
+    const double mantissa = rate / std::pow(10.0, std::floor(std::log10(rate) + 1e-9));
+    return format_scientific(rate, std::abs(mantissa - std::round(mantissa)) < 0.05 ? 0 : 1);
+}
+
+/// Everything that two runs can differ in, always in this order.
+std::vector<std::string> described(const RunSettings& run) {
+    const DropoutSettings& dropout = run.train.forward.dropout;
+    return {task_title(run.task),
+            fmt::format("length {}", run.task.length),
+            fmt::format("{} symbols", run.task.symbols),
+            fmt::format("{} layer{}", run.model.num_layers, run.model.num_layers == 1 ? "" : "s"),
+            fmt::format("{} head{}", run.model.num_heads, run.model.num_heads == 1 ? "" : "s"),
+            fmt::format("d_model {}", run.model.d_model),
+            "lr " + rate_text(run.train.schedule.rate),
+            std::string(schedule_name(run.train.schedule.kind)),
+            fmt::format("warm-up {}", run.train.schedule.warm_up_steps),
+            "decay " + format_number(run.train.adamw.weight_decay, {.decimals = 2}),
+            "dropout " + format_number(std::max({dropout.attention, dropout.residual, dropout.embedding}), {.decimals = 2}),
+            fmt::format("batch {}", run.batch_size),
+            fmt::format("seed {}", run.seed),
+            run.train.forward.mistake == Mistake::None ? "correct" : std::string(mistake_info(run.train.forward.mistake).title)};
+}
+
+}  // namespace
+
+std::string duration(double seconds) {
+    const auto whole = static_cast<std::int64_t>(std::max(seconds, 0.0) + 0.5);
+    if (whole >= 3600) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string task_title(const TaskSettings& task) {
+    if (task.kind == TaskKind::Text && !task.text_name.empty()) return task.text_name;
+    return task_info(task.kind).title;
+}
+
+std::string promise(const RunSettings& settings) {
+    switch (settings.task.kind) {
+    case TaskKind::Copy:
+        return fmt::format("learns to copy {} symbols", settings.task.length);
+    case TaskKind::Reverse:
+        return fmt::format("learns to write {} symbols backwards", settings.task.length);
+    case TaskKind::Sort:
+        return fmt::format("learns to sort {} symbols", settings.task.length);
+    case TaskKind::Repeat:
+        return "learns to go on with a sequence that repeats";
+    case TaskKind::Addition:
+        return fmt::format("learns to add modulo {}", settings.task.symbols);
+    case TaskKind::Bigram:
+        return "learns which symbol follows which";
+    case TaskKind::Text:
+        return "learns to write like the text, letter by letter";
+    }
+    return "";
+}
+
+std::vector<std::string> run_names(std::span<const RunCurves> runs) {
+    std::vector<std::vector<std::string>> parts;
+    for (const RunCurves& run : runs) parts.push_back(described(run.settings));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        std::string name = fmt::format("run {}", runs[i].run);
+        for (std::size_t part = 0; part < parts[i].size(); ++part) {
+            const bool differs = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts[i][part]; });
+            if (differs) name += " · " + parts[i][part];
+        }
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kLabels = 62, kColumnLabels = 20, kTitle = 26, kTileGap = 14, kBar = 132;
+
+/// The attention whose heads are shown: the layer of the current stage, its cross-attention when the stage belongs to one.
+StageId shown_stage(const PanelContext& context) {
+    const ViewState& view = context.view;
+    StageId id = view.stage;
+    id.stage = is_cross(view.stage.stage) ? to_cross(view.heads_stage) : view.heads_stage;
+    id.layer = std::max(id.layer, 0);
+    if (context.trace().find(id) == nullptr) id.stage = view.heads_stage;
+    return id;
+}
+
+struct Tiling {
+    std::int64_t columns = 1;
+    float width = 0, height = 0;  ///< of one map
+};
+
+/// The number of columns that makes the maps largest.
+Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads, float aspect) {
+    Tiling best;
+    float best_area = -1;
+    for (std::int64_t columns = 1; columns <= heads; ++columns) {
+        const std::int64_t rows = (heads + columns - 1) / columns;
+        const float cell_width = (room.x - context.px(kLabels)) / static_cast<float>(columns) - context.px(kTileGap);
+        const float cell_height = room.y / static_cast<float>(rows) - context.px(kTitle + kColumnLabels + kTileGap);
+        const float width = std::min(cell_width, cell_height * aspect);
+        if (width <= best_area) continue;
+        best_area = width;
+        best = {columns, width, width / aspect};
+    }
+    return best;
+}
+
+void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Matrix matrix = shown_slice(context, id, head);
+    if (matrix.empty()) return;
+    Matrix named = matrix;
+    named.name += fmt::format(" head {}", head);
+    named.symbol.clear();
+    StageId weights = id;
+    weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    const HeadCaption caption = head_caption(context, weights, head);
+    const float title_y = box.min.y - context.px(kColumnLabels + kTitle - 4);
+    const bool mean = head == kMeanHead;
+    const std::string title = mean ? "mean" : fmt::format("head {}", head);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImGui::SetCursorScreenPos({box.min.x, title_y - context.px(3)});
+    ImGui::PushID(static_cast<int>(head));
+    const Item item =
+        begin_item(context.ui(), "##open", {text_width(fonts.strong, title) + context.px(6), context.px(22)},
+                   {.tooltip = mean ? "The mean of all heads, cell by cell."
+                                    : "Open this head step by step. The figure at the right is a mean over the rows of all texts that "
+                                      "are not padding; entropy is in nats."});
+    ImGui::PopID();
+    draw_focus_ring(context.ui(), item, context.px(4));
+    draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : colors.text, title);
+    // Over a small map the figure alone.
+    std::string figure = mean ? "of all heads" : caption.text;
+    const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
+    if (text_width(fonts.mono_small, figure) > figure_room) figure = mean ? "" : figure.substr(figure.rfind(' ') + 1);
+    draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
+                 mean ? colors.muted : caption.color, figure);
+
+    const MatrixViewResult result = draw_matrix(
+        context, named, box,
+        {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false, .reach = reach});
+    if (result.hovered) {
+        context.view.hovered.set(matrix.row_axis, result.hovered->row);
+        context.view.hovered.set(matrix.col_axis, result.hovered->col);
+        if (!mean) context.view.head = head;
+    }
+    if (result.clicked) {
+        context.view.locked.set(matrix.row_axis, result.clicked->row);
+        context.view.locked.set(matrix.col_axis, result.clicked->col);
+        if (!mean) context.view.head = head;
+    }
+    if (item.pressed && !mean) {
+        context.view.stage = id;
+        context.view.head = head;
+        context.view.view = View::Step;
+    }
+}
+
+}  // namespace
+
+void draw_heads_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const StageId id = shown_stage(context);
+    const RecordedStage<float>* stage = context.trace().find(id);
+    if (stage == nullptr) {
+        paragraph(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
+        return;
+    }
+    context.view.stage = id;  // the cell at the right belongs to the maps that are shown
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    ImVec2 room = ImGui::GetContentRegionAvail();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const std::string title = shown_title(context, id.stage);
+    draw_text(list, fonts.heading, origin, colors.text, title);
+    const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
+    const std::string detail = fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
+                                           id.layer, head_count(context.trace()));
+    const std::string problem = shown_problem(context, id);
+    draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
+              elide(fonts.label, problem.empty() ? detail : problem,
+                    origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
+    draw_gradient_switch(context, origin.x + room.x, origin.y);
+    const float header = context.px(40);
+    room.y -= header;
+    room.x -= context.px(kBar);
+    const Shape& shape = stage->value.shape();
+    const std::int64_t heads = shape[1].size;
+    const std::int64_t tiles = heads > 1 && !shown_slice(context, id, kMeanHead).empty() ? heads + 1 : heads;
+    const float aspect =
+        std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
+    const Tiling tiling = best_tiling(context, room, tiles, aspect);
+    const float left = origin.x + context.px(kLabels), reach = shown_reach(context, id.stage);
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+        const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
+        const float x = std::floor(left + col * (tiling.width + context.px(kTileGap)));
+        const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) +
+                                   row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
+        draw_head(context, id, tile < heads ? tile : kMeanHead, {{x, y}, {x + tiling.width, y + tiling.height}}, tile % tiling.columns == 0,
+                  reach);
+    }
+    const Matrix first = shown_slice(context, id, context.view.head);
+    const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);
+    draw_color_scale(
+        context, first,
+        {{bar_x, bar_y}, {bar_x + context.px(kBar - 12), bar_y + std::min(room.y - context.px(kTitle + kColumnLabels), context.px(420))}},
+        false, reach);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,270 @@
+#include "app/panels/views/knock_out_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/panels/edit/edit_words.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/widgets/color_bar.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_view.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kListWidth = 300, kListLine = 26, kMostCell = 110, kRowLabels = 96;
+constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's chance"};
+
+double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
+
+std::string attention_name(const StageId& context) { return place_words(context, -1) + (is_cross(context.stage) ? " cross" : ""); }
+
+std::string head_name(const HeadWorth& head) {
+    return place_words(head.context, head.head) + (is_cross(head.context.stage) ? ", cross" : "");
+}
+
+/// The changes as a matrix: a row for each attention, a column for each head.
+struct WorthMap {
+    std::vector<float> values;
+    std::vector<std::string> rows, columns;
+    std::int64_t heads = 0;
+    float reach = 0;  ///< largest magnitude
+};
+
+WorthMap map_of(const KnockOut& result) {
+    WorthMap map;
+    for (const HeadWorth& head : result.heads) {
+        if (head.head == 0) map.rows.push_back(attention_name(head.context));
+        map.heads = std::max(map.heads, head.head + 1);
+        const auto value = static_cast<float>(change(result, head));
+        map.values.push_back(value);
+        if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
+    }
+    for (std::int64_t head = 0; head < map.heads; ++head) map.columns.push_back(fmt::format("H{}", head));
+    return map;
+}
+
+void open_head(PanelContext& context, const HeadWorth& head) {
+    StageId weights = head.context;
+    weights.stage = is_cross(head.context.stage) ? Stage::CrossWeights : Stage::Weights;
+    context.view.stage = weights;
+    context.view.head = head.head;
+    context.view.view = View::Step;
+}
+
+/// The question in words: "How likely ‘sat’ is after ‘cat’ (position 6)".
+std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
+    if (!question.place) return "loss of predicting the next token of the shown text";
+    const auto& place = *question.place;
+    return fmt::format("chance of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
+                       place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
+}
+
+void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, switch_width = segmented_width(context.ui(), kMeasures);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.heading, at, colors.text, "Knock-out");
+    const float detail_x = at.x + text_width(fonts.heading, "Knock-out") + context.px(12);
+    draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, colors.muted,
+              elide(fonts.label, question_words(context, question), at.x + width - switch_width - context.px(14) - detail_x));
+    ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
+    int chosen = context.view.knock_out.chance ? 1 : 0;
+    if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
+                  {.tooltip =
+                       "The loss over the whole text, or how likely one token is after the chosen position: that of the text, or the one "
+                       "chosen among the logits or probabilities."}))
+        context.view.knock_out.chance = chosen == 1;
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
+    paragraph(context.ui(), fonts.label, colors.muted,
+              context.view.knock_out.chance
+                  ? "What the chance changes by when a head's context is set to zero and everything after it is recomputed. Blue: the head "
+                    "speaks for the token. Orange: against it."
+                  : "What the loss changes by when a head's context is set to zero and everything after it is recomputed. Orange: the head "
+                    "helps, for without it the loss is larger. Blue: it does harm here.");
+    gap(context.ui(), 6);
+}
+
+/// Whether what is shown is that of the shown state and question.
+bool is_fresh(const PanelContext& context, const KnockOutQuestion& question) {
+    const KnockOutReport& report = context.knock_out;
+    return report.result != nullptr && report.serial == context.snapshot.serial && report.question == question;
+}
+
+/// Progress, cancel, measure; what is wrong or outdated.
+void draw_state(PanelContext& context, const KnockOutQuestion& question) {
+    const KnockOutReport& report = context.knock_out;
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const bool fresh = is_fresh(context, question);
+    std::string words;
+    if (!report.problem.empty()) words = report.problem;
+    else if (report.running) words = fmt::format("{} of {} heads", report.done, report.total);
+    else if (fresh) words = fmt::format("with all heads {}", format_number(report.result->with_all, {.decimals = 4}));
+    else words = "not measured";
+    if (!fresh && report.result != nullptr) words += " · below: an earlier state";
+    float x = at.x;
+    if (report.running && !fresh) {
+        ImGui::SetCursorScreenPos({x, at.y + context.px(11)});
+        progress_bar(ui, report.total > 0 ? static_cast<float>(report.done) / static_cast<float>(report.total) : 0, 160);
+        ImGui::SetCursorScreenPos({x + context.px(172), at.y});
+        if (button(ui, "cancel", {.width = 72, .notes = {.tooltip = "Stops measuring."}})) {
+            context.view.knock_out.stopped = true;
+            context.commands.push_back({command::StopMeasuring{}, ""});
+        }
+        x += context.px(256);
+    } else if (context.view.knock_out.stopped && !fresh) {
+        ImGui::SetCursorScreenPos({x, at.y});
+        if (button(ui, "measure",
+                   {.look = ButtonLook::Accent, .width = 84, .notes = {.tooltip = "Measures every head, in the background."}}))
+            context.view.knock_out.stopped = false;
+        x += context.px(96);
+    }
+    const Color ink = !report.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen;
+    draw_text(*ImGui::GetWindowDrawList(), fonts.body, {x, at.y + context.px(7)}, ink, words);
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
+}
+
+/// The changes in their cells, in powers of ten where they are small.
+void draw_numbers(const PanelContext& context, const WorthMap& map, const HeatmapStyle& style, const Box& box) {
+    ImFont* font = context.theme.fonts.mono_small;
+    const float width = box.width() / static_cast<float>(map.heads), height = box.height() / static_cast<float>(map.rows.size());
+    if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    for (std::size_t i = 0; i < map.values.size(); ++i) {
+        const auto row = static_cast<float>(i / static_cast<std::size_t>(map.heads));
+        const auto column = static_cast<float>(i % static_cast<std::size_t>(map.heads));
+        const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
+        draw_text_in(list, font, min, {min.x + width, min.y + height}, {0.5F, 0.5F}, ink_on(context.canvas.color(style, map.values[i])),
+                     format_number(static_cast<double>(map.values[i]), {.decimals = 4}));
+    }
+}
+
+void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 room, bool fresh) {
+    const WorthMap map = map_of(result);
+    if (map.values.empty()) return;
+    const auto rows = static_cast<std::int64_t>(map.rows.size());
+    const HeatmapData data{.values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads};
+    const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -map.reach, .hi = map.reach > 0 ? map.reach : 1};
+    const float label = context.px(kRowLabels), bar = context.px(110);
+    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMostCell));
+    const float cell_h = std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(64), cell_w});
+    const ImVec2 min{at.x + label, at.y + context.px(24)};
+    const ImVec2 max{min.x + cell_w * static_cast<float>(map.heads), min.y + cell_h * static_cast<float>(rows)};
+    HeatmapOptions options;
+    options.rows = {.labels = map.rows, .room = label - context.px(8)};
+    options.cols = {.labels = map.columns, .room = context.px(20)};
+    options.zoom = options.pan = options.numbers = false;
+    HeatmapViewState whole;
+    const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
+    draw_numbers(context, map, style, {min, max});
+    if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
+    color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::clamp(max.y - min.y, context.px(100), context.px(260)), style,
+              {});
+    const auto head_at = [&](const HeatmapCell& cell) { return result.heads[static_cast<std::size_t>(cell.row * map.heads + cell.col)]; };
+    if (hit.clicked) open_head(context, head_at(*hit.clicked));
+    if (!hit.hovered) return;
+    const HeadWorth head = head_at(*hit.hovered);
+    begin_tooltip(context.ui());
+    text_line(context.ui(), context.theme.fonts.strong, context.theme.colors.text, head_name(head));
+    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
+              fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 5}),
+                          format_number(head.without, {.decimals = 5}),
+                          format_number(change(result, head), {.decimals = 5, .plus = true})));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click to open the head");
+    end_tooltip();
+}
+
+/// The heads by how much they change, the most first.
+void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
+    const auto& [colors, fonts, scale] = context.theme;
+    section_heading(context.ui(), "Heads by their effect");
+    std::vector<const HeadWorth*> order;
+    for (const HeadWorth& head : result.heads) order.push_back(&head);
+    const auto size = [&](const HeadWorth* head) {
+        const double value = std::abs(change(result, *head));
+        return std::isnan(value) ? HUGE_VAL : value;
+    };
+    std::stable_sort(order.begin(), order.end(), [&](const HeadWorth* a, const HeadWorth* b) { return size(a) > size(b); });
+    const double largest = order.empty() ? 0 : size(order.front());
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(kListLine);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = begin_item(context.ui(), "##head", {width, line}, {.tooltip = "Click to open this head."});
+        draw_focus_ring(context.ui(), item, context.px(3));
+        ImGui::PopID();
+        const double value = change(result, *order[i]);
+        const Color ink = !fresh ? colors.faint : item.hovered ? colors.accent : colors.text;
+        draw_text_in(list, fonts.label, item.min, item.max, {0, 0.5F}, ink, elide(fonts.label, head_name(*order[i]), width * 0.48F));
+        draw_text_in(list, fonts.mono_small, item.min, item.max, {1, 0.5F}, ink, format_number(value, {.decimals = 4, .plus = true}));
+        const float left = item.min.x + width * 0.5F, right = item.max.x - context.px(74), middle = (left + right) / 2;
+        if (std::isfinite(value) && largest > 0 && std::isfinite(largest)) {
+            const float end = middle + static_cast<float>(value / largest) * (right - middle);
+            const Color bar = context.canvas.color({.map = ColorMap::Diverging, .lo = -1, .hi = 1}, value < 0 ? -1.F : 1.F);
+            list.AddRectFilled({std::min(middle, end), item.min.y + context.px(8)}, {std::max(middle, end), item.max.y - context.px(8)},
+                               with_alpha(bar, fresh ? 1.F : 0.35F), context.px(2));
+        }
+        list.AddLine({middle, item.min.y + context.px(4)}, {middle, item.max.y - context.px(4)}, colors.line);
+        if (item.pressed) open_head(context, *order[i]);
+    }
+}
+
+}  // namespace
+
+KnockOutQuestion knock_out_question(const PanelContext& context) {
+    if (!context.view.knock_out.chance || !context.ready()) return {};
+    const TokenBatch& tokens = context.trace().tokens;
+    const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
+    if (batch < 0 || tokens.length == 0) return {};
+    const std::int64_t length = std::max<std::int64_t>(tokens.lengths[static_cast<std::size_t>(batch)], 1);
+    const std::int64_t position = std::clamp<std::int64_t>(context.view.locked.on(Axis::T).value_or(length - 2), 0, length - 1);
+    const std::int64_t next = std::min(position + 1, length - 1);
+    const std::int64_t token = context.view.locked.on(Axis::V).value_or(tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)]);
+    return {KnockOutQuestion::Place{batch, position,
+                                    static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))}};
+}
+
+void draw_knock_out_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const KnockOutQuestion question = knock_out_question(context);
+    draw_heading(context, question);
+    if (!context.trace().config.lm_head) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  "This model has no output head: it predicts nothing that a head could change. Switch on “Output head” in the Step view.");
+        return;
+    }
+    const auto& lengths = context.trace().tokens.lengths;
+    if (!question.place && std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  "A text of one token has no next one to predict, and so no loss: write a longer one, or ask for a token's chance.");
+        return;
+    }
+    const KnockOutReport& report = context.knock_out;
+    const bool asked = report.asked == context.snapshot.serial && report.asked_question == question;
+    if (!asked && !context.view.knock_out.stopped) context.commands.push_back({command::MeasureHeads{question}, ""});
+    draw_state(context, question);
+    if (report.result == nullptr) return;
+    const bool fresh = is_fresh(context, question);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float list_width = context.px(kListWidth);
+    draw_map(context, *report.result, at, {room.x - list_width - context.px(24), room.y}, fresh);
+    ImGui::SetCursorScreenPos({at.x + room.x - list_width, at.y});
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild("##heads_in_order", {list_width, room.y}, false, ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleColor();
+    draw_list(context, *report.result, fresh);
+    ImGui::EndChild();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,348 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/views/readings_age.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 40, kRowLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMostCell = 128, kLeastRow = 26,
+                kMostRow = 60;
+constexpr float kComparedRow = 42;
+constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
+
+const LogitLens* lens_of(const PanelContext& context) {
+    const auto& readings = context.snapshot.readings;
+    return readings != nullptr && readings->lens ? &*readings->lens : nullptr;
+}
+
+std::string token_text(const PanelContext& context, std::int32_t id) {
+    const auto& vocabulary = context.snapshot.vocabulary;
+    return id >= 0 && static_cast<std::size_t>(id) < vocabulary.size() ? visible_text(vocabulary[static_cast<std::size_t>(id)])
+                                                                       : std::to_string(id);
+}
+
+std::string row_name(const LogitLens& lens, std::size_t row) {
+    return row == 0 ? std::string("embedding") : fmt::format("layer {}{}", row - 1, row + 1 == lens.stages.size() ? ", output" : "");
+}
+
+/// Mean of -ln p(next) over the positions that have a next token; NaN where none has.
+double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b) {
+    double sum = 0;
+    std::int64_t counted = 0;
+    for (std::int64_t t = 0; t < lens.positions; ++t) {
+        const LensCell& cell = lens.at(row, b, t);
+        if (cell.next < 0 || cell.count == 0) continue;
+        sum -= std::log(static_cast<double>(cell.next_probability));
+        ++counted;
+    }
+    return counted > 0 ? sum / static_cast<double>(counted) : std::nan("");
+}
+
+/// The state that the table is compared with.
+struct OtherLens {
+    const LogitLens* lens = nullptr;  ///< null: none
+    std::int64_t batch = 0;
+    std::string name, problem;  ///< why there is none although one is asked for
+};
+
+OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
+    OtherLens other;
+    if (!context.view.compare.on()) return other;
+    const ComparedReadings readings = compared_readings(context);
+    other.name = readings.name;
+    other.batch = readings.batch;
+    other.problem = readings.missing;
+    if (readings.readings == nullptr) return other;
+    const auto& found = readings.readings->lens;
+    if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
+        readings.snapshot->vocabulary != context.snapshot.vocabulary)
+        other.problem = "That state has another text, vocabulary or number of layers: its predictions do not stand at the same places.";
+    else other.lens = &*found;
+    return other;
+}
+
+struct Table {
+    const LogitLens* compared = nullptr;  ///< with whose right tokens' probabilities the cells are compared
+    std::int64_t compared_batch = 0;
+    ImVec2 origin;  ///< of the first cell, scrolled
+    float cell = 0, row = 0;
+    std::int64_t batch = 0;
+    ImVec2 at(std::int64_t t, std::size_t r) const {
+        return {std::floor(origin.x + static_cast<float>(t) * cell), std::floor(origin.y + static_cast<float>(r) * row)};
+    }
+};
+
+void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& table, std::size_t row, std::int64_t t) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const LensCell& cell = lens.at(row, table.batch, t);
+    const ImVec2 min = table.at(t, row), max{table.at(t + 1, row).x - context.px(2), table.at(t, row + 1).y - context.px(2)};
+    if (cell.count == 0) {
+        list.AddRectFilled(min, max, colors.raised, context.px(3));
+        draw_text_in(list, fonts.mono_small, min, max, {0.5F, 0.5F}, colors.bad, "NaN");
+        return;
+    }
+    const LensCell* before = table.compared == nullptr ? nullptr : &table.compared->at(row, table.compared_batch, t);
+    const Color fill = before == nullptr
+                           ? context.canvas.color(kProbability, cell.top[0].probability)
+                           : context.canvas.color(kChange, cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
+    list.AddRectFilled(min, max, fill, context.px(3));
+    const bool other_token = before != nullptr && before->count > 0 && before->top[0].token != cell.top[0].token;
+    const float middle = other_token ? min.y + (max.y - min.y) * 0.56F : max.y;
+    draw_text_in(list, fonts.mono_small, {min.x + context.px(5), min.y}, {max.x, middle}, {0, 0.5F}, ink_on(fill),
+                 elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
+    if (other_token)
+        draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F},
+                     with_alpha(ink_on(fill), 0.75F),
+                     elide(fonts.mono_tiny, token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
+    // Right predictions are framed; elsewhere a figure says how far the right token is from the top.
+    if (cell.next_rank == 1) {
+        list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
+    } else if (cell.next_rank > 1 && max.x - min.x > context.px(56)) {
+        const std::string rank = fmt::format("#{}", cell.next_rank);
+        const float wide = text_width(fonts.mono_tiny, rank);
+        const bool fits = text_width(fonts.mono_small, token_text(context, cell.top[0].token)) + wide + context.px(16) < max.x - min.x;
+        if (fits) draw_text_in(list, fonts.mono_tiny, min, {max.x - context.px(5), max.y}, {1, 0.5F}, with_alpha(ink_on(fill), 0.7F), rank);
+    }
+    const bool chosen = context.view.locked.on(Axis::T) == t && context.view.stage == lens.stages[row];
+    if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
+}
+
+void draw_row_labels(const PanelContext& context, const LogitLens& lens, const Table& table, ImVec2 min, ImVec2 max) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.PushClipRect(min, max, true);
+    list.AddRectFilled(min, max, colors.pane);
+    for (std::size_t row = 0; row < lens.stages.size(); ++row) {
+        const float y0 = table.at(0, row).y, y1 = table.at(0, row + 1).y;
+        const bool lit = context.view.stage == lens.stages[row];
+        draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen : colors.text,
+                     row_name(lens, row));
+        const double loss = loss_of(lens, row, table.batch);
+        if (!std::isnan(loss))
+            draw_text_in(list, fonts.mono_tiny, {min.x, y0}, {max.x - context.px(10), y1 - context.px(2)}, {1, 0.5F}, colors.faint,
+                         format_number(loss, {.decimals = 2}));
+    }
+    list.PopClipRect();
+}
+
+void draw_column_heads(const PanelContext& context, const LogitLens& lens, const Table& table, ImVec2 min, ImVec2 max) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.PushClipRect(min, max, true);
+    list.AddRectFilled(min, max, colors.pane);
+    const StageId tokens = lens.stages.front();
+    for (std::int64_t t = 0; t < lens.positions; ++t) {
+        const float x0 = table.at(t, 0).x, x1 = table.at(t + 1, 0).x - context.px(4);
+        if (x1 < min.x || x0 > max.x) continue;
+        const bool lit = context.view.selection().on(Axis::T) == t;
+        draw_text_in(list, fonts.mono_small, {x0 + context.px(5), min.y}, {x1, min.y + context.px(20)}, {0, 0.5F},
+                     lit ? colors.axis(Axis::T) : colors.text,
+                     elide(fonts.mono_small, index_label(context, tokens, Axis::T, t), x1 - x0 - context.px(5)));
+        const std::int32_t next = lens.at(0, table.batch, t).next;
+        const std::string text = next < 0 ? "" : "→ " + token_text(context, next);
+        draw_text_in(list, fonts.mono_tiny, {x0 + context.px(5), min.y + context.px(20)}, {x1, max.y}, {0, 0.5F}, colors.good,
+                     elide(fonts.mono_tiny, text, x1 - x0 - context.px(5)));
+    }
+    list.PopClipRect();
+}
+
+void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Table& table, std::size_t row, std::int64_t t) {
+    const std::int64_t b = table.batch;
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const LensCell& cell = lens.at(row, b, t);
+    begin_tooltip(ui);
+    text_line(ui, fonts.strong, colors.text,
+              fmt::format("{}, after “{}”", row_name(lens, row), index_label(context, lens.stages.front(), Axis::T, t)));
+    if (cell.count == 0) text_line(ui, fonts.mono, colors.bad, "no prediction: a logit is NaN");
+    for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i)
+        text_line(ui, fonts.mono, cell.top[i].token == cell.next ? colors.good : colors.muted,
+                  fmt::format("{} {:<12} {}", i + 1, token_text(context, cell.top[i].token),
+                              format_number(static_cast<double>(cell.top[i].probability), {.decimals = 4})));
+    if (cell.next_rank > cell.count)
+        text_line(ui, fonts.mono, colors.good,
+                  fmt::format("{} {:<12} {}", cell.next_rank, token_text(context, cell.next),
+                              format_number(static_cast<double>(cell.next_probability), {.decimals = 4})));
+    if (table.compared != nullptr) {
+        const LensCell& before = table.compared->at(row, table.compared_batch, t);
+        if (before.count > 0)
+            text_line(ui, fonts.mono, colors.muted,
+                      fmt::format("A {:<12} {}", token_text(context, before.top[0].token),
+                                  format_number(static_cast<double>(before.top[0].probability), {.decimals = 4})));
+        if (cell.next >= 0)
+            text_line(ui, fonts.mono, colors.text,
+                      "right token: B − A = " + format_number(static_cast<double>(cell.next_probability - before.next_probability),
+                                                              {.decimals = 4, .plus = true}));
+    }
+    text_line(ui, fonts.label, colors.faint, "click: choose · double-click: open this stage step by step");
+    end_tooltip();
+}
+
+/// Takes over what the mouse does to the table.
+void point_at(PanelContext& context, const LogitLens& lens, const Table& table) {
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const auto t = static_cast<std::int64_t>(std::floor((mouse.x - table.origin.x) / table.cell));
+    const auto row = static_cast<std::int64_t>(std::floor((mouse.y - table.origin.y) / table.row));
+    if (t < 0 || row < 0 || t >= lens.positions || row >= static_cast<std::int64_t>(lens.stages.size())) return;
+    context.view.hovered.set(Axis::T, t);
+    context.view.lens.hovered_row = row;
+    cell_tooltip(context, lens, table, static_cast<std::size_t>(row), t);
+    if (!ImGui::IsMouseClicked(0)) return;
+    context.view.locked.set(Axis::T, t);
+    context.view.stage = lens.stages[static_cast<std::size_t>(row)];
+    if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
+}
+
+/// As wide as the widest prediction, so that short symbols stand close together; long words are cut.
+float least_cell(const PanelContext& context, const LogitLens& lens) {
+    float widest = 0;
+    for (const LensCell& cell : lens.cells)
+        if (cell.count > 0) widest = std::max(widest, text_width(context.theme.fonts.mono_small, token_text(context, cell.top[0].token)));
+    return std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
+}
+
+void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
+    const float labels = context.px(kRowLabels), heads = context.px(kColumnHead);
+    const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
+    Table table;
+    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMostCell));
+    table.row = std::clamp((box.height() - heads) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
+    table.batch = std::min(batch, lens.batches - 1);
+    if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
+    ImGui::SetCursorScreenPos(box.min);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild("##lens", {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
+    ImGui::PopStyleColor();
+    const ImVec2 window = ImGui::GetWindowPos(), at = ImGui::GetCursorScreenPos();
+    const ImVec2 low = ImGui::GetWindowDrawList()->GetClipRectMin(), high = ImGui::GetWindowDrawList()->GetClipRectMax();
+    table.origin = {at.x + labels, at.y + heads};
+    pointing_area("##cells", {labels + columns * table.cell, heads + rows * table.row});
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const bool inside = ImGui::IsItemHovered() && mouse.x > window.x + labels && mouse.y > window.y + heads;
+    const auto first = static_cast<std::int64_t>(std::max((low.x - table.origin.x) / table.cell, 0.F));
+    for (std::size_t row = 0; row < lens.stages.size(); ++row) {
+        if (table.at(0, row + 1).y < low.y || table.at(0, row).y > high.y) continue;
+        for (std::int64_t t = first; t < lens.positions && table.at(t, row).x < high.x; ++t) draw_cell(context, lens, table, row, t);
+    }
+    draw_row_labels(context, lens, table, {window.x, window.y + heads}, {window.x + labels, high.y});
+    draw_column_heads(context, lens, table, {window.x + labels, window.y}, {high.x, window.y + heads});
+    ImGui::GetWindowDrawList()->AddRectFilled(window, {window.x + labels, window.y + heads}, context.theme.colors.pane);
+    draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_tiny,
+              {window.x + labels - context.px(10) - text_width(context.theme.fonts.mono_tiny, "loss"), window.y + context.px(26)},
+              context.theme.colors.faint, "loss");
+    if (inside) point_at(context, lens, table);
+    ImGui::EndChild();
+}
+
+void draw_bar(const PanelContext& context, std::string_view label, float value, Color ink, Color fill) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, left = at.x + context.px(104), right = at.x + width - context.px(56);
+    draw_text_in(list, fonts.mono_small, at, {left - context.px(8), at.y + context.px(16)}, {1, 0}, ink,
+                 elide(fonts.mono_small, label, context.px(94)));
+    if (std::isfinite(value))
+        list.AddRectFilled({left, at.y + context.px(3)}, {left + std::max(value * (right - left), context.px(1)), at.y + context.px(14)},
+                           fill, context.px(2));
+    draw_text_in(list, fonts.mono_small, {right, at.y}, {at.x + width, at.y + context.px(16)}, {1, 0}, colors.text,
+                 format_number(static_cast<double>(value), {.decimals = 4}));
+    ImGui::Dummy({width, context.px(21) - ImGui::GetStyle().ItemSpacing.y});
+}
+
+}  // namespace
+
+void draw_lens_view(PanelContext& context) {
+    if (!context.ready()) return;
+    context.view.lens.hovered_row.reset();
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    draw_text(list, fonts.heading, at, colors.text, "logit lens");
+    const float x = at.x + text_width(fonts.heading, "logit lens") + context.px(12);
+    draw_text(
+        list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+        elide(fonts.label,
+              fmt::format("what each layer would predict next, read through the final norm and the output head{}", readings_age(context)),
+              at.x + room.x - x));
+    const LogitLens* lens = lens_of(context);
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHeader)});
+    if (lens == nullptr) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  context.trace().config.lm_head
+                      ? "The layers' predictions are being computed."
+                      : "This model has no output head, so no layer predicts a token. “Output head” is among the parts "
+                        "of the model in the settings of the Step view.");
+        return;
+    }
+    const OtherLens other = other_lens(context, *lens);
+    const Comparison& compare = context.view.compare;
+    const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
+    std::string legend = "Framed: the token that really follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
+                         "that follow.";
+    if (!other.problem.empty()) legend = other.problem;
+    else if (other.lens != nullptr && !in_place)
+        legend = fmt::format("Colour: how much more (orange) or less (blue) likely the right token is than in A: {}. Small: A's own first "
+                             "choice where it is another. Hold X for A itself.",
+                             other.name);
+    else if (other.lens != nullptr)
+        legend = fmt::format("{}: {}. Hold X: A and B change places.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
+    const float foot = wrapped_height(fonts.label, room.x, legend);
+    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
+    if (other.lens != nullptr && compare.swapped) draw_table(context, *other.lens, other.batch, nullptr, box);
+    else draw_table(context, *lens, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
+    draw_text_wrapped(list, fonts.label, {at.x, at.y + room.y - foot}, room.x, colors.faint, legend);
+}
+
+void draw_lens_cell(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    section_heading(ui, "Prediction");
+    const LogitLens* lens = context.ready() ? lens_of(context) : nullptr;
+    if (lens == nullptr) return;
+    const auto t = context.view.selection().on(Axis::T);
+    if (!t || *t >= lens->positions) {
+        paragraph(ui, fonts.body, colors.muted, "Hover a cell to see the five likeliest tokens. Click to lock it, Esc to let go.");
+        return;
+    }
+    const std::int64_t b = std::min(context.view.batch, lens->batches - 1);
+    const auto found = std::find(lens->stages.begin(), lens->stages.end(), context.view.stage);
+    std::size_t row = found == lens->stages.end() ? lens->stages.size() - 1 : static_cast<std::size_t>(found - lens->stages.begin());
+    if (context.view.lens.hovered_row) row = static_cast<std::size_t>(*context.view.lens.hovered_row);
+    const LensCell& cell = lens->at(row, b, *t);
+    text_line(ui, fonts.mono_body, colors.axis(Axis::T), fmt::format("after {}", index_label(context, lens->stages.front(), Axis::T, *t)));
+    text_line(ui, fonts.label, colors.muted, row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));
+    gap(ui, 6);
+    if (cell.count == 0) text_line(ui, fonts.label, colors.bad, "no prediction: a logit is NaN");
+    for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) {
+        const bool right = cell.top[i].token == cell.next;
+        draw_bar(context, token_text(context, cell.top[i].token), cell.top[i].probability, right ? colors.good : colors.muted,
+                 right ? colors.good : colors.accent);
+    }
+    if (cell.next < 0) {
+        gap(ui, 8);
+        paragraph(ui, fonts.label, colors.faint, "The text ends here: no token follows that could be right.");
+        return;
+    }
+    gap(ui, 14);
+    section_heading(ui, "The right token, layer by layer");
+    text_line(ui, fonts.mono_body, colors.good, token_text(context, cell.next));
+    gap(ui, 4);
+    for (std::size_t r = 0; r < lens->stages.size(); ++r)
+        draw_bar(context, row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen : colors.muted,
+                 r == row ? colors.chosen : colors.accent);
+}
+
+}  // namespace attn::app

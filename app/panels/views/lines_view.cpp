@@ -1,0 +1,270 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/views/query_key_strip.hpp"
+#include "app/panels/views/token_lines.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/head_colors.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1100;
+
+/// The attention whose lines are drawn: of the current stage's layer, its cross-attention when the stage belongs to one.
+StageId shown_weights(const PanelContext& context, int layer) {
+    StageId id = context.view.stage;
+    id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    id.layer = layer;
+    if (context.trace().find(id) == nullptr) id.stage = Stage::Weights;
+    return id;
+}
+
+/// What the lines are of: the shown state, or while the key is held the one that it is compared with.
+Matrix drawn_weights(const PanelContext& context, const StageId& id, std::int64_t head) {
+    return slice_of(context, compared_sides(context, id, head).b);
+}
+
+TokenLines picture_of(PanelContext& context, const StageId& id) {
+    const LinesView& lines = context.view.lines;
+    TokenLines picture;
+    const std::int64_t heads = context.trace().config.num_heads;
+    for (std::int64_t head = 0; head < heads; ++head)
+        if (lines.shows(head))
+            picture.maps.push_back(
+                {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head), head_round(head)});
+    if (lines.mean) picture.maps.push_back({drawn_weights(context, id, kMeanHead), context.theme.colors.text, "mean of all heads"});
+    const Matrix first = drawn_weights(context, id, 0);
+    picture.keys = axis_labels(context, id, Axis::S, first.data.cols, first.labelled_by);
+    picture.queries = axis_labels(context, id, Axis::T, first.data.rows, first.labelled_by);
+    picture.threshold = lines.threshold;
+    const auto& only = lines.only;
+    const auto rows = [&](Axis axis) { return static_cast<std::int64_t>((axis == Axis::T ? picture.queries : picture.keys).size()); };
+    if (only && only->index < rows(only->axis) && context.view.locked.on(only->axis) == only->index) picture.only = only;
+    picture.marked_query = context.view.selection().on(Axis::T);
+    picture.marked_key = context.view.selection().on(Axis::S);
+    picture.numbers = true;
+    return picture;
+}
+
+/// What a click on a chip did; a double-click ends with its second click.
+void press_chip(LinesView& lines, std::int64_t head, std::int64_t heads) {
+    if (head == kMeanHead) lines.mean = !lines.mean;
+    else if (ImGui::IsMouseDoubleClicked(0)) lines.isolate(head, heads);
+    else lines.toggle(head);
+}
+
+/// A swatch and the head's number; struck out in faint ink where it is switched off. Returns its width.
+float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
+    const auto& [colors, fonts, scale] = context.theme;
+    LinesView& lines = context.view.lines;
+    const bool mean = head == kMeanHead, on = mean ? lines.mean : lines.shows(head);
+    const std::string name = mean ? "mean" : fmt::format("head {}", head);
+    const Color color = mean ? colors.text : head_color(colors, head);
+    const float width = text_width(fonts.label, name) + context.px(32), height = context.px(kChip - 4);
+    ImGui::PushID(static_cast<int>(head));
+    ImGui::SetCursorScreenPos(at);
+    // On the press, as a double-click is one of presses too.
+    const Item item = begin_item(context.ui(), "##chip", {width, height},
+                                 {.tooltip = mean ? "The mean of all heads' weights, as lines of its own."
+                                                  : "Click: this head on or off. Double-click: this head alone, and all of them again."});
+    const bool hovered = item.hovered;
+    draw_focus_ring(context.ui(), item, height / 2);
+    if ((hovered && ImGui::IsMouseClicked(0)) || item.by_key) {
+        press_chip(lines, head, context.trace().config.num_heads);
+        if (!mean && lines.shows(head)) context.view.head = head;
+    }
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 max{at.x + width, at.y + height};
+    const bool focus = !mean && head == context.view.head;
+    if (on) list.AddRectFilled(at, max, colors.raised, height / 2);
+    list.AddRect(at, max, focus ? colors.chosen : hovered ? colors.accent : colors.line, height / 2, 0, context.px(focus ? 1.5F : 1));
+    const ImVec2 spot{at.x + context.px(14), at.y + height / 2};
+    if (on) list.AddCircleFilled(spot, context.px(5), color);
+    else list.AddCircle(spot, context.px(5), color, 0, context.px(1.5F));
+    // Dashed lines belong to a spot that is cut through.
+    for (std::int64_t cut = 0; !mean && cut < std::min<std::int64_t>(head_round(head), 2); ++cut) {
+        const float x = spot.x + context.px(head_round(head) == 1 ? 0 : cut == 0 ? -2 : 2);
+        list.AddLine({x, spot.y - context.px(6)}, {x, spot.y + context.px(6)}, on ? colors.raised : colors.pane, context.px(1.5F));
+    }
+    draw_text_in(list, fonts.label, {at.x + context.px(24), at.y}, max, {0, 0.5F}, on ? colors.text : colors.faint, name);
+    return width;
+}
+
+/// Returns the height that the chips took.
+float draw_chips(PanelContext& context, ImVec2 at, float width) {
+    float x = at.x, y = at.y;
+    const std::int64_t heads = context.trace().config.num_heads;
+    for (std::int64_t i = 0; i < (heads > 1 ? heads + 1 : heads); ++i) {
+        const std::int64_t head = i < heads ? i : kMeanHead;
+        const std::string name = head == kMeanHead ? "mean" : fmt::format("head {}", head);
+        const float wide = text_width(context.theme.fonts.label, name) + context.px(38);
+        if (x > at.x && x + wide > at.x + width) {
+            x = at.x;
+            y += context.px(kChip);
+        }
+        x += draw_chip(context, head, {x, y}) + context.px(6);
+    }
+    return y + context.px(kChip + 8) - at.y;
+}
+
+void draw_titles(const PanelContext& context, const TokenColumns& columns, float y, const StageId& id) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool cross = is_cross(id.stage);
+    draw_text_in(list, fonts.label, {columns.left, y}, {columns.line_left - context.px(6), y + context.px(18)}, {1, 0.5F}, colors.axis_s,
+                 cross ? "keys (source)" : "keys");
+    draw_text_in(list, fonts.label, {columns.line_right + context.px(6), y}, {columns.right, y + context.px(18)}, {0, 0.5F}, colors.axis_t,
+                 cross ? "queries (target)" : "queries");
+}
+
+/// Takes over what is pointed at and clicked: the strongest partner completes the pair.
+void choose(PanelContext& context, const TokenLines& picture, const PointedToken& token, bool clicked) {
+    ViewState& view = context.view;
+    view.hovered.set(token.axis, token.index);
+    if (!clicked) return;
+    if (view.lines.only == token && picture.only == token) {
+        view.lines.only.reset();
+        return;
+    }
+    view.lines.only = token;
+    view.locked.set(token.axis, token.index);
+}
+
+/// One layer's lines in a child window that scrolls where there are more tokens than room. Returns the least weight that is drawn.
+float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
+    const TokenLines picture = picture_of(context, id);
+    const auto rows = static_cast<float>(std::max(picture.keys.size(), picture.queries.size()));
+    const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
+    const float pitch =
+        std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kPitch + 6));
+    draw_titles(context, token_columns(box.min, width, std::min(context.px(kSide), width / 5), pitch), box.min.y, id);
+    ImGui::SetCursorScreenPos({box.min.x, box.min.y + heading});
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild("##lines", {box.width(), box.height() - heading}, false, ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleColor();
+    const TokenColumns columns =
+        token_columns(ImGui::GetCursorScreenPos(), width - context.px(14), std::min(context.px(kSide), width / 5), pitch);
+    const bool clicked = pointing_area("##tokens", {columns.right - columns.left, std::max(rows * pitch, 1.F)});
+    const auto pointed = ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
+                                                           static_cast<std::int64_t>(picture.queries.size()))
+                                                : std::nullopt;
+    const float least = draw_token_lines(context, picture, columns, pointed);
+    if (pointed) {
+        choose(context, picture, *pointed, clicked);
+        token_tooltip(context, picture, *pointed);
+    }
+    ImGui::EndChild();
+    return least;
+}
+
+/// Every layer as a small picture without names; a click opens it.
+float draw_all_layers(PanelContext& context, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto layers = context.trace().config.num_layers;
+    const float heading = context.px(22), gap = context.px(18);
+    std::int64_t columns = 1;
+    float best = 0;
+    for (std::int64_t split = 1; split <= layers; ++split) {
+        const float wide = box.width() / static_cast<float>(split) - gap;
+        const float high = box.height() / static_cast<float>((layers + split - 1) / split) - heading - gap;
+        const float side = std::min(wide, high * 1.4F);
+        if (side <= best) continue;
+        best = side;
+        columns = split;
+    }
+    const float tile_w = box.width() / static_cast<float>(columns) - gap;
+    const float tile_h = box.height() / static_cast<float>((layers + columns - 1) / columns) - heading - gap;
+    float least = context.view.lines.threshold;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+        const StageId id = shown_weights(context, static_cast<int>(layer));
+        TokenLines picture = picture_of(context, id);
+        const auto rows = static_cast<float>(std::max<std::size_t>(std::max(picture.keys.size(), picture.queries.size()), 1));
+        const ImVec2 at{std::floor(box.min.x + static_cast<float>(layer % columns) * (tile_w + gap)),
+                        std::floor(box.min.y + static_cast<float>(layer / columns) * (tile_h + heading + gap))};
+        const float pitch = std::min(tile_h / rows, context.px(kPitch));
+        // Names only where they can be read and leave room for the lines.
+        picture.labels = pitch >= context.px(9) && tile_w > context.px(200);
+        const TokenColumns place =
+            token_columns({at.x, at.y + heading}, tile_w, picture.labels ? std::min(context.px(64), tile_w / 4) : context.px(8), pitch);
+        ImGui::SetCursorScreenPos(at);
+        ImGui::PushID(static_cast<int>(layer));
+        const Item item = begin_item(context.ui(), "##layer", {tile_w, heading + rows * pitch}, {.explains_itself = true});
+        const bool clicked = item.pressed, hovered = item.hovered;
+        draw_focus_ring(context.ui(), item, context.px(4));
+        const auto pointed = hovered ? token_at(place, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
+                                                static_cast<std::int64_t>(picture.queries.size()))
+                                     : std::nullopt;
+        ImGui::PopID();
+        if (pointed) context.view.hovered.set(pointed->axis, pointed->index);
+        const bool chosen = layer == context.view.stage.layer;
+        draw_text(*ImGui::GetWindowDrawList(), fonts.strong, at,
+                  hovered  ? colors.accent
+                  : chosen ? colors.chosen
+                           : colors.text,
+                  fmt::format("layer {}", layer));
+        least = std::max(least, draw_token_lines(context, picture, place, pointed));
+        if (!clicked) continue;
+        context.view.stage.layer = static_cast<int>(layer);
+        if (pointed) choose(context, picture, *pointed, true);
+        else context.view.lines.all_layers = false;
+    }
+    return least;
+}
+
+void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, float width, float least) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const std::string title = is_cross(id.stage) ? "cross-attention as lines" : "attention as lines";
+    draw_text(list, fonts.heading, at, colors.text, title);
+    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
+    const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
+    const std::string layers =
+        context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.num_layers) : fmt::format("layer {}", id.layer);
+    std::string detail = fmt::format("{}{} · weights from {} on, stronger is more", stack, layers,
+                                     format_number(static_cast<double>(least), {.decimals = 3}));
+    if (context.view.compare.on()) {
+        const ComparedSides sides = compared_sides(context, id, context.view.head);
+        detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)
+                  : sides.a.empty()            ? " · " + sides.a.missing
+                                               : fmt::format(" · hold X for A: {}", sides.a.name);
+    }
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, elide(fonts.label, detail, at.x + width - x));
+}
+
+}  // namespace
+
+void draw_lines_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const StageId id = shown_weights(context, std::max(context.view.stage.layer, 0));
+    if (context.trace().find(id) == nullptr) {
+        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "This model has no such maps.");
+        return;
+    }
+    context.view.stage = id;  // the cell at the right belongs to the lines that are shown
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float chips = draw_chips(context, {at.x, at.y + context.px(kHeader)}, room.x);
+    const float top = at.y + context.px(kHeader) + chips, bottom = at.y + room.y;
+    const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 190);
+    const Box body{{at.x, top}, {at.x + room.x, bottom - (strip ? context.px(kQueryKeyHeight + 10) : 0)}};
+    const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);
+    draw_heading(context, id, at, room.x, least);
+    if (!strip) return;
+    StageId scores = id;
+    scores.stage = is_cross(id.stage) ? Stage::CrossScores : Stage::Scores;
+    ImGui::GetWindowDrawList()->AddLine({at.x, body.max.y + context.px(4)}, {at.x + room.x, body.max.y + context.px(4)},
+                                        context.theme.colors.line);
+    draw_query_key_strip(context, scores, context.view.head, {{at.x, body.max.y + context.px(10)}, {at.x + room.x, bottom}});
+}
+
+}  // namespace attn::app

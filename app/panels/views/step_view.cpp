@@ -1,0 +1,384 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/panels/colors.hpp"
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/views/equation.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/session/presets.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_geometry.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/shape_text.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 44;
+
+/// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
+void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
+    const GradientTrace<float>& gradients = *context.snapshot.gradients;
+    const auto replace = [&](Matrix& matrix) {
+        Matrix gradient = context.matrices.gradient_of(matrix, context.trace(), gradients);
+        if (!gradient.empty()) matrix = std::move(gradient);
+    };
+    for (Matrix& operand : equation.operands) replace(operand);
+    replace(equation.result);
+    equation.row_sums = false;
+    text.formula = "∂loss ÷ ∂" + text.title;
+    text.sentence = fmt::format(
+        "How much the loss changes with each of these numbers. Loss of predicting the next token: {} nats, over {} predictions.",
+        format_number(gradients.loss, {.decimals = 4}), gradients.counted);
+}
+
+void draw_play_buttons(PanelContext& context, float right, float y) {
+    const Ui ui = context.ui();
+    ViewState& view = context.view;
+    float x = right;
+    const auto put = [&](const char* label, Icon icon, std::string_view tooltip) {
+        x -= context.px(36);
+        ImGui::SetCursorScreenPos({x, y});
+        return button(ui, label, {.width = 32, .icon = icon, .notes = {.tooltip = tooltip}});
+    };
+    if (put("##next", Icon::Next, "Next stage (Right)")) step_stage(view, context.trace(), +1);
+    if (put("##play", view.playing ? Icon::Pause : Icon::Play, view.playing ? "Pause (Space)" : "Play the stages (Space)")) {
+        view.playing = !view.playing;
+        view.next_step_at = context.now;
+    }
+    if (put("##previous", Icon::Previous, "Previous stage (Left)")) step_stage(view, context.trace(), -1);
+    draw_gradient_switch(context, x - context.px(14), y);
+}
+
+void draw_header(PanelContext& context, const StageText& text) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const StageId& id = context.view.stage;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    draw_text(list, fonts.heading, at, colors.text, text.title);
+    const RecordedStage<float>* stage = context.trace().find(id);
+    std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
+    if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
+    if (stage != nullptr && stage->value.shape().has(Axis::H)) where += fmt::format(" · head {}", context.view.head);
+    float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
+    x += text_width(fonts.label, where) + context.px(14);
+    const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
+    if (stage != nullptr && room > context.px(60))
+        draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
+    draw_play_buttons(context, at.x + width, at.y);
+}
+
+void draw_text_block(const PanelContext& context, const Box& box, const StageText& text) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImFont* font = text_width(fonts.formula, text.formula) <= box.width() ? fonts.formula : fonts.mono_body;
+    draw_text(list, font, box.min, colors.text, elide(font, text.formula, box.width()));
+    const ImVec2 at{box.min.x, box.min.y + context.px(32)};
+    const float line = font_size(fonts.label), room = box.max.y - at.y;
+    if (wrapped_height(fonts.label, box.width(), text.sentence) <= room + line)
+        return void(draw_text_wrapped(list, fonts.label, at, box.width(), colors.muted, text.sentence));
+    // In a low window the sentence ends where the operand below it begins.
+    std::vector<std::string> lines = lines_of(fonts.label, text.sentence, box.width());
+    const auto fit = static_cast<std::size_t>(std::max(room / line, 0.F));
+    if (fit == 0) return;
+    lines.resize(std::min(fit, lines.size()));
+    lines.back() = elide(fonts.label, lines.back() + " …", box.width());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+        draw_text(list, fonts.label, {at.x, at.y + line * static_cast<float>(i)}, colors.muted, lines[i]);
+}
+
+float text_block_height(const PanelContext& context, float width, const StageText& text) {
+    return context.px(32) + wrapped_height(context.theme.fonts.label, width, text.sentence);
+}
+
+void draw_operator(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 min{left.max.x, left.min.y}, max{right.min.x, left.max.y};
+    ImFont* font = text_width(fonts.title, op) < max.x - min.x ? fonts.title : fonts.mono_tiny;
+    draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, colors.muted, op);
+}
+
+/// "÷ √8 →": what is done to every row, written above an arrow between input and result.
+void draw_arrow(const PanelContext& context, const Box& left, const Box& right, const std::string& op) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float y = (left.min.y + left.max.y) / 2, x0 = left.max.x + context.px(6), x1 = right.min.x - context.px(6), tip = context.px(5);
+    draw_text_in(list, fonts.label, {left.max.x, y - context.px(26)}, {right.min.x, y - context.px(6)}, {0.5F, 0.5F}, colors.muted, op);
+    list.AddLine({x0, y}, {x1, y}, colors.muted, context.px(1.5F));
+    list.AddTriangleFilled({x1, y}, {x1 - tip, y - tip}, {x1 - tip, y + tip}, colors.muted);
+}
+
+/// Forbids or allows the cells that the mouse is dragged over: as the first of them asks.
+void paint(PanelContext& context, const HeatmapCell& at) {
+    ViewState& view = context.view;
+    ForwardSettings forward = context.document.forward;
+    auto& painted = forward.masks.painted;
+    const PaintedCell cell{static_cast<std::int32_t>(at.row), static_cast<std::int32_t>(at.col)};
+    const auto it = std::find(painted.begin(), painted.end(), cell);
+    if (!view.stroke) view.stroke = it == painted.end();
+    if (*view.stroke == (it != painted.end())) return;
+    if (*view.stroke) painted.push_back(cell);
+    else painted.erase(it);
+    emit_forward(context, std::move(forward), "paint");
+}
+
+void end_stroke(ViewState& view) {
+    if (!view.stroke || ImGui::IsMouseDown(0)) return;
+    view.stroke.reset();
+    ++view.gesture;
+}
+
+/// A click on a cell locks it, another lets it go.
+void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
+    const bool again = view.locked.on(matrix.row_axis) == cell.row && view.locked.on(matrix.col_axis) == cell.col;
+    if (again) {
+        view.locked.clear();
+        return;
+    }
+    view.locked.set(matrix.row_axis, cell.row);
+    view.locked.set(matrix.col_axis, cell.col);
+}
+
+/// One matrix of the equation with its title; takes over what is hovered and clicked there.
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
+               bool comparing, bool summed_over = false) {
+    if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
+    const MatrixViewResult result = draw_matrix(context, matrix, box,
+                                                {.role = role,
+                                                 .row_labels = row_labels,
+                                                 .col_labels = col_labels,
+                                                 .stage = context.view.stage,
+                                                 .comparing = comparing,
+                                                 .summed_over = summed_over});
+    if (result.hovered) {
+        if (!summed_over || role != MatrixRole::Top) context.view.hovered.set(matrix.row_axis, result.hovered->row);
+        if (!summed_over || role != MatrixRole::Left) context.view.hovered.set(matrix.col_axis, result.hovered->col);
+    }
+    const bool paints = context.view.painting && matrix.row_axis == Axis::T && matrix.col_axis == Axis::S;
+    if (paints && result.held && result.hovered) paint(context, *result.hovered);
+    if (!paints && result.clicked) lock_cell(context.view, matrix, *result.clicked);
+    if (result.title_clicked && matrix.origin && matrix.origin->parameter.empty()) context.view.stage = matrix.origin->stage;
+}
+
+void draw_product(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
+    // W_O is as high as it is wide: the axis that is summed over has the letter of the result's columns.
+    const bool same_letter = equation.operands[0].col_axis == equation.result.col_axis;
+    draw_part(context, equation.operands[0], layout.operands[0], MatrixRole::Left, true, false, false, same_letter);
+    draw_part(context, equation.operands[1], layout.operands[1], MatrixRole::Top, false, false, false, same_letter);
+    if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
+    Matrix result = equation.result;
+    result.symbol.clear();  // the heading names it already
+    draw_part(context, result, layout.result, MatrixRole::Result, false, labels, false);
+}
+
+void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels, bool comparing) {
+    const bool rowwise = equation.layout == Layout::Rowwise;
+    const std::size_t in_row = rowwise ? 1 : equation.operands.size();
+    for (std::size_t i = 0; i < equation.operands.size(); ++i) {
+        const bool strip = i >= in_row;
+        draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0,
+                  !strip && !rowwise && labels, comparing);
+        if (strip) continue;
+        const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
+        if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
+        else if (!equation.op.empty()) draw_operator(context, layout.operands[i], next, i + 1 < in_row ? equation.op : "=");
+    }
+    Matrix result = equation.result;
+    if (equation.operands.size() > in_row) result.symbol.clear();  // its place is taken by the strips
+    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing);
+}
+
+/// The sum of every row that is shown, beside the result: 1 for a softmax, anything after dropout.
+void draw_row_sums(PanelContext& context, const Equation& equation, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Matrix sums = context.matrices.row_sums(equation.result);
+    if (sums.empty()) return;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text_in(list, fonts.mono_small, {box.min.x, box.min.y - context.px(20)}, {box.max.x, box.min.y}, {0.5F, 0.5F}, colors.muted,
+                 "row sum");
+    // A sum stands beside its row wherever the map was zoomed to.
+    const HeatmapViewState& zoom = context.view.zooms[tensor_name(context.view.stage)];
+    const HeatmapGeometry shown = heatmap_geometry(box.min, box.max, sums.data, zoom);
+    const float half = font_size(fonts.mono_small) / 2;
+    const std::int64_t chosen = context.view.locked.on(Axis::T).value_or(-1);
+    for (const auto& [row, middle] : labelled_rows(shown, 2 * half + context.px(1), chosen)) {
+        const float value = sums.at(row, 0);
+        const bool one = value > 0.9995F && value < 1.0005F;
+        draw_text_in(list, fonts.mono_small, {box.min.x, middle - half}, {box.max.x, middle + half}, {0.5F, 0.5F},
+                     one ? colors.faint : colors.chosen, format_number(static_cast<double>(value)));
+    }
+}
+
+void draw_tokens(PanelContext& context, const Box& area) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto& sequences = tokens_of(context, context.view.stage, Axis::T);
+    if (sequences.empty()) return;
+    const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float line = context.px(34), column = context.px(250);
+    const auto per_column = std::max<std::size_t>(static_cast<std::size_t>((area.height() - context.px(30)) / line), 1);
+    const auto columns = std::max<std::size_t>(static_cast<std::size_t>(area.width() / column), 1);
+    const std::size_t shown = std::min(tokens.size(), per_column * columns);
+    for (std::size_t c = 0; c * per_column < shown; ++c) {
+        const float x = area.min.x + static_cast<float>(c) * column;
+        draw_text(list, fonts.mono_small, {x, area.min.y}, colors.axis(Axis::T), "position");
+        draw_text(list, fonts.mono_small, {x + context.px(76), area.min.y}, colors.faint, "token");
+        draw_text_in(list, fonts.mono_small, {x, area.min.y}, {x + context.px(222), area.min.y}, {1, 0}, colors.axis(Axis::V), "id");
+    }
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Token& token = tokens[i];
+        const float x = area.min.x + static_cast<float>(i / per_column) * column,
+                    y = area.min.y + context.px(24) + static_cast<float>(i % per_column) * line;
+        ImGui::SetCursorScreenPos({x, y});
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = begin_item(context.ui(), "##token", {context.px(228), line - context.px(4)},
+                                     {.tooltip = "Choose this token: its row lights up in every stage."});
+        draw_focus_ring(context.ui(), item, context.px(4));
+        if (item.pressed) context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
+        if (item.hovered) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
+        ImGui::PopID();
+        const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
+        const ImVec2 low{x + context.px(64), y}, high{x + context.px(184), y + line - context.px(6)};
+        list.AddRectFilled(low, high, colors.raised, context.px(6));
+        list.AddRect(low, high, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(40), high.y}, {1, 0.5F}, lit ? colors.axis(Axis::T) : colors.muted,
+                     std::to_string(i));
+        const std::string text = token.padding ? "pad" : visible_text(token.text);
+        draw_text_in(list, fonts.mono_body, low, high, {0.5F, 0.5F},
+                     token.padding   ? colors.faint
+                     : token.unknown ? colors.bad
+                                     : colors.text,
+                     elide(fonts.mono_body, text, high.x - low.x - context.px(12)));
+        draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222), high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
+    }
+    if (shown < tokens.size())
+        draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint,
+                  fmt::format("{} of {} tokens", shown, tokens.size()));
+}
+
+/// What is worth looking at, at the foot of the pane; returns the height it took.
+float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
+    const std::string_view sentence = look_at(context.document);
+    if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
+    const auto& [colors, fonts, scale] = context.theme;
+    const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
+    const ImVec2 at{bottom_left.x, bottom_left.y - height};
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
+    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, colors.muted, sentence);
+    return height + context.px(10);
+}
+
+/// Whether any number of a difference is other than 0.
+bool differs(const Matrix& difference) {
+    if (!difference.is_difference) return true;
+    for (std::int64_t r = 0; r < difference.data.rows; ++r)
+        for (std::int64_t c = 0; c < difference.data.cols; ++c)
+            if (difference.at(r, c) != 0) return true;
+    return false;
+}
+
+/// What the centre shows of a stage.
+struct Picture {
+    Equation equation;
+    StageText text;
+    bool comparing = false;
+    std::string problem{};  ///< why the comparison that is asked for is not shown
+};
+
+/// The other state in the place of the shown one, while the key is held.
+void show_in_place(PanelContext& context, const ComparedSides& sides, Picture& picture) {
+    if (sides.b.empty() || !context.view.compare.swapped) return;
+    const ComparedSide& a = sides.b;  // they have changed places
+    picture.equation = equation_of(context.matrices, *a.trace, a.stage, a.batch, a.head);
+    picture.text = text_of(*a.trace, a.stage);
+    picture.text.title += " · " + a.name;
+    for (Matrix& operand : picture.equation.operands) operand.labelled_by = {a.snapshot, a.batch};
+    picture.equation.result.labelled_by = {a.snapshot, a.batch};
+}
+
+void compare(PanelContext& context, Picture& picture) {
+    const ComparedSides sides = compared_sides(context, context.view.stage, context.view.head);
+    if (context.view.compare.layout == CompareLayout::InPlace) {
+        picture.problem = sides.a.missing;
+        return show_in_place(context, sides, picture);
+    }
+    ComparisonPicture compared = comparison_picture(context, sides);
+    picture.problem = std::move(compared.problem);
+    if (!picture.problem.empty()) return;
+    picture.equation = std::move(compared.equation);
+    picture.text.formula = std::move(compared.formula);
+    picture.text.sentence =
+        fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
+                    differs(picture.equation.result) ? "Hold X: A and B change places." : "Here they are the same, number by number.");
+    picture.comparing = true;
+}
+
+Picture picture_of(PanelContext& context) {
+    const StageId& id = context.view.stage;
+    Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
+                    text_of(context.trace(), id)};
+    if (id.stage == Stage::Tokens) return picture;
+    if (context.view.compare.on()) compare(context, picture);
+    else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
+    return picture;
+}
+
+void draw_picture(PanelContext& context, const Picture& picture, const Box& area, float text_height) {
+    const Equation& equation = picture.equation;
+    const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
+    const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
+    draw_text_block(context, layout.text, picture.text);
+    if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
+    else draw_row(context, equation, layout, labels, picture.comparing);
+    if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
+    draw_color_scale(context, equation.result, layout.bar, picture.comparing);
+}
+
+/// Why the comparison is not shown, above the picture; returns the height it took.
+float draw_comparison_problem(const PanelContext& context, const Box& area, std::string_view problem) {
+    if (problem.empty()) return 0;
+    ImFont* font = context.theme.fonts.label;
+    draw_text_wrapped(*ImGui::GetWindowDrawList(), font, area.min, area.width(), context.theme.colors.bad, problem);
+    return wrapped_height(font, area.width(), problem) + context.px(10);
+}
+
+}  // namespace
+
+void draw_step_view(PanelContext& context) {
+    if (!context.ready()) {
+        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
+                  context.snapshot.problem.empty() ? "Computing …" : context.snapshot.problem);
+        return;
+    }
+    end_stroke(context.view);
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const ImVec2 room = ImGui::GetContentRegionAvail();
+    const Picture picture = picture_of(context);
+    draw_header(context, picture.text);
+    const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
+    Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
+    area.min.y += draw_comparison_problem(context, area, picture.problem);
+    const float text_height = text_block_height(context, area.width(), picture.text);
+    if (context.view.stage.stage == Stage::Tokens) {
+        draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, picture.text);
+        draw_tokens(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});
+        return;
+    }
+    draw_picture(context, picture, area, text_height);
+}
+
+}  // namespace attn::app

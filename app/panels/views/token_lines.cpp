@@ -1,0 +1,193 @@
+#include "app/panels/views/token_lines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kMostDashed = 1'500;
+
+std::int64_t rows_of(const TokenLines& picture, Axis axis) {
+    return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
+}
+
+bool belongs(const TokenLine& line, const PointedToken& token) { return (token.axis == Axis::T ? line.query : line.key) == token.index; }
+
+/// Lines that end above or below what is visible on both sides would only cost time.
+bool out_of_sight(const ImDrawList& list, float y0, float y1) {
+    const ImVec2 low = list.GetClipRectMin(), high = list.GetClipRectMax();
+    return std::max(y0, y1) < low.y || std::min(y0, y1) > high.y;
+}
+
+/// `dash` is the length of a dash and of the gap after it; 0: drawn through.
+void draw_line(ImDrawList& list, ImVec2 from, ImVec2 to, Color color, float thickness, float dash) {
+    if (dash <= 0) return list.AddLine(from, to, color, thickness);
+    const float dx = to.x - from.x, dy = to.y - from.y, length = std::sqrt(dx * dx + dy * dy);
+    for (float at = 0; at < length; at += 2 * dash) {
+        const float t0 = at / length, t1 = std::min(at + dash, length) / length;
+        list.AddLine({from.x + dx * t0, from.y + dy * t0}, {from.x + dx * t1, from.y + dy * t1}, color, thickness);
+    }
+}
+
+/// One column of names; where rows are lower than a letter every second or third token keeps its name.
+void draw_column(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns, Axis axis,
+                 const std::optional<PointedToken>& looked_at) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImFont* font = columns.pitch >= context.px(15) ? fonts.mono_small : fonts.mono_tiny;
+    const auto stride = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(context.px(11) / columns.pitch)), 1);
+    const std::vector<std::string>& names = axis == Axis::T ? picture.queries : picture.keys;
+    const std::optional<std::int64_t> marked_row = axis == Axis::T ? picture.marked_query : picture.marked_key;
+    const bool at_left = axis == Axis::S;
+    for (std::int64_t i = 0; i < rows_of(picture, axis); ++i) {
+        const bool marked = looked_at ? *looked_at == PointedToken{axis, i} : marked_row == i;
+        if (i % stride != 0 && !marked) continue;
+        const float middle = columns.middle(i), half = context.px(10);
+        if (out_of_sight(list, middle - half, middle + half)) continue;
+        const ImVec2 min{at_left ? columns.left : columns.line_right + context.px(6), middle - half};
+        const ImVec2 max{at_left ? columns.line_left - context.px(6) : columns.right, middle + half};
+        draw_text_in(list, font, min, max, {at_left ? 1.F : 0.F, 0.5F}, marked ? colors.axis(axis) : colors.muted,
+                     elide(font, names[static_cast<std::size_t>(i)], max.x - min.x));
+    }
+}
+
+/// Weights of the token that is looked at, beside its partners and in the colours of their lines: the strongest first.
+void draw_numbers(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns, const PointedToken& token) {
+    constexpr std::size_t kMost = 4;
+    if (columns.pitch < context.px(13)) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Axis other = token.axis == Axis::T ? Axis::S : Axis::T;
+    for (std::int64_t i = 0; i < rows_of(picture, other); ++i) {
+        const std::int64_t query = token.axis == Axis::T ? token.index : i, key = token.axis == Axis::T ? i : token.index;
+        std::vector<std::pair<float, Color>> weights;
+        for (const LineMap& map : picture.maps) {
+            const float weight = map.weights.at(query, key);
+            if (!map.weights.masked(query, key) && weight >= picture.threshold) weights.emplace_back(weight, map.color);
+        }
+        std::stable_sort(weights.begin(), weights.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+        const float middle = columns.middle(i), y0 = middle - context.px(7), y1 = middle + context.px(7);
+        if (weights.empty() || out_of_sight(list, y0, y1)) continue;
+        float x = other == Axis::S ? columns.line_left + context.px(8) : columns.line_right - context.px(8);
+        for (std::size_t w = 0; w < std::min(weights.size(), kMost); ++w) {
+            const std::string text = format_number(static_cast<double>(weights[w].first), {.decimals = 2});
+            const float wide = text_width(fonts.mono_small, text);
+            if (other == Axis::T) x -= wide;
+            list.AddRectFilled({x - context.px(3), y0}, {x + wide + context.px(3), y1}, with_alpha(colors.pane, 0.86F), context.px(3));
+            draw_text_in(list, fonts.mono_small, {x, y0}, {x + wide, y1}, {0, 0.5F}, weights[w].second, text);
+            x += other == Axis::S ? wide + context.px(8) : -context.px(8);
+        }
+    }
+}
+
+}  // namespace
+
+TokenColumns token_columns(ImVec2 at, float width, float side, float pitch) {
+    return {.left = at.x, .right = at.x + width, .top = at.y, .pitch = pitch, .line_left = at.x + side, .line_right = at.x + width - side};
+}
+
+std::optional<PointedToken> token_at(const TokenColumns& at, ImVec2 place, std::int64_t keys, std::int64_t queries) {
+    const auto row = static_cast<std::int64_t>(std::floor((place.y - at.top) / at.pitch));
+    if (row < 0 || place.x < at.left || place.x > at.right) return std::nullopt;
+    if (place.x <= at.line_left && row < keys) return PointedToken{Axis::S, row};
+    if (place.x >= at.line_right && row < queries) return PointedToken{Axis::T, row};
+    return std::nullopt;
+}
+
+std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std::size_t most) {
+    std::vector<TokenLine> lines;
+    for (std::size_t map = 0; map < picture.maps.size(); ++map) {
+        const Matrix& weights = picture.maps[map].weights;
+        for (std::int64_t query = 0; query < weights.data.rows; ++query)
+            for (std::int64_t key = 0; key < weights.data.cols; ++key) {
+                const float weight = weights.at(query, key);
+                if (weight >= threshold && !weights.masked(query, key)) lines.push_back({map, query, key, weight});
+            }
+    }
+    // Equal weights in the order of maps, queries and keys, so that a picture is always the same.
+    const auto weaker = [](const TokenLine& a, const TokenLine& b) {
+        return std::tie(a.weight, a.map, a.query, a.key) < std::tie(b.weight, b.map, b.query, b.key);
+    };
+    if (lines.size() > most) {
+        const auto kept = lines.end() - static_cast<std::ptrdiff_t>(most);
+        std::nth_element(lines.begin(), kept, lines.end(), weaker);
+        lines.erase(lines.begin(), kept);
+        std::sort(lines.begin(), lines.end(), weaker);
+        if (!lines.empty()) threshold = lines.front().weight;
+        return lines;
+    }
+    std::sort(lines.begin(), lines.end(), weaker);
+    return lines;
+}
+
+float draw_token_lines(const PanelContext& context, const TokenLines& picture, const TokenColumns& columns,
+                       const std::optional<PointedToken>& pointed) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const std::optional<PointedToken>& looked_at = pointed ? pointed : picture.only;
+    float threshold = picture.threshold;
+    const float lane = std::min(context.px(3), columns.pitch * 0.7F / static_cast<float>(std::max<std::size_t>(picture.maps.size(), 1)));
+    const std::vector<TokenLine> lines = lines_of(picture, threshold);
+    // Where so many lines cross, dashes could not be seen and would cost a frame's time; those of one token still are.
+    const bool dashed = lines.size() <= kMostDashed;
+    for (const TokenLine& line : lines) {
+        const bool shown = !looked_at || belongs(line, *looked_at);
+        const float strength = std::min(line.weight, 1.F) * (shown ? 1.F : picture.faded);
+        // Lines of the same two tokens lie side by side, head by head.
+        const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
+        const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;
+        if (strength <= 0 || out_of_sight(list, from, to)) continue;
+        draw_line(list, {columns.line_left, from}, {columns.line_right, to}, with_alpha(picture.maps[line.map].color, strength),
+                  context.px(shown ? 1.F + 1.5F * strength : 1.F),
+                  dashed || (looked_at && shown) ? context.px(picture.maps[line.map].dash()) : 0);
+    }
+    if (!picture.labels) return threshold;
+    draw_column(context, picture, columns, Axis::S, looked_at);
+    draw_column(context, picture, columns, Axis::T, looked_at);
+    if (picture.numbers && looked_at) draw_numbers(context, picture, columns, *looked_at);
+    return threshold;
+}
+
+void token_tooltip(const PanelContext& context, const TokenLines& picture, const PointedToken& token) {
+    constexpr std::size_t kMost = 5;
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const bool query = token.axis == Axis::T;
+    const std::string& name = (query ? picture.queries : picture.keys)[static_cast<std::size_t>(token.index)];
+    begin_tooltip(ui);
+    text_line(ui, fonts.strong, colors.axis(token.axis),
+              query ? fmt::format("query {} “{}” looks at", token.index, name)
+                    : fmt::format("key {} “{}” is looked at by", token.index, name));
+    bool any = false;
+    for (const LineMap& map : picture.maps) {
+        std::vector<TokenLine> partners;
+        const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
+        for (std::int64_t i = 0; i < count; ++i) {
+            const TokenLine line{0, query ? token.index : i, query ? i : token.index, 0};
+            const float weight = map.weights.at(line.query, line.key);
+            if (!map.weights.masked(line.query, line.key) && weight > 0) partners.push_back({0, line.query, line.key, weight});
+        }
+        std::stable_sort(partners.begin(), partners.end(), [](const TokenLine& a, const TokenLine& b) { return a.weight > b.weight; });
+        if (partners.empty()) continue;
+        any = true;
+        if (picture.maps.size() > 1) text_line(ui, fonts.label, map.color, map.name);
+        const std::size_t shown = std::min(picture.maps.size() > 1 ? 2 : kMost, partners.size());
+        for (std::size_t i = 0; i < shown; ++i) {
+            const std::int64_t index = query ? partners[i].key : partners[i].query;
+            text_line(ui, fonts.mono, colors.muted,
+                      fmt::format("{:>3} {:<8} {}", index, (query ? picture.keys : picture.queries)[static_cast<std::size_t>(index)],
+                                  format_number(static_cast<double>(partners[i].weight), {.decimals = 3})));
+        }
+    }
+    if (!any) text_line(ui, fonts.label, colors.faint, "nothing: every pair is masked");
+    end_tooltip();
+}
+
+}  // namespace attn::app

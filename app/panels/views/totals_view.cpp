@@ -1,0 +1,309 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/panels.hpp"
+#include "app/panels/views/readings_age.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+#include "engine/trace/attention_totals.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeader = 44;
+
+/// What of the readings the view shows.
+struct Shown {
+    const AttentionTotals* totals = nullptr;
+    const Trace<float>* trace = nullptr;
+    std::size_t layer = 0;  ///< the last one that counts
+    StageId weights;        ///< of that layer
+    std::int64_t batch = 0;
+};
+
+Shown shown_of(const PanelContext& context, const Readings* readings, const Trace<float>* trace, std::int64_t batch) {
+    Shown shown;
+    shown.trace = trace;
+    if (readings == nullptr || trace == nullptr) return shown;
+    shown.totals = readings->of(context.view.stage.stack);
+    if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
+    if (shown.totals == nullptr) return shown;
+    const std::size_t last = shown.totals->rollouts.size() - 1;
+    shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
+    shown.weights = {Stage::Weights, static_cast<int>(shown.layer), shown.totals->stack};
+    shown.batch = std::min(batch, shown.totals->rollouts[0].shape()[0].size - 1);
+    return shown;
+}
+
+Shown shown_totals(const PanelContext& context) {
+    return shown_of(context, context.snapshot.readings.get(), context.snapshot.trace.get(), context.view.batch);
+}
+
+Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
+    const bool rollout = context.view.totals.rollout;
+    const RecordedStage<float>* weights = shown.trace->find(shown.weights);
+    // A rollout's own position counts even where attention to it is masked.
+    const Mask* mask = rollout || weights == nullptr ? nullptr : weights->mask.get();
+    return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
+                                             rollout ? "rollout" : "mean", mask);
+}
+
+std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
+
+struct Words {
+    std::string formula, sentence;
+};
+
+Words words_of(const PanelContext& context, const Shown& shown) {
+    if (!context.view.totals.rollout)
+        return {shown.layer == 0
+                    ? fmt::format("A0, the mean of {} heads", context.trace().config.num_heads)
+                    : fmt::format("mean of A0 … A{}, each the mean of {} heads", shown.layer, context.trace().config.num_heads),
+                "How much each query looks at each key on average. It does not follow what was looked at on the way."};
+    return {
+        "Rₗ = Ãₗ · Rₗ₋₁,   Ã = rows of ½ A + ½ I, divided by their sums",
+        "Attention rollout (Abnar and Zuidema 2020): how much of each source token reaches each position through all layers, if half of a "
+        "token is its own residual stream and the other half is mixed by the mean of the heads. It ignores values, W_O and the "
+        "feed-forward."};
+}
+
+void draw_row(const PanelContext& context, std::string_view label, std::string_view value, Color ink) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, line = context.px(21);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.mono_small, at, colors.muted,
+              elide(fonts.mono_small, label, width - text_width(fonts.mono_small, value) - context.px(8)));
+    draw_text_in(list, fonts.mono_small, at, {at.x + width, at.y + context.px(14)}, {1, 0}, ink, value);
+    ImGui::Dummy({width, line - ImGui::GetStyle().ItemSpacing.y});
+}
+
+std::string number(double value) { return format_number(value, {.decimals = 4}); }
+
+void draw_mean_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
+    double sum = 0;
+    for (std::size_t layer = 0; layer <= shown.layer; ++layer) {
+        const float a = shown.totals->head_means[layer](shown.batch, t, s);
+        sum += static_cast<double>(a);
+        draw_row(context, fmt::format("A{}: mean of {} heads", layer, context.trace().config.num_heads), number(static_cast<double>(a)),
+                 context.theme.colors.text);
+    }
+    separator(context.ui());
+    draw_row(context, fmt::format("sum ÷ {}", shown.layer + 1), number(sum / static_cast<double>(shown.layer + 1)),
+             context.theme.colors.text);
+}
+
+/// R[t,s] = Σ over j of Ã[t,j] R[j,s], its largest terms.
+void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, std::int64_t t, std::int64_t s) {
+    constexpr std::size_t kMost = 12;
+    const Palette& colors = context.theme.colors;
+    const Tensor<float>& a = shown.totals->head_means[shown.layer];
+    const std::int64_t positions = a.shape()[1].size;
+    const std::vector<double> mixed = with_residual(a.data() + (shown.batch * positions + t) * positions, positions, t);
+    struct Term {
+        std::int64_t through;
+        double share, before, product;
+    };
+    std::vector<Term> terms;
+    double sum = 0;
+    for (std::int64_t j = 0; j < positions; ++j) {
+        const double share = mixed[static_cast<std::size_t>(j)];
+        const double before =
+            shown.layer == 0 ? (j == s ? 1.0 : 0.0) : static_cast<double>(shown.totals->rollouts[shown.layer - 1](shown.batch, j, s));
+        const double product = share == 0 ? 0 : share * before;
+        sum += product;
+        if (product != 0) terms.push_back({j, share, before, product});
+    }
+    const std::size_t all = terms.size();
+    std::stable_sort(terms.begin(), terms.end(), [](const Term& x, const Term& y) { return x.product > y.product; });
+    terms.resize(std::min(terms.size(), kMost));
+    for (const Term& term : terms)
+        draw_row(context,
+                 fmt::format("{} {}  {} × {}", term.through, index_label(context, shown.weights, Axis::S, term.through), number(term.share),
+                             number(term.before)),
+                 number(term.product), term.through == t ? colors.axis(Axis::T) : colors.text);
+    if (all > terms.size())
+        paragraph(context.ui(), context.theme.fonts.label, colors.faint,
+                  fmt::format("The {} largest of {} terms; the sum has all of them.", terms.size(), all));
+    separator(context.ui());
+    draw_row(context, "sum", number(sum), colors.text);
+}
+
+/// The matrices side by side, and what they are compared by.
+struct Picture {
+    Equation equation;
+    std::string words;    ///< what A and B are; "" without a comparison
+    std::string problem;  ///< why the comparison is not shown
+};
+
+Picture picture_of(PanelContext& context, const Shown& shown) {
+    Picture picture;
+    picture.equation.result = shown_matrix(context, shown);
+    picture.equation.result.symbol.clear();
+    const Comparison& compare = context.view.compare;
+    if (!compare.on()) return picture;
+    const ComparedReadings other = compared_readings(context);
+    const Shown before = shown_of(context, other.readings, compared_state(context)->trace, other.batch);
+    if (before.totals == nullptr) {
+        picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
+        return picture;
+    }
+    Matrix a = shown_matrix(context, before), b = picture.equation.result;
+    a.labelled_by = {other.snapshot, before.batch};
+    std::string first = "A", second = "B";
+    std::string name_a = other.name, name_b = "shown";
+    if (compare.swapped) {
+        std::swap(a, b);
+        std::swap(first, second);
+        std::swap(name_a, name_b);
+    }
+    picture.words = fmt::format("{}: {}. {}: {}. Hold X: A and B change places.", first, name_a, second, name_b);
+    if (compare.layout == CompareLayout::InPlace) {
+        b.symbol.clear();
+        picture.equation.result = std::move(b);
+        return picture;
+    }
+    a.symbol = fmt::format("{}  {}", first, name_a);
+    b.symbol = fmt::format("{}  {}", second, name_b);
+    a.name += " before";
+    picture.equation.layout = compare.layout == CompareLayout::Difference ? Layout::Single : Layout::Sum;
+    if (compare.layout == CompareLayout::SideBySide) {
+        picture.equation.operands = {std::move(a)};
+        picture.equation.result = std::move(b);
+        picture.equation.rows_differ = other.batch != shown.batch || other.snapshot != &context.snapshot;
+        return picture;
+    }
+    Matrix difference = context.matrices.difference(b, a);
+    if (difference.empty()) {
+        picture.problem = "The two states have texts of different lengths: they can stand side by side, but have no difference.";
+        return picture;
+    }
+    difference.symbol = fmt::format("{} − {}", second, first);
+    if (compare.layout == CompareLayout::All) picture.equation.operands = {std::move(b), std::move(a)};
+    picture.equation.op = "−";
+    picture.equation.result = std::move(difference);
+    return picture;
+}
+
+void draw_sign(const PanelContext& context, const Box& left, const Box& right, std::string_view sign) {
+    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.title, {left.max.x, left.min.y}, {right.min.x, left.max.y}, {0.5F, 0.5F},
+                 context.theme.colors.muted, sign);
+}
+
+/// Takes over what is hovered and clicked in one of the matrices.
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool comparing) {
+    const MatrixViewResult result =
+        draw_matrix(context, matrix, box,
+                    {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = stage, .comparing = comparing});
+    const auto take = [](AxisSelection& selection, const HeatmapCell& cell) {
+        selection.set(Axis::T, cell.row);
+        selection.set(Axis::S, cell.col);
+    };
+    if (result.hovered) {
+        take(context.view.hovered, *result.hovered);
+        const std::vector<std::string> rows = axis_labels(context, stage, Axis::T, matrix.data.rows, matrix.labelled_by),
+                                       cols = axis_labels(context, stage, Axis::S, matrix.data.cols, matrix.labelled_by);
+        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.labels = rows, .axis = Axis::T}, {.labels = cols, .axis = Axis::S});
+    }
+    if (result.clicked) take(context.view.locked, *result.clicked);
+}
+
+}  // namespace
+
+void draw_totals_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const Shown shown = shown_totals(context);
+    if (shown.totals == nullptr) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  context.snapshot.readings == nullptr ? "Attention over all layers is being computed." : "This model has no attention.");
+        return;
+    }
+    TotalsView& view = context.view.totals;
+    context.view.stage = shown.weights;
+    static constexpr std::array<std::string_view, 2> kNames = {"rollout", "mean"};
+    const float pills = segmented_width(context.ui(), kNames);
+    ImGui::SetCursorScreenPos({at.x + room.x - pills, at.y + context.px(1)});
+    int chosen = view.rollout ? 0 : 1;
+    if (segmented(context.ui(), "##totals", kNames, chosen, pills + 1,
+                  {.tooltip = "What reaches a position through all layers, or the plain mean of all maps."}))
+        view.rollout = chosen == 0;
+    const std::string title = view.rollout ? "attention rollout" : "mean attention";
+    draw_text(list, fonts.heading, at, colors.text, title);
+    const float x = at.x + text_width(fonts.heading, title) + context.px(12);
+    const std::string stack = shown.totals->stack == Stack::Encoder   ? "encoder, "
+                              : shown.totals->stack == Stack::Decoder ? "decoder, "
+                                                                      : "";
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+              elide(fonts.label,
+                    fmt::format("{}{} · all {} heads · rows are queries, columns are keys{}", stack, layers_words(shown),
+                                context.trace().config.num_heads, readings_age(context)),
+                    at.x + room.x - pills - context.px(14) - x));
+    const Words words = words_of(context, shown);
+    const float y = at.y + context.px(kHeader);
+    draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
+    const Picture picture = picture_of(context, shown);
+    const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
+    const float text_height = context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
+                                                                 picture.problem.empty() ? colors.muted : colors.bad, sentence);
+    const Equation& equation = picture.equation;
+    const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
+    const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;
+    for (std::size_t i = 0; i < equation.operands.size(); ++i) {
+        const bool last = i + 1 == equation.operands.size();
+        draw_part(context, equation.operands[i], layout.operands[i], shown.weights, i == 0, comparing);
+        if (!equation.op.empty())
+            draw_sign(context, layout.operands[i], last ? layout.result : layout.operands[i + 1], last ? "=" : equation.op);
+    }
+    draw_part(context, equation.result, layout.result, shown.weights, equation.operands.empty() || equation.rows_differ, comparing);
+    draw_color_scale(context, equation.result, layout.bar, false);
+}
+
+void draw_totals_cell(PanelContext& context) {
+    section_heading(context.ui(), context.view.totals.rollout ? "This cell of the rollout" : "This cell of the mean");
+    const auto& [colors, fonts, scale] = context.theme;
+    const Shown shown = context.ready() ? shown_totals(context) : Shown();
+    if (shown.totals == nullptr) return;
+    const Matrix matrix = shown_matrix(context, shown);
+    const AxisSelection& selection = context.view.selection();
+    const auto t = selection.on(Axis::T), s = selection.on(Axis::S);
+    if (!t || !s || *t >= matrix.data.rows || *s >= matrix.data.cols) {
+        paragraph(context.ui(), fonts.body, colors.muted,
+                  "Hover a cell to see where its number comes from. Click to lock it, Esc to let go.");
+        return;
+    }
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x;
+    const bool masked = matrix.masked(*t, *s);
+    const std::string value = masked ? kMasked : number(static_cast<double>(matrix.at(*t, *s)));
+    const float half = (width - text_width(fonts.mono_body, value) - context.px(40)) / 2;
+    const std::string query = elide(fonts.mono_body, index_label(context, shown.weights, Axis::T, *t), half);
+    const std::string key = elide(fonts.mono_body, index_label(context, shown.weights, Axis::S, *s), half);
+    draw_text(list, fonts.mono_body, at, colors.axis(Axis::T), query);
+    float x = at.x + text_width(fonts.mono_body, query);
+    draw_text(list, fonts.mono_body, {x, at.y}, colors.faint, " → ");
+    x += text_width(fonts.mono_body, " → ");
+    draw_text(list, fonts.mono_body, {x, at.y}, colors.axis(Axis::S), key);
+    draw_text_in(list, fonts.mono_body, at, {at.x + width, at.y + context.px(18)}, {1, 0}, colors.text, value);
+    ImGui::Dummy({width, context.px(26)});
+    paragraph(context.ui(), fonts.mono_small, colors.text,
+              context.view.totals.rollout ? fmt::format("R{0}[{1},{2}] = Σ over j of Ã{0}[{1},j] · R{3}[j,{2}]", shown.layer, *t, *s,
+                                                        shown.layer == 0 ? "₋₁" : std::to_string(shown.layer - 1))
+                                          : fmt::format("mean over {} of A[{},{}]", layers_words(shown), *t, *s));
+    gap(context.ui(), 8);
+    if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer may look from this query to this key.");
+    else if (context.view.totals.rollout) draw_rollout_arithmetic(context, shown, *t, *s);
+    else draw_mean_arithmetic(context, shown, *t, *s);
+}
+
+}  // namespace attn::app
