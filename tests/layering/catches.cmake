@@ -25,7 +25,7 @@ expect(accepted app/session/session.cpp "#include \"engine/model/transformer.hpp
 expect(reported app/render/heatmap.cpp "#include \"engine/tensor/tensor.hpp\"")
 expect(accepted app/render/heatmap.cpp "#include \"app/widgets/canvas.hpp\"")
 expect(reported app/panels/stepper.cpp "#include \"engine/model/transformer.hpp\"")
-expect(reported app/panels/stepper.cpp "#include \"app/session/session.hpp\"")
+expect(reported app/panels/views/stepper.cpp "#include \"app/session/session.hpp\"")
 expect(reported app/panels/stepper.cpp "  #  include <glad/gl.h>")
 expect(reported app/panels/stepper.cpp "#include <GLFW/glfw3.h>")
 expect(reported app/panels/stepper.cpp "#include \"../widgets/theme.hpp\"")
