@@ -21,11 +21,12 @@ std::string_view symbol_of(const PanelContext& context, Stage stage) {
     return stage == Stage::Embedding && no_positions ? "X" : stage_symbol(stage);
 }
 
-/// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens.
+/// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens. All layers have the shapes of the first.
 float item_width(const PanelContext& context) {
     float shape = 0;
     for (const RecordedStage<float>& stage : context.trace().stages)
-        shape = std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, stage.value.shape())));
+        if (stage.id.layer <= 0)
+            shape = std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, stage.value.shape())));
     return std::max(context.px(kItemWidth), std::ceil(shape) + context.px(24));
 }
 
