@@ -1,7 +1,5 @@
 #include "app/widgets/shape_text.hpp"
 
-#include <algorithm>
-
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
@@ -36,15 +34,11 @@ float draw_shape(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, 
 }
 
 float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, float width, const Shape& shape) {
-    const auto wide = shape_runs(theme, shape, true);
-    if (runs_width(font, wide) <= width) return draw_runs(list, font, at, wide);
-    auto runs = shape_runs(theme, shape, false);
-    float left = width;
-    for (ColoredText& run : runs) {
-        run.text = elide(font, run.text, left);
-        left = std::max(0.0f, left - text_width(font, run.text));
+    for (const bool long_form : {true, false}) {
+        const auto runs = shape_runs(theme, shape, long_form);
+        if (runs_width(font, runs) <= width) return draw_runs(list, font, at, runs);
     }
-    return draw_runs(list, font, at, runs);
+    return 0;
 }
 
 float draw_runs(ImDrawList& list, ImFont* font, ImVec2 at, const std::vector<ColoredText>& runs) {

@@ -22,7 +22,7 @@ struct ColoredText {
 std::vector<ColoredText> shape_runs(const Theme& theme, const Shape& shape, bool long_form = false);
 /// Draws it with its top left corner at `at`; returns its width in pixels.
 float draw_shape(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, const Shape& shape, bool long_form = false);
-/// The widest form that fits: long, short, or short and cut.
+/// The widest form that fits: long, short, or none, since a shape without its end would be another one.
 float draw_shape_in(ImDrawList& list, const Theme& theme, ImFont* font, ImVec2 at, float width, const Shape& shape);
 
 /// Draws runs one after another; returns their width.

@@ -101,6 +101,22 @@ protected:
 // A chip of "tok" in the test's font: 3 letters of 7 pixels, padding 12 at both sides, 6 between chips.
 constexpr float kChip = 21 + 24, kPitch = kChip + 6;
 
+TEST_F(Chips, AShapeIsDrawnWholeOrNotAtAll) {
+    const Shape shape{{Axis::B, 2}, {Axis::T, 12}};
+    ImFont* font = ui.fonts().mono;
+    const float narrow = runs_width(font, shape_runs(theme, shape)), wide = runs_width(font, shape_runs(theme, shape, true));
+    ASSERT_LT(narrow, wide);
+    float drawn = -1;
+    const auto drawn_in = [&](float room) {
+        frame([&] { drawn = draw_shape_in(*ImGui::GetWindowDrawList(), theme, font, {10, 10}, room, shape); });
+        return drawn;
+    };
+    EXPECT_EQ(drawn_in(wide), wide);
+    EXPECT_EQ(drawn_in(wide - 1), narrow);
+    EXPECT_EQ(drawn_in(narrow), narrow);
+    EXPECT_EQ(drawn_in(narrow - 1), 0) << "without its end it would be another shape";
+}
+
 TEST_F(Chips, ARowNarrowerThanAChipShowsItsBeginning) {
     width = 30;
     options.marks.query = 4;

@@ -76,8 +76,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(14);
     const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
-    if (stage != nullptr && room > context.px(60))
-        draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
+    if (stage != nullptr) draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
     draw_play_buttons(context, at.x + width, at.y);
 }
 
