@@ -21,6 +21,8 @@ namespace {
 
 #include "engine/kernels/gemm_packing.hpp"
 
+#include "engine/kernels/gemm_row.hpp"
+
 #include "engine/kernels/gemm.hpp"
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"

@@ -55,7 +55,7 @@ template <class Scalar>
             const std::int64_t at = i * o.ldc + j, count = o.columns - j < kWidth<Scalar> ? o.columns - j : kWidth<Scalar>;
             Vec<Scalar> start = o.bias == nullptr ? Vec<Scalar>{} : load_part(o.bias + j, count, Scalar{0});
             if (o.plus != nullptr) start += load_part(o.plus + at, count, Scalar{0});
-            Vec<Scalar> result = o.alpha * load(sums + i * width + j) + start;
+            Vec<Scalar> result = multiply_add(splat(o.alpha), load(sums + i * width + j), start);
             if (o.times != nullptr) result *= load_part(o.times + at, count, Scalar{0});
             store_part(o.c + at, result, count);
         }
@@ -151,7 +151,7 @@ template <int kRows, int kVectors, class Scalar>
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i, c += o.ldc, plus += o.ldc)
 #pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + (start[v] + load(plus + v * kW)));
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, multiply_add(alpha, sums[i][v], start[v] + load(plus + v * kW)));
         if (o.times != nullptr) multiply_rows<kRows, kVectors>(o.times, o.c, o.ldc);
         return;
     }
@@ -160,13 +160,13 @@ template <int kRows, int kVectors, class Scalar>
 #pragma GCC unroll 12
         for (int i = 0; i < kRows; ++i, c += o.ldc, times += o.ldc)
 #pragma GCC unroll 4
-            for (int v = 0; v < kVectors; ++v) store(c + v * kW, (alpha * sums[i][v] + start[v]) * load(times + v * kW));
+            for (int v = 0; v < kVectors; ++v) store(c + v * kW, multiply_add(alpha, sums[i][v], start[v]) * load(times + v * kW));
         return;
     }
 #pragma GCC unroll 12
     for (int i = 0; i < kRows; ++i, c += o.ldc)
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) store(c + v * kW, alpha * sums[i][v] + start[v]);
+        for (int v = 0; v < kVectors; ++v) store(c + v * kW, multiply_add(alpha, sums[i][v], start[v]));
 }
 
 template <int kVectors, class Scalar, int kRows = Tile<Scalar>::rows_of(kVectors)>

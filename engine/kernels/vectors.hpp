@@ -82,6 +82,19 @@ ATTN_INLINE Vec<float> smaller_of(Vec<float> a, Vec<float> b) { return a < b ? a
 ATTN_INLINE Vec<double> smaller_of(Vec<double> a, Vec<double> b) { return a < b ? a : b; }
 #endif
 
+// multiply_add: a b + c, rounded once where the instruction set can. Said outright, because the compiler fuses the two only where they end
+// up in one basic block, and equal expressions in two places would then differ in their last bit.
+#if defined(__AVX512F__)
+ATTN_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm512_fmadd_ps(a, b, c); }
+ATTN_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm512_fmadd_pd(a, b, c); }
+#elif defined(__FMA__)
+ATTN_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return _mm256_fmadd_ps(a, b, c); }
+ATTN_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return _mm256_fmadd_pd(a, b, c); }
+#else
+ATTN_INLINE Vec<float> multiply_add(Vec<float> a, Vec<float> b, Vec<float> c) { return a * b + c; }
+ATTN_INLINE Vec<double> multiply_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
+#endif
+
 // load_part: the first `count` numbers, `rest` in the other lanes. store_part: the first `count` lanes.
 #if defined(__AVX512F__)
 ATTN_INLINE __mmask16 count_mask(std::int64_t count) { return static_cast<__mmask16>((1U << count) - 1U); }

@@ -227,5 +227,38 @@ TYPED_TEST(GemmOf, ElementDoesNotDependOnItsNeighbours) {
         }
 }
 
+/// A row alone takes another way through B; the columns here are more than it takes at once.
+TYPED_TEST(GemmOf, RowAloneHasTheBitsItHasAmongOthers) {
+    using Scalar = TypeParam;
+    for (const auto& [n, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{{1, 1}, {17, 7}, {2048, 9}, {2053, 385}, {4100, 801}})
+        for (int kind = 0; kind < 8; ++kind) {
+            const std::int64_t m = 5;
+            const bool transposed = (kind & 1) != 0, accumulate = (kind & 2) != 0, scaled = (kind & 4) != 0;
+            const auto a = this->draw(m * k), b = this->draw(k * n), before = this->draw(m * n), bias = this->draw(n),
+                       plus = this->draw(m * n), times = this->draw(m * n);
+            this->on_every_build([&](const Kernels<Scalar>& kernel) {
+                AlignedVector<Scalar> scratch(static_cast<std::size_t>(kernel.gemm_scratch));
+                std::vector<Scalar> whole = before, alone = before;
+                GemmArguments<Scalar> g{.m = m, .n = n, .k = k, .a = a.data(), .lda = transposed ? m : k, .b = b.data(), .ldb = n};
+                g.c = whole.data(), g.ldc = n;
+                g.transpose_a = transposed ? Transpose::Yes : Transpose::No;
+                g.accumulate = accumulate;
+                if (scaled) g.alpha = static_cast<Scalar>(0.3);
+                if (!accumulate) g.bias = bias.data(), g.plus = plus.data(), g.times = scaled ? times.data() : nullptr;
+                kernel.gemm(g, scratch.data());
+                for (std::int64_t i = 0; i < m; ++i) {
+                    GemmArguments<Scalar> row = g;
+                    row.m = 1;
+                    row.a += transposed ? i : i * g.lda;
+                    row.c = alone.data() + i * n;
+                    if (row.plus != nullptr) row.plus += i * n;
+                    if (row.times != nullptr) row.times += i * n;
+                    kernel.gemm(row, scratch.data());
+                }
+                ASSERT_EQ(alone, whole) << n << " columns, " << k << " terms, kind " << kind;
+            });
+        }
+}
+
 }  // namespace
 }  // namespace attn
