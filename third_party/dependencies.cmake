@@ -21,6 +21,17 @@ if(NOT TARGET nlohmann_json::nlohmann_json)
   FetchContent_MakeAvailable(nlohmann_json)
 endif()
 
+find_package(Eigen3 3.4 QUIET NO_MODULE)
+if(NOT TARGET Eigen3::Eigen)
+  # Headers alone: its own build would bring tests and Fortran.
+  FetchContent_Declare(eigen URL https://gitlab.com/libeigen/eigen/-/archive/3.4.0/eigen-3.4.0.tar.gz
+    URL_HASH SHA256=8586084f71f9bde545ee7fa6d00288b264a2b7ac3607b974e54d13e7162c1c72 SOURCE_SUBDIR headers-alone)
+  FetchContent_MakeAvailable(eigen)
+  add_library(attn_eigen INTERFACE)
+  target_include_directories(attn_eigen SYSTEM INTERFACE ${eigen_SOURCE_DIR})
+  add_library(Eigen3::Eigen ALIAS attn_eigen)
+endif()
+
 find_package(fmt 9 QUIET)
 if(NOT TARGET fmt::fmt)
   FetchContent_Declare(fmt GIT_REPOSITORY https://github.com/fmtlib/fmt.git

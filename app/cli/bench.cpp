@@ -15,13 +15,6 @@
 namespace attn::app {
 namespace {
 
-/// Of at least one.
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
 double rate(double operations, const Timing& timing) { return operations / timing.median_ms * 1e-6; }
 
 std::string describe_rate(const BenchResult& result) {
@@ -45,6 +38,12 @@ std::string describe_momentary(const BenchResult& result, const std::string& ste
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
     command.add_option("--threads", options.threads, "Threads to use (default: all processors)")->check(CLI::Range(1, 256));
@@ -112,7 +111,7 @@ std::string describe(const BenchResult& result, const std::string& step) {
 }
 
 void add_bench_command(CLI::App& program, int&) {
-    CLI::App* command = program.add_subcommand("bench", "Measure training, attention and the processor");
+    CLI::App* command = program.add_subcommand("bench", "Measure training, attention, matrix products and the processor");
     command->require_subcommand(1);
     command->footer(
         "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\n"
@@ -122,6 +121,7 @@ void add_bench_command(CLI::App& program, int&) {
         "fraction of a millisecond before and after each. ATTNSCOPE_KERNELS=baseline, v3 or v4 chooses the kernels.");
     add_bench_train(*command);
     add_bench_attention(*command);
+    add_bench_gemm(*command);
     add_bench_peak(*command);
 }
 

@@ -17,6 +17,7 @@ namespace attn::app {
 
 void add_bench_train(CLI::App& bench);
 void add_bench_attention(CLI::App& bench);
+void add_bench_gemm(CLI::App& bench);
 void add_bench_peak(CLI::App& bench);
 
 struct BenchOptions {
@@ -29,6 +30,9 @@ struct BenchOptions {
 void add_bench_options(CLI::App& command, BenchOptions& options);
 /// From now on this thread's work is spread over the number of threads asked for, which is returned.
 int use_threads(const BenchOptions& options);
+
+/// Of at least one.
+double median(std::vector<double> values);
 
 struct Timing {
     std::int64_t count = 0;

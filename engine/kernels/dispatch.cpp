@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "engine/kernels/eigen_product.hpp"
 #include "engine/kernels/faster_build.hpp"
 #include "engine/kernels/kernels.hpp"
 #include "engine/kernels/tables.hpp"
@@ -37,8 +38,12 @@ bool runs_here(KernelBuild build) {
 #endif
 }
 
-KernelTables tables_of(KernelBuild build) {
+void require_runs_here(KernelBuild build) {
     if (!runs_here(build)) throw ConfigError("this processor cannot run the " + std::string(kernel_build_name(build)) + " kernels");
+}
+
+KernelTables tables_of(KernelBuild build) {
+    require_runs_here(build);
 #if defined(__x86_64__)
     if (build == KernelBuild::V3) return kernel_tables_v3();
     if (build == KernelBuild::V4) return kernel_tables_v4();
@@ -75,6 +80,15 @@ std::vector<KernelBuild> available_kernel_builds() {
 template <class Scalar>
 const Kernels<Scalar>& kernels_of(KernelBuild build) {
     return pick(tables_of(build), Scalar{});
+}
+
+EigenProduct eigen_product(KernelBuild build) {
+    require_runs_here(build);
+#if defined(__x86_64__)
+    if (build == KernelBuild::V3) return eigen_product_v3();
+    if (build == KernelBuild::V4) return eigen_product_v4();
+#endif
+    return eigen_product_baseline();
 }
 
 KernelBuild active_kernel_build() {

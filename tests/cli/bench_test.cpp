@@ -70,6 +70,23 @@ TEST(BenchCommand, TrainLearnsTheSameWithAnyNumberOfThreads) {
     EXPECT_LT(one.value("last_loss", 9.0), one.value("first_loss", 0.0));
 }
 
+TEST(BenchCommand, GemmTimesBothProductsOfEveryShape) {
+    const json line = line_of({"bench", "gemm", "--steps", "1", "--threads", "2", "--json"});
+    EXPECT_EQ(line.value("threads", 0), 2);
+    ASSERT_TRUE(line.contains("products"));
+    std::vector<std::string> models;
+    for (const json& product : line["products"]) {
+        EXPECT_THAT(not_positive(product, {"m", "n", "k", "ours_ms", "eigen_ms", "ours_gflops", "eigen_gflops", "eigen_over_ours"}),
+                    testing::IsEmpty())
+            << product;
+        const double operations = 2 * product["m"].get<double>() * product["n"].get<double>() * product["k"].get<double>();
+        EXPECT_NEAR(product["ours_gflops"].get<double>() * product["ours_ms"].get<double>() * 1e6, operations, 1e-6 * operations);
+        EXPECT_NEAR(product["eigen_over_ours"].get<double>(), product["eigen_ms"].get<double>() / product["ours_ms"].get<double>(), 1e-9);
+        models.push_back(product.value("model", ""));
+    }
+    for (const char* model : {"tiny", "small", "medium", "gpt2", "one row"}) EXPECT_THAT(models, testing::Contains(model));
+}
+
 TEST(BenchCommand, AttentionPrintsOneLine) {
     for (const char* positions : {"1", "37"}) {
         const Arguments arguments{"bench", "attention", "--T", positions, "--steps", "3", "--threads", "1", "--json"};

@@ -19,6 +19,7 @@ set(LAYERS
 # Libraries, and the only folders that may include them.
 set(LIBRARIES
   "omp\\.h"                    "engine/"
+  "Eigen/"                     "engine/"
   "glad/|GL/|GLES"             "app/render/|app/platform/"
   "GLFW/"                      "app/platform/"
   "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
