@@ -1,66 +1,125 @@
 #include "engine/io/atomic_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <system_error>
 #include <utility>
+
+#include "engine/io/input_file.hpp"
 
 namespace attn {
 namespace {
 
-/// The file that a chain of symbolic links names, so that saving replaces it and not the link.
-std::filesystem::path follow_links(std::filesystem::path path) {
-    std::error_code ignored;
-    for (int hops = 0; hops < 40 && std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored)); ++hops) {
-        const std::filesystem::path next = std::filesystem::read_symlink(path, ignored);
-        path = next.is_absolute() ? next : path.parent_path() / next;
-    }
-    return path;
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = ".attnscope-", kSuffix = ".tmp";
+constexpr std::size_t kPiece = 1 << 20;
+
+fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+
+const char* kind_of(mode_t mode) {
+    if (S_ISLNK(mode)) return "is a symbolic link, which is not written through: name the file itself";
+    if (S_ISDIR(mode)) return "is a folder, not a file";
+    return S_ISSOCK(mode) ? "is a socket, not a regular file" : "is a device or a pipe, not a regular file";
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
+/// The permissions of what is at the target, 0 for nothing.
+unsigned checked_mode(const fs::path& target) {
+    const auto refuse = [&](const std::string& problem) { return FileError(FileFault::Io, escaped(target.native(), 0), "", problem); };
+    if (target.native().find('\0') != std::string::npos) throw refuse("a file name cannot hold a NUL byte");
+    if (!target.has_filename()) throw refuse("is not the name of a file");
+    struct stat old {};
+    if (::lstat(target.c_str(), &old) == 0) {
+        if (!S_ISREG(old.st_mode)) throw refuse(kind_of(old.st_mode));
+        return old.st_mode & 0777U;
+    }
+    if (errno != ENOENT) throw refuse(fmt::format("cannot be written: {}", std::generic_category().message(errno)));
+    return 0;
+}
+
+/// A name that nobody can have planted anything under. It does not grow with the target's, which may already be as long as names can be.
+fs::path fresh_name(const fs::path& folder) {
+    std::array<std::uint64_t, 2> random{};
+    if (::getrandom(random.data(), sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) return {};
+    return folder / fmt::format("{}{:016x}{:016x}{}", kPrefix, random[0], random[1], kSuffix);
+}
+
+bool is_temporary(const fs::path& path) {
+    const std::string name = path.filename().string();
+    return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+}
+
+/// False when it belongs to another process. File systems without locks know no others.
+bool lock(int fd) { return ::flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
 
 }  // namespace
 
-AtomicFile::AtomicFile(const std::filesystem::path& target) : target_(follow_links(target)) {
-    const auto refuse = [&](const char* problem) { return FileError(FileFault::Io, escaped(target.native(), 0), "", problem); };
-    if (target.native().find('\0') != std::string::npos) throw refuse("a file name cannot hold a NUL byte");
-    if (!target_.has_filename()) throw refuse("is not the name of a file");
-    struct stat old {};
-    mode_t mode = 0666;
-    if (::stat(target_.c_str(), &old) == 0) {
-        if (S_ISDIR(old.st_mode)) throw refuse("is a folder, not a file");
-        if (!S_ISREG(old.st_mode)) throw refuse("is a device or a pipe, not a regular file");
-        mode = old.st_mode & 0777U;
-    } else if (errno != ENOENT) {
-        fail("cannot be written", errno);
+AtomicFile::AtomicFile(const fs::path& target) : target_(target), mode_(checked_mode(target)) { create(); }
+
+AtomicFile::AtomicFile(const fs::path& target, SecondNameOf existing) : target_(target), mode_(checked_mode(target)) {
+    if (link(existing.file)) return;
+    create();
+    try {
+        InputFile from(existing.file);
+        std::string piece;
+        while (from.remaining() > 0) {
+            piece.resize(static_cast<std::size_t>(std::min<std::uint64_t>(from.remaining(), kPiece)));
+            from.read(std::as_writable_bytes(std::span(piece)));
+            write(piece);
+        }
+        from.expect_unchanged();
+    } catch (...) {
+        discard();
+        throw;
     }
-    // A fresh name each time: a temporary file left by a crash must not stop the next save. The name does not grow with the
-    // target's, which may already be as long as names can be.
-    for (int attempt = 0; fd_ < 0; ++attempt) {
-        temporary_ = folder_of(target_) / fmt::format(".attnscope-{}-{}.tmp", ::getpid(), attempt);
-        fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (fd_ < 0 && (errno != EEXIST || attempt == 1000)) fail("cannot be written", errno);
+}
+
+AtomicFile::~AtomicFile() { discard(); }
+
+void AtomicFile::create() {
+    // Another program may come between making the file and locking it, and clear it away as abandoned.
+    for (int attempt = 0;; ++attempt) {
+        temporary_ = fresh_name(folder_of(target_));
+        constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+        fd_ = temporary_.empty() ? -1 : ::open(temporary_.c_str(), kFlags, mode_ == 0 ? 0666U : mode_);
+        if (fd_ < 0) {
+            const int number = errno;
+            temporary_.clear();
+            if (number == EEXIST && attempt < 100) continue;
+            fail("cannot be written", number);
+        }
+        struct stat made {};
+        if (lock(fd_) && ::fstat(fd_, &made) == 0 && made.st_nlink > 0) break;
+        discard();
+        if (attempt == 100) fail("cannot be written", EAGAIN);
     }
-    if (mode != 0666 && ::fchmod(fd_, mode) != 0) {
+    if (mode_ != 0 && ::fchmod(fd_, mode_) != 0) {
         const int number = errno;
         discard();
         fail("its permissions cannot be kept", number);
     }
 }
 
-AtomicFile::~AtomicFile() { discard(); }
+bool AtomicFile::link(const fs::path& existing) {
+    temporary_ = fresh_name(folder_of(target_));
+    if (!temporary_.empty() && ::link(existing.c_str(), temporary_.c_str()) == 0) return true;
+    temporary_.clear();
+    return false;
+}
 
 void AtomicFile::discard() noexcept {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
     if (!temporary_.empty()) ::unlink(temporary_.c_str());
     temporary_.clear();
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
 }
 
 void AtomicFile::fail(const char* action, int error_number) const {
@@ -69,6 +128,7 @@ void AtomicFile::fail(const char* action, int error_number) const {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
+    flushed_ = false;
     while (!bytes.empty()) {
         const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR) continue;
@@ -77,12 +137,22 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     }
 }
 
-void AtomicFile::commit() {
+void AtomicFile::flush() {
+    if (flushed_ || fd_ < 0) return;  // a second name is one of what is on the disk already
     if (::fsync(fd_) != 0) fail("cannot be flushed to the disk", errno);
-    // Some file systems report a full disk only here. The descriptor is gone whatever close() says.
-    if (::close(std::exchange(fd_, -1)) != 0) fail("cannot be closed", errno);
+    // Some file systems report a full disk only when a descriptor is closed. The file itself stays open, since that keeps its lock.
+    const int second = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
+    if (second < 0 || ::close(second) != 0) fail("cannot be closed", errno);
+    flushed_ = true;
+}
+
+void AtomicFile::commit() {
+    flush();
     if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be given its name", errno);
+    // Two names of one file are left as they are by rename().
+    if (fd_ < 0) ::unlink(temporary_.c_str());
     temporary_.clear();
+    discard();
     const int folder = ::open(folder_of(target_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (folder < 0) return;  // a folder that may be written but not read: the rename itself has succeeded
     const int result = ::fsync(folder);
@@ -91,10 +161,24 @@ void AtomicFile::commit() {
     if (result != 0 && number != EINVAL) fail("is written, but its folder cannot be flushed to the disk", number);
 }
 
-void write_whole_file(const std::filesystem::path& target, std::string_view contents) {
+void write_whole_file(const fs::path& target, std::string_view contents) {
     AtomicFile file(target);
     file.write(contents);
     file.commit();
+}
+
+void remove_abandoned_files(const fs::path& folder) {
+    try {
+        for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+            if (!is_temporary(entry.path()) || !entry.is_regular_file()) continue;
+            const int fd = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+            if (fd < 0) continue;
+            if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+            ::close(fd);
+        }
+    } catch (const fs::filesystem_error&) {
+        // What is left over does no harm.
+    }
 }
 
 }  // namespace attn

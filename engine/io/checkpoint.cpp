@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/io/atomic_file.hpp"
 #include "engine/io/gpt2_names.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/io/safetensors.hpp"
@@ -317,9 +318,8 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
     return checkpoint;
 }
 
-}  // namespace
-
-void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+/// Everything but giving the file its name.
+void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
     const Parameters<float>& parameters = *checkpoint.parameters;
     const std::size_t count = static_cast<std::size_t>(parameters.count());
     if (checkpoint.resumable() && (checkpoint.first_moments.size() != count || checkpoint.second_moments.size() != count))
@@ -327,7 +327,7 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
             fmt::format("{} and {} moments for {} parameters", checkpoint.first_moments.size(), checkpoint.second_moments.size(), count));
     RunSettings settings = checkpoint.settings;
     settings.model = parameters.config();
-    const std::string name = escaped(path.native(), 0);
+    const std::string name = escaped(file.target().native(), 0);
 
     const std::vector<StoredParameter> stored = stored_parameters(parameters.layout(), settings.model.architecture);
     std::vector<std::vector<float>> turned;
@@ -348,7 +348,15 @@ void write_checkpoint(const std::filesystem::path& path, const Checkpoint& check
         throw FileError(FileFault::Format, name, "metadata settings", "the text's name is not UTF-8");
     }
     metadata[kChecksum] = checksum(metadata, views);
-    write_safetensors(path, metadata, views);
+    write_safetensors(file, metadata, views);
+}
+
+}  // namespace
+
+void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+    AtomicFile file(path);
+    write_into(file, checkpoint);
+    file.commit();
 }
 
 Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json) {
@@ -377,29 +385,15 @@ std::filesystem::path previous_checkpoint(const std::filesystem::path& path) {
     return previous.replace_extension(".previous" + path.extension().string());
 }
 
-void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
-    const std::filesystem::path previous = previous_checkpoint(path);
-    const auto fail = [&](const std::error_code& error) {
-        throw FileError(FileFault::Io, escaped(previous.native(), 0), "", fmt::format("cannot be written: {}", error.message()));
-    };
-    std::error_code error, none;
-    if (!std::filesystem::is_regular_file(path, none)) return write_checkpoint(path, checkpoint);
-    // The old file gets a second name before it loses the first one, and the one before it is given up only once the new one is written.
-    std::filesystem::path link = previous;
-    link += ".tmp";
-    std::filesystem::remove(link, none);
-    std::filesystem::create_hard_link(path, link, error);
-    // Some file systems have no hard links.
-    if (error) std::filesystem::copy_file(path, link, error);
-    if (error) fail(error);
-    try {
-        write_checkpoint(path, checkpoint);
-    } catch (...) {
-        std::filesystem::remove(link, none);
-        throw;
-    }
-    std::filesystem::rename(link, previous, error);
-    if (error) fail(error);
+void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const std::function<void()>& before_renaming) {
+    AtomicFile file(path);
+    write_into(file, checkpoint);
+    file.flush();
+    std::error_code none;
+    // The one before is given up only now that the new one is on the disk.
+    if (std::filesystem::exists(path, none)) AtomicFile(previous_checkpoint(path), SecondNameOf{path}).commit();
+    if (before_renaming) before_renaming();
+    file.commit();
 }
 
 }  // namespace attn

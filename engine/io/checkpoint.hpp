@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,7 @@ Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json = 
 /// "run/model.safetensors" -> "run/model.previous.safetensors".
 std::filesystem::path previous_checkpoint(const std::filesystem::path& path);
 /// write_checkpoint(), but what was at `path` before stays as previous_checkpoint(path); `path` itself holds a whole file at every moment.
-void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+/// `before_renaming` is called when the new file is on the disk and only has to be given its name.
+void replace_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const std::function<void()>& before_renaming = {});
 
 }  // namespace attn

@@ -102,9 +102,9 @@ ArrayFile read_safetensors(const std::filesystem::path& path, ReadLimits limits)
     return file;
 }
 
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
-                       std::span<const ArrayView> arrays) {
-    check_writable(escaped(path.native(), 0), metadata, arrays);
+void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+    const std::string name = escaped(file.target().native(), 0);
+    check_writable(name, metadata, arrays);
     std::vector<std::size_t> by_alignment(arrays.size());
     std::iota(by_alignment.begin(), by_alignment.end(), std::size_t{0});
     std::stable_sort(by_alignment.begin(), by_alignment.end(),
@@ -128,13 +128,18 @@ void write_safetensors(const std::filesystem::path& path, const std::map<std::st
                            {"data_offsets", {begins[i], begins[i] + arrays[i].bytes.size()}}}});
     std::string text = header.dump();
     text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
-    if (text.size() > kMaxSafetensorsHeader) throw FileError(FileFault::Limit, escaped(path.native(), 0), "", "the header is too long");
+    if (text.size() > kMaxSafetensorsHeader) throw FileError(FileFault::Limit, name, "", "the header is too long");
 
-    AtomicFile file(path);
     const std::uint64_t length = text.size();
     file.write(std::as_bytes(std::span(&length, 1)));
     file.write(text);
     for (const std::size_t i : by_alignment) file.write(arrays[i].bytes);
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       std::span<const ArrayView> arrays) {
+    AtomicFile file(path);
+    write_safetensors(file, metadata, arrays);
     file.commit();
 }
 

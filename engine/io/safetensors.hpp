@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/io/array_file.hpp"
+#include "engine/io/atomic_file.hpp"
 #include "engine/io/input_file.hpp"
 
 namespace attn {
@@ -27,5 +28,7 @@ ArrayFile read_safetensors(ByteSource& source);
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
                        std::span<const ArrayView> arrays);
 void write_safetensors(const std::filesystem::path& path, const ArrayFile& file);
+/// The same into a file that the caller commits.
+void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays);
 
 }  // namespace attn

@@ -414,5 +414,35 @@ TEST(ReplaceCheckpoint, KeepsTheOneBefore) {
     EXPECT_EQ(folder.entries(), 2);
 }
 
+TEST(ReplaceCheckpoint, RefusesALinkAndTouchesNothing) {
+    const test::TemporaryFolder folder;
+    const auto path = folder / "model.safetensors";
+    Checkpoint checkpoint = filled(small_model());
+    checkpoint.steps = 1;
+    write_checkpoint(folder / "elsewhere.safetensors", checkpoint);
+    std::filesystem::create_symlink("elsewhere.safetensors", path);
+    checkpoint.steps = 2;
+    test::expect_refused("link", FileFault::Io, "model.safetensors: is a symbolic link", std::size_t{1} << 24,
+                         [&] { replace_checkpoint(path, checkpoint); });
+    EXPECT_EQ(read_checkpoint(folder / "elsewhere.safetensors").steps, 1);
+    EXPECT_EQ(folder.entries(), 2) << "and no model.previous";
+}
+
+TEST(ReplaceCheckpoint, GoesOnAfterBeingKilledBetweenItsTwoNames) {
+    const test::TemporaryFolder folder;
+    const auto path = folder / "model.safetensors";
+    Checkpoint checkpoint = filled(small_model());
+    checkpoint.steps = 1;
+    replace_checkpoint(path, checkpoint);
+    checkpoint.steps = 2;
+    EXPECT_THROW(replace_checkpoint(path, checkpoint, [] { throw Error("killed"); }), Error);
+    EXPECT_EQ(read_checkpoint(path).steps, 1);
+    EXPECT_EQ(read_checkpoint(previous_checkpoint(path)).steps, 1);
+    replace_checkpoint(path, checkpoint);
+    EXPECT_EQ(read_checkpoint(path).steps, 2);
+    EXPECT_EQ(read_checkpoint(previous_checkpoint(path)).steps, 1);
+    EXPECT_EQ(folder.entries(), 2);
+}
+
 }  // namespace
 }  // namespace attn

@@ -5,8 +5,11 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <optional>
+#include <set>
 
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/folder_lock.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/io/utf8.hpp"
 #include "tests/engine/io_support.hpp"
@@ -36,18 +39,15 @@ TEST(AtomicFile, ReplacesTheWholeFileOrNothing) {
     EXPECT_EQ(test::file_bytes(path), "");
 }
 
-TEST(AtomicFile, KeepsPermissionsAndLinks) {
+TEST(AtomicFile, KeepsPermissionsAndFollowsFolders) {
     const test::TemporaryFolder folder;
-    test::put_file(folder / "real.txt", "old");
-    std::filesystem::permissions(folder / "real.txt", std::filesystem::perms(0640));
-    std::filesystem::create_symlink("real.txt", folder / "link.txt");
-    write_whole_file(folder / "link.txt", "new");  // F9
-    EXPECT_TRUE(std::filesystem::is_symlink(folder / "link.txt"));
-    EXPECT_EQ(test::file_bytes(folder / "real.txt"), "new");
-    EXPECT_EQ(std::filesystem::status(folder / "real.txt").permissions(), std::filesystem::perms(0640));
-    std::filesystem::create_symlink("absent.txt", folder / "dangling.txt");
-    write_whole_file(folder / "dangling.txt", "made");
-    EXPECT_EQ(test::file_bytes(folder / "absent.txt"), "made");
+    std::filesystem::create_directory(folder / "real");
+    test::put_file(folder / "real" / "a.txt", "old");
+    std::filesystem::permissions(folder / "real" / "a.txt", std::filesystem::perms(0640));
+    std::filesystem::create_directory_symlink("real", folder / "link");
+    write_whole_file(folder / "link" / "a.txt", "new");
+    EXPECT_EQ(test::file_bytes(folder / "real" / "a.txt"), "new");
+    EXPECT_EQ(std::filesystem::status(folder / "real" / "a.txt").permissions(), std::filesystem::perms(0640));
     const std::string longest(255, 'n');
     write_whole_file(folder / longest, "x");
     EXPECT_EQ(test::file_bytes(folder / longest), "x");
@@ -69,6 +69,113 @@ TEST(AtomicFile, RefusesWhatIsNotAFile) {
     ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
     refused(folder / "pipe", "pipe");
     EXPECT_EQ(folder.entries(), 2);
+}
+
+TEST(AtomicFile, WritesThroughNoLink) {
+    const test::TemporaryFolder folder;
+    test::put_file(folder / "victim", "precious");
+    std::filesystem::create_symlink("victim", folder / "link");
+    std::filesystem::create_symlink("absent", folder / "dangling");
+    for (const char* name : {"link", "dangling"})  // F9
+        expect_refused(name, FileFault::Io, "is a symbolic link", kLittle, [&] { write_whole_file(folder / name, "x"); });
+    EXPECT_EQ(test::file_bytes(folder / "victim"), "precious");
+    EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
+    EXPECT_EQ(folder.entries(), 3);
+
+    // A link that comes after the check gives way to the file; what it names is not touched.
+    AtomicFile file(folder / "late");
+    std::filesystem::create_symlink("victim", folder / "late");
+    file.write(std::string_view("new"));
+    file.commit();
+    EXPECT_FALSE(std::filesystem::is_symlink(folder / "late"));
+    EXPECT_EQ(test::file_bytes(folder / "late"), "new");
+    EXPECT_EQ(test::file_bytes(folder / "victim"), "precious");
+}
+
+/// The temporary file beside the target.
+std::filesystem::path temporary_in(const test::TemporaryFolder& folder) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        if (entry.path().extension() == ".tmp") return entry.path();
+    return {};
+}
+
+TEST(AtomicFile, HasANameThatNobodyGuesses) {
+    const test::TemporaryFolder folder;
+    std::set<std::string> names;
+    for (int i = 0; i < 100; ++i) {
+        const AtomicFile file(folder / "a.txt");
+        const std::string name = temporary_in(folder).filename().string();
+        EXPECT_EQ(name.size(), std::string(".attnscope-").size() + 32 + std::string(".tmp").size()) << name;
+        names.insert(name);
+    }
+    EXPECT_EQ(names.size(), 100U);
+}
+
+TEST(AtomicFile, GivesAFileASecondName) {
+    const test::TemporaryFolder folder;
+    test::put_file(folder / "new", "new");
+    test::put_file(folder / "previous", "old");
+    {
+        const AtomicFile dropped(folder / "previous", SecondNameOf{folder / "new"});
+        EXPECT_EQ(test::file_bytes(folder / "previous"), "old");
+    }
+    for (int i = 0; i < 2; ++i) {  // the second time they are one file already
+        AtomicFile(folder / "previous", SecondNameOf{folder / "new"}).commit();
+        EXPECT_EQ(test::file_bytes(folder / "previous"), "new");
+        EXPECT_EQ(folder.entries(), 2);
+    }
+    write_whole_file(folder / "new", "newer");
+    EXPECT_EQ(test::file_bytes(folder / "previous"), "new");
+    EXPECT_THROW(AtomicFile(folder / "previous", SecondNameOf{folder / "absent"}).commit(), FileError);
+    EXPECT_EQ(folder.entries(), 2);
+}
+
+TEST(AbandonedFiles, AreThoseOfDeadWriters) {
+    const test::TemporaryFolder folder;
+    test::put_file(folder / "victim", "precious");
+    std::filesystem::create_symlink("victim", folder / ".attnscope-link.tmp");
+    test::put_file(folder / "notes.tmp", "mine");
+    const pid_t child = ::fork();
+    if (child == 0) {
+        AtomicFile file(folder / "a.txt");
+        ::_exit(0);  // as killed: nothing is cleared away
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(folder.entries(), 4);
+    {
+        AtomicFile alive(folder / "b.txt");
+        alive.write(std::string_view("alive"));
+        EXPECT_EQ(folder.entries(), 5);
+        remove_abandoned_files(folder.path());
+        EXPECT_EQ(folder.entries(), 4) << "only that of the dead one";
+        alive.commit();
+    }
+    EXPECT_EQ(test::file_bytes(folder / "b.txt"), "alive");
+    EXPECT_EQ(test::file_bytes(folder / "victim"), "precious");
+    EXPECT_TRUE(std::filesystem::exists(folder / "notes.tmp"));
+    remove_abandoned_files(folder / "no such folder");
+}
+
+TEST(FolderLock, LetsOneInAtATime) {
+    const test::TemporaryFolder folder;
+    std::optional<FolderLock> first(std::in_place, folder.path());
+    expect_refused("held", FileFault::Io, folder.path().native(), kLittle, [&] { FolderLock second(folder.path()); });
+    EXPECT_EQ(folder.entries(), 0) << "a lock is no file";
+    first.reset();
+    EXPECT_NO_THROW(FolderLock second(folder.path()));
+    // One whose process ended without a word is free again.
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const FolderLock held(folder.path());
+        ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_NO_THROW(FolderLock third(folder.path()));
+    expect_refused("missing", FileFault::Io, "none", kLittle, [&] { FolderLock lock(folder / "none"); });
+    test::put_file(folder / "file", "");
+    expect_refused("file", FileFault::Io, "file", kLittle, [&] { FolderLock lock(folder / "file"); });
 }
 
 TEST(AtomicFile, AFullDiskLeavesTheOldFile) {

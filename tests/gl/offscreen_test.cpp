@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "app/platform/platform_error.hpp"
+#include "engine/io/file_error.hpp"
 #include "tests/gl/demo_ui.hpp"
 #include "tests/gl/gl_fixture.hpp"
 
@@ -99,7 +100,7 @@ TEST(Png, BadPlacesAndImagesAreNamed) {
     try {
         write_png("/nonexistent/folder/a.png", image);
         FAIL();
-    } catch (const PlatformError& error) {
+    } catch (const FileError& error) {
         EXPECT_THAT(error.what(), testing::HasSubstr("/nonexistent/folder/a.png"));
     }
     const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "attnscope_bad.png";

@@ -1,7 +1,7 @@
-# cmake -DSCRATCH=<folder> -P catches.cmake: plants one include at a time and fails unless exactly the forbidden ones are reported.
+# cmake -DSCRATCH=<folder> -P catches.cmake: plants one line at a time and fails unless exactly the forbidden ones are reported.
 include(${CMAKE_CURRENT_LIST_DIR}/rules.cmake)
 
-# expect(<reported|accepted> <file> <include line>)
+# expect(<reported|accepted> <file> <line>)
 function(expect OUTCOME FILE LINE)
   file(REMOVE_RECURSE ${SCRATCH})
   file(WRITE ${SCRATCH}/${FILE} "#pragma once\n${LINE}\n")
@@ -34,4 +34,15 @@ expect(accepted app/panels/stepper.cpp "#include \"engine/model/config.hpp\"")
 expect(reported app/widgets/chips.hpp "#include \"app/panels/stepper.hpp\"")
 expect(reported app/platform/window.cpp "#include \"engine/model/transformer.hpp\"")
 expect(accepted app/main.cpp "#include \"app/panels/stepper.hpp\"")
+expect(accepted app/platform/png_file.cpp "#include \"engine/io/atomic_file.hpp\"")
+
+expect(reported app/platform/png_file.cpp "    std::FILE* file = std::fopen(name, mode)")
+expect(reported app/session/settings.cpp "std::ofstream(path) << text")
+expect(reported app/cli/bench.cpp "std::fstream stream(path)")
+expect(reported engine/io/npy.cpp "const int fd = ::open(name, O_WRONLY | O_TRUNC)")
+expect(reported engine/io/checkpoint.cpp "std::filesystem::copy_file(path, previous, error)")
+expect(accepted engine/io/atomic_file.cpp "fd_ = ::open(name, O_WRONLY | O_CREAT | O_EXCL, mode)")
+expect(accepted engine/io/input_file.cpp "fd_ = ::open(name, O_RDONLY)")
+expect(accepted engine/io/npz.cpp "entry_.reset(zip_fopen_index(archive, index, 0))")
+expect(accepted engine/io/npz.cpp "// std::fopen() would follow links")
 file(REMOVE_RECURSE ${SCRATCH})

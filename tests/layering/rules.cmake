@@ -1,4 +1,5 @@
-# Who may include what. check_layers(ROOT RESULT) reads the #include lines under ROOT and returns one sentence per violation.
+# Who may include what, and who may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence per
+# violation.
 # Dependencies point one way: engine <- session <- panels <- main; render knows numbers, not the engine;
 # panels know snapshots and commands, not GL and not the engine's calls.
 
@@ -13,7 +14,7 @@ set(LAYERS
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|knock_out_report|presets|snapshot|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
   "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|files_state|knock_out_report|lesson|lesson_goal|presets|snapshot|tensor_choice|training_report|view)\\.hpp|${DATA_HEADERS}"
-  "app/platform/"     "app/|${DATA_HEADERS}"
+  "app/platform/"     "app/|engine/io/(atomic_file|file_error)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 
 # Libraries, and the only folders that may include them.
@@ -26,6 +27,26 @@ set(LIBRARIES
   "CLI/"                       "app/cli/|app/main\\.cpp$"
   "png\\.h"                    "app/(render|platform|cli)/"
   "zip\\.h"                    "engine/io/")
+
+# Everything that is written goes through one place, which never leaves half a file and never follows a planted link.
+set(WRITER "engine/io/atomic_file\\.cpp")
+set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file")
+
+function(check_writing ROOT FILE RESULT)
+  set(FOUND "")
+  if(NOT FILE MATCHES "^${WRITER}$")
+    file(STRINGS ${ROOT}/${FILE} LINES REGEX "${WRITING}")
+    foreach(LINE IN LISTS LINES)
+      string(STRIP "${LINE}" LINE)
+      # Members of an archive in memory, and words in comments.
+      if(LINE MATCHES "^//|zip_fd?open")
+        continue()
+      endif()
+      list(APPEND FOUND "${FILE} writes files by itself (${LINE}): only ${WRITER} may")
+    endforeach()
+  endif()
+  set(${RESULT} "${FOUND}" PARENT_SCOPE)
+endfunction()
 
 function(check_file ROOT FILE RESULT)
   set(FOUND "")
@@ -70,6 +91,8 @@ function(check_layers ROOT RESULT)
   set(ALL "")
   foreach(FILE IN LISTS FILES)
     check_file(${ROOT} ${FILE} FOUND)
+    list(APPEND ALL ${FOUND})
+    check_writing(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})
   endforeach()
   set(${RESULT} "${ALL}" PARENT_SCOPE)
