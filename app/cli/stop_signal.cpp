@@ -3,11 +3,14 @@
 namespace attn::app {
 namespace {
 
+constexpr std::array<int, 5> kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
+
 // A handler can reach nothing else.
 volatile sig_atomic_t received_signal = 0;
 
 void note(int number) {
-    received_signal = number;
+    if (received_signal == 0) received_signal = number;
+    if (number != SIGINT && number != SIGTERM) return;
     ::signal(SIGINT, SIG_DFL);
     ::signal(SIGTERM, SIG_DFL);
 }
@@ -16,18 +19,20 @@ void note(int number) {
 
 StopSignal::StopSignal() {
     received_signal = 0;
-    struct sigaction action {};
-    action.sa_handler = note;
-    ::sigemptyset(&action.sa_mask);
-    // Writing to a slow terminal is not to fail because of it.
-    action.sa_flags = SA_RESTART;
-    ::sigaction(SIGINT, &action, &interrupt_);
-    ::sigaction(SIGTERM, &action, &terminate_);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        ::sigaction(kSignals[i], nullptr, &before_[i]);
+        if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) continue;
+        struct sigaction action {};
+        action.sa_handler = kSignals[i] == SIGXFSZ ? SIG_IGN : note;
+        ::sigemptyset(&action.sa_mask);
+        // Writing to a slow terminal is not to fail because of it.
+        action.sa_flags = SA_RESTART;
+        ::sigaction(kSignals[i], &action, nullptr);
+    }
 }
 
 StopSignal::~StopSignal() {
-    ::sigaction(SIGINT, &interrupt_, nullptr);
-    ::sigaction(SIGTERM, &terminate_, nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
 }
 
 int StopSignal::received() { return received_signal; }

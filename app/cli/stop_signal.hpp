@@ -1,12 +1,15 @@
 #pragma once
-/// Ctrl-C and termination as a wish that the work looks at between two steps.
+/// Ctrl-C, termination, a closed terminal and a closed pipe as a wish that the work looks at between two steps.
 
 #include <signal.h>
 
+#include <array>
+
 namespace attn::app {
 
-/// While it lives the first SIGINT or SIGTERM is only noted; a second one, of either kind, ends the program at once.
-/// One at a time.
+/// While it lives the first SIGINT, SIGTERM, SIGHUP or SIGPIPE is only noted. A second SIGINT or SIGTERM ends the program at once;
+/// SIGHUP and SIGPIPE never do, as systems send them along with others, and more than once. A SIGHUP that was ignored (nohup) stays so.
+/// Writing beyond a limit on the size of files (SIGXFSZ) is an error of that write alone. One at a time.
 class StopSignal {
 public:
     StopSignal();
@@ -14,12 +17,11 @@ public:
     StopSignal(const StopSignal&) = delete;
     StopSignal& operator=(const StopSignal&) = delete;
 
-    /// The signal that came, 0 for none.
+    /// The signal that came first, 0 for none.
     static int received();
 
 private:
-    struct sigaction interrupt_ {
-    }, terminate_{};
+    std::array<struct sigaction, 5> before_{};
 };
 
 }  // namespace attn::app

@@ -4,15 +4,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
-#include <chrono>
 #include <iostream>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/run_pictures.hpp"
+#include "app/cli/run_saver.hpp"
 #include "app/cli/setting_patch.hpp"
 #include "app/cli/stop_signal.hpp"
 #include "app/cli/train_options.hpp"
@@ -25,36 +23,27 @@
 namespace attn::app {
 namespace {
 
-constexpr auto kSaveInterval = std::chrono::seconds(60);
 constexpr int kSignalExit = 128;  ///< what a shell reports of a program that a signal ended, on top of the signal's number
-
-/// A folder that cannot be written is to be found out before the training.
-void require_folder(const std::filesystem::path& folder) {
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) error = {errno, std::generic_category()};
-    if (error) throw FileError(FileFault::Io, escaped(folder.native(), 0), "", "cannot be written: " + error.message());
-}
 
 /// Steps, evaluates, prints and saves until the run ends in one way or another.
 class TrainCommand {
 public:
     explicit TrainCommand(const TrainOptions& options)
-        : options_(options), wanted_(make_run(options)), run_(*wanted_.run), files_(std::move(wanted_.past)), start_(start()),
-          progress_(style(), start_, run_.settings().stop.steps) {}
+        : options_(options), saver_(options.save, options.resume_file), wanted_(make_run(options)), run_(*wanted_.run),
+          files_(std::move(wanted_.past)), start_(start()), progress_(style(), start_, run_.settings().stop.steps) {}
 
     int run() {
         const StopSignal signals;
-        if (!options_.out.empty()) require_folder(options_.out);
+        saver_.begin(run_);
         if (!options_.json) print_start();
         const std::string failure = train();
         progress_.finish();
-        if (!failure.empty()) std::cerr << "attnscope: " << failure << '\n';
-        if (!options_.out.empty()) {
-            save();
-            draw();
-        }
+        if (!failure.empty()) complain(failure);
+        const std::string lost = saver_.save_last(run_, files_);
+        if (!lost.empty()) complain(lost);
+        const bool drawn = options_.save.out.empty() || !saver_.saved() || draw();
         if (!options_.json) print_end();
+        if (!lost.empty() || !drawn) return kExitBadInput;
         if (!failure.empty()) return kExitMismatch;
         // A run that came to its end did what was asked, also when a signal came with its last step.
         return finished_.empty() ? kSignalExit + StopSignal::received() : kExitOk;
@@ -83,11 +72,11 @@ private:
                 std::optional<ValidationPoint> validation;
                 if (run_.evaluation_due()) validation = evaluate();
                 progress_.step(point, validation);
-                if (!options_.out.empty() && std::chrono::steady_clock::now() - saved_ >= kSaveInterval) save();
+                if (saver_.due(point.step)) save();
             }
         } catch (const NotFinite& error) {
             return fmt::format("{}; {}", error.what(),
-                               options_.out.empty() ? "nothing was kept, for want of --out" : "the weights before it are kept");
+                               options_.save.out.empty() ? "nothing was kept, for want of --out" : "the weights before it are kept");
         }
         return "";
     }
@@ -103,26 +92,28 @@ private:
     }
 
     void save() {
-        RunFolder folder;
-        folder.checkpoint = take_checkpoint(run_);
-        folder.losses = files_.losses;
-        folder.validations = files_.validations;
-        folder.heads = files_.heads;
-        run_.keep();
-        folder.moments = run_.history().moments();
-        write_run_folder(options_.out, folder);
-        saved_ = std::chrono::steady_clock::now();
+        const std::string said = saver_.save(run_, files_);
+        if (said.empty()) return;
+        progress_.event(saver_.saved() ? "saved" : "save_failed", run_.steps(), said);
+        complain(said);
     }
 
-    void draw() {
+    /// False when a picture could not be written; one that cannot be drawn for want of a screen is only mentioned.
+    bool draw() {
         files_.checkpoint = take_checkpoint(run_);
         try {
-            write_png(options_.out / "curves.png", draw_curves(files_));
-            write_png(options_.out / "attention.png", draw_attention(files_, run_.dataset()));
+            write_png(options_.save.out / "curves.png", draw_curves(files_));
+            write_png(options_.save.out / "attention.png", draw_attention(files_, run_.dataset()));
         } catch (const PlatformError& error) {
-            std::cerr << "attnscope: curves.png and attention.png were not drawn: " << error.what() << '\n';
+            complain(fmt::format("curves.png and attention.png were not drawn: {}", error.what()));
+        } catch (const FileError& error) {
+            complain(error.what());
+            return false;
         }
+        return true;
     }
+
+    void complain(const std::string& what) const { std::cerr << "attnscope: " << what << '\n'; }
 
     void print_start() const {
         const RunSettings& settings = run_.settings();
@@ -137,20 +128,20 @@ private:
     void print_end() const {
         const char* const ended = finished_.empty() ? "stopped" : "finished";
         fmt::print("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_);
-        if (options_.out.empty()) return;
-        const std::string file = (options_.out / kCheckpointName).string();
-        fmt::print("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n", options_.out.string(), file,
-                   file);
+        if (options_.save.out.empty() || !saver_.saved()) return;
+        const std::string file = (options_.save.out / kCheckpointName).string();
+        fmt::print("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n", options_.save.out.string(),
+                   file, file);
     }
 
     const TrainOptions& options_;
+    RunSaver saver_;
     WantedRun wanted_;
     TrainingRun& run_;
     RunFolder files_;
     LossPoint start_;  ///< where the run stood when this process began
     TrainProgress progress_;
     std::string finished_;  ///< why the run ended; "" while it goes on, when it was stopped and when it failed
-    std::chrono::steady_clock::time_point saved_ = std::chrono::steady_clock::now();
 };
 
 constexpr const char* kExamples =
@@ -160,9 +151,12 @@ constexpr const char* kExamples =
     "  attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my\n"
     "  attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my\n"
     "DIR gets model.safetensors (GPT-2's tensor names, for --resume and sample), curves.csv, heads.csv, moments/, curves.png and\n"
-    "attention.png. Ctrl-C finishes the step, saves and ends with exit code 130; a second one ends at once. Numbers that are not finite\n"
-    "end the run with exit code 1 and the last finite weights saved.\n"
-    "With --json a line has step, loss, val_loss, val_accuracy, lr, grad_norm and tokens_per_s; null where there is none.\n";
+    "attention.png. Ctrl-C finishes the step, saves and ends with exit code 130; a second one ends at once. So do a closed terminal\n"
+    "(129), a closed pipe as in attnscope train --json | head (141), and SIGTERM (143). Numbers that are not finite end the run with\n"
+    "exit code 1 and the last finite weights saved.\n"
+    "A save that fails is reported and tried again at the next one while training goes on; if the last one fails too, the exit code is 2.\n"
+    "With --json a line has step, loss, val_loss, val_accuracy, lr, grad_norm and tokens_per_s; null where there is none. A line\n"
+    "{\"event\": \"save_failed\", \"step\": N, \"message\": ...} says that a save failed, with \"saved\" that one after it succeeded.\n";
 
 }  // namespace
 

@@ -113,8 +113,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     command.add_option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names())->type_name("NAME");
-    command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
-        ->type_name("DIR");
+    add_save_options(command, options.save);
     command
         .add_option("--resume", options.resume_file,
                     "Go on from this checkpoint (or the one in this folder), with the bits of a run that was never interrupted")

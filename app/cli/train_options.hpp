@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/run_saver.hpp"
 #include "engine/io/run_folder.hpp"
 #include "engine/train/training_run.hpp"
 
@@ -19,7 +20,8 @@ namespace attn::app {
 
 struct TrainOptions {
     std::string task;
-    std::filesystem::path text_file, config_file, resume_file, out;
+    std::filesystem::path text_file, config_file, resume_file;
+    SaveOptions save;
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
     std::vector<std::string> assignments;  ///< of --set

@@ -58,6 +58,14 @@ void TrainProgress::step(const LossPoint& loss, const std::optional<ValidationPo
     if (style_ == ProgressStyle::Bar && std::chrono::steady_clock::now() - drawn_ >= kBarInterval) draw_bar();
 }
 
+void TrainProgress::event(const std::string& name, std::int64_t step, const std::string& message) {
+    if (style_ != ProgressStyle::Json) return finish();
+    using json = nlohmann::ordered_json;
+    const json line{{"event", name}, {"step", step}, {"message", message}};
+    fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+    std::fflush(stdout);
+}
+
 void TrainProgress::finish() {
     if (style_ != ProgressStyle::Bar) return;
     draw_bar();

@@ -26,6 +26,8 @@ public:
     void begin(const ValidationPoint& validation);
     /// A step, with the evaluation that followed it, if one did.
     void step(const LossPoint& loss, const std::optional<ValidationPoint>& validation);
+    /// Something that happened between two steps. Only as a line of JSON: in the other styles it makes room for what is printed next.
+    void event(const std::string& name, std::int64_t step, const std::string& message);
     /// Before anything else is printed.
     void finish();
 

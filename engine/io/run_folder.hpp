@@ -3,7 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <span>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,11 @@ inline constexpr std::string_view kCurvesName = "curves.csv";
 inline constexpr std::string_view kHeadsName = "heads.csv";
 inline constexpr std::string_view kMomentsName = "moments";
 
+/// 120 -> "step-120.safetensors"
+std::string moment_name(std::int64_t step);
+/// Steps of the moments in that folder; none when there is no such folder. Throws FileError.
+std::set<std::int64_t> stored_moments(const std::filesystem::path& folder);
+
 /// All of a run; nothing of it lies after checkpoint.steps.
 struct RunFolder {
     Checkpoint checkpoint;
@@ -35,11 +41,5 @@ struct RunFolder {
 /// files. curves.csv, heads.csv and moments may be missing; what they tell beyond the checkpoint's steps (a run that was killed between
 /// two writes) is left out.
 RunFolder read_run_folder(const std::filesystem::path& folder);
-
-/// Makes the folder if need be and replaces its files one by one, each atomically, then the checkpoint; moments that are not
-/// among those written are removed at the end. Of the moments at most `most_moments` are written: the first, the last, and those evenly
-/// between. A model that is a GPT-2 gets the config.json with which Hugging Face transformers loads the folder.
-/// Throws FileError.
-void write_run_folder(const std::filesystem::path& folder, const RunFolder& run, std::size_t most_moments = 24);
 
 }  // namespace attn

@@ -1,4 +1,4 @@
-#include "engine/io/run_folder.hpp"
+#include "engine/io/run_folder_writer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -162,6 +162,69 @@ TEST(RunFolder, ANewRunLeavesNothingOfTheOldOne) {
     EXPECT_EQ(back.moments.size(), next.moments.size());
     EXPECT_EQ(std::distance(fs::directory_iterator(folder / "moments"), fs::directory_iterator()), 3) << "steps 0, 3 and 4";
     EXPECT_EQ(read_checkpoint(previous_checkpoint(folder / kCheckpointName)).steps, 10);
+}
+
+TEST(RunFolder, SavesAgainAndAgain) {
+    const test::TemporaryFolder folder;
+    RunFolderWriter writer(folder.path());
+    EXPECT_EQ(writer.first_found(), "");
+    writer.begin({}, 1000);
+    EXPECT_EQ(folder.entries(), 1) << "moments: what was tried leaves nothing";
+    for (const std::int64_t steps : {4, 7, 10}) EXPECT_EQ(writer.save(small_run(steps)), "");
+    const RunFolder back = read_run_folder(folder.path());
+    EXPECT_EQ(back.checkpoint.steps, 10);
+    EXPECT_EQ(back.losses.size(), 10U);
+    EXPECT_EQ(writer.first_found(), "model.safetensors");
+    EXPECT_THROW(RunFolderWriter second(folder.path()), FileError) << "while the first one lives";
+}
+
+TEST(RunFolder, SavesTheModelBeforeItComplainsOfTheRest) {
+    const test::TemporaryFolder folder;
+    RunFolderWriter writer(folder.path());
+    writer.begin({}, 0);
+    EXPECT_EQ(writer.save(small_run(4)), "");
+    fs::remove(folder / kCurvesName);
+    fs::create_directory(folder / kCurvesName);
+    EXPECT_NE(writer.save(small_run(7)).find("curves.csv: is a folder"), std::string::npos);
+    EXPECT_EQ(read_checkpoint(folder / kCheckpointName).steps, 7);
+    fs::remove(folder / kCurvesName);
+    fs::remove_all(folder / kMomentsName);
+    test::put_file(folder / kMomentsName, "");
+    EXPECT_NE(writer.save(small_run(8)).find("moments"), std::string::npos);
+    EXPECT_EQ(read_checkpoint(folder / kCheckpointName).steps, 8);
+    fs::remove(folder / kMomentsName);
+    EXPECT_EQ(writer.save(small_run(10)), "");
+    EXPECT_EQ(read_run_folder(folder.path()).losses.size(), 10U);
+}
+
+TEST(RunFolder, AnotherRunsModelNeverStandsBesideThisOnesCurves) {
+    const test::TemporaryFolder folder;
+    write_run_folder(folder.path(), small_run(10));
+    RunFolderWriter writer(folder.path());
+    EXPECT_EQ(writer.first_found(), "model.safetensors");
+    writer.begin({}, 0);
+    EXPECT_EQ(read_run_folder(folder.path()).losses.size(), 10U) << "beginning changes nothing";
+    // A checkpoint that cannot be written leaves the other run complete.
+    RunFolder bad = small_run(4, 2);
+    bad.checkpoint.second_moments.pop_back();
+    EXPECT_THROW(writer.save(bad), Error);
+    const RunFolder other = read_run_folder(folder.path());
+    EXPECT_EQ(other.checkpoint.steps, 10);
+    EXPECT_EQ(other.losses.size(), 10U);
+    EXPECT_EQ(other.moments.size(), small_run(10).moments.size());
+    EXPECT_EQ(writer.save(small_run(4, 2)), "");
+    EXPECT_EQ(read_run_folder(folder.path()).losses, small_run(4, 2).losses);
+}
+
+TEST(RunFolder, FindsOutBeforehandWhatCannotBeWritten) {
+    for (const char* name : {"model.safetensors", "model.previous.safetensors", "curves.csv", "heads.csv", "config.json"}) {
+        const test::TemporaryFolder folder;
+        fs::create_symlink("victim", folder / name);
+        RunFolderWriter writer(folder.path());
+        EXPECT_EQ(writer.first_found(), name);
+        test::expect_refused(name, FileFault::Io, std::string(name) + ": is a symbolic link", std::size_t{16} << 20,
+                             [&] { writer.begin({}, 0); });
+    }
 }
 
 TEST(RunFolder, KeepsFirstAndLastOfManyMoments) {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "engine/io/run_folder.hpp"
+#include "engine/io/run_folder_writer.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/support/temporary_folder.hpp"
 

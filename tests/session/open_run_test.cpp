@@ -6,7 +6,7 @@
 
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "engine/io/run_folder.hpp"
+#include "engine/io/run_folder_writer.hpp"
 #include "engine/train/resume.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -1,0 +1,146 @@
+#include "app/cli/run_saver.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <new>
+#include <system_error>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/train/resume.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kDefaultSeconds = 15;
+/// Unless a pace is given, saving takes at most one part in so many of the time.
+constexpr int kSavingShare = 20;
+constexpr std::int64_t kMostCount = 1'000'000'000;
+
+/// "500": steps; "30s", "5m": seconds.
+SavePace pace_of(const std::string& text) {
+    std::int64_t count = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+    const std::string unit(end, text.data() + text.size());
+    if (error != std::errc() || count < 1 || count > kMostCount || (unit != "" && unit != "s" && unit != "m"))
+        throw CLI::ValidationError("--save-every", fmt::format("'{}' is neither a number of steps, such as 500, nor a time, such as 30s "
+                                                               "or 5m",
+                                                               text));
+    if (unit.empty()) return {count, 0};
+    return {0, static_cast<double>(unit == "m" ? 60 * count : count)};
+}
+
+/// True when what is taken up is the newest checkpoint of that folder.
+bool goes_on_in(const fs::path& folder, const fs::path& resumed) {
+    std::error_code none;
+    if (resumed.empty()) return false;
+    if (fs::is_directory(resumed, none)) return fs::equivalent(resumed, folder, none);
+    return resumed.filename() == kCheckpointName && fs::equivalent(resumed, folder / kCheckpointName, none);
+}
+
+/// Parameters and both moments, the text, and room for the metadata and the tables.
+std::uint64_t checkpoint_bytes(const TrainingRun& run) {
+    constexpr std::uint64_t kRoom = 1 << 18;
+    const auto& text = run.settings().task.text;
+    return 3 * sizeof(float) * static_cast<std::uint64_t>(run.state().parameters().count()) + (text ? text->size() : 0) + kRoom;
+}
+
+}  // namespace
+
+void add_save_options(CLI::App& command, SaveOptions& options) {
+    CLI::Option* out =
+        command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
+            ->type_name("DIR");
+    command.add_flag("--force", options.force, "Replace the run that DIR holds; it stays readable until the new one is saved")->needs(out);
+    command
+        .add_option_function<std::string>(
+            "--save-every", [&options](const std::string& text) { options.pace = pace_of(text); },
+            "Save after so many steps (500) or so much time (30s, 5m) (default: 15s, for at most a twentieth of the time)")
+        ->type_name("N")
+        ->needs(out);
+}
+
+RunSaver::RunSaver(const SaveOptions& options, const fs::path& resumed) : options_(options) {
+    std::error_code none;
+    if (options_.out.empty() || !fs::exists(options_.out, none)) return;
+    writer_.emplace(options_.out);
+    continues_ = goes_on_in(options_.out, resumed);
+    const std::string found = continues_ || options_.force ? "" : writer_->first_found();
+    if (found.empty()) return;
+    const std::string out = escaped(options_.out.native(), 0);
+    const std::string resume = found == kCheckpointName ? fmt::format("go on with it by --resume {}, ", out) : "";
+    throw FileError(FileFault::Io, out, "",
+                    fmt::format("holds a training run ({}): {}replace it with --force, or choose another folder", found, resume));
+}
+
+void RunSaver::begin(const TrainingRun& run) {
+    if (options_.out.empty()) return;
+    if (!writer_) writer_.emplace(options_.out);
+    if (continues_) saved_step_ = run.steps();
+    writer_->begin(saved_step_, checkpoint_bytes(run));
+    due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(options_.pace.seconds > 0 ? options_.pace.seconds : kDefaultSeconds));
+}
+
+bool RunSaver::due(std::int64_t step) const {
+    if (options_.out.empty() || tried_step_ == step) return false;
+    return options_.pace.steps > 0 ? step % options_.pace.steps == 0 : Clock::now() >= due_;
+}
+
+void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
+    const auto begin = Clock::now();
+    tried_step_ = run.steps();
+    incomplete_ = false;
+    try {
+        RunFolder folder;
+        folder.checkpoint = take_checkpoint(run);
+        folder.losses = past.losses;
+        folder.validations = past.validations;
+        folder.heads = past.heads;
+        run.keep();
+        folder.moments = run.history().moments();
+        problem_ = writer_->save(folder);
+        incomplete_ = !problem_.empty();
+        saved_step_ = tried_step_;
+    } catch (const std::bad_alloc&) {
+        problem_ = "there is not enough memory";
+    } catch (const std::exception& error) {
+        problem_ = error.what();
+    }
+    const auto end = Clock::now();
+    const double pause = options_.pace.seconds > 0
+                             ? options_.pace.seconds
+                             : std::max(kDefaultSeconds, kSavingShare * std::chrono::duration<double>(end - begin).count());
+    due_ = end + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause));
+}
+
+std::string RunSaver::save(TrainingRun& run, const RunFolder& past) {
+    const bool failed_before = !problem_.empty();
+    try_saving(run, past);
+    if (incomplete_)
+        return fmt::format("step {} is saved, but not all that belongs to it ({}); the next save tries again", tried_step_, problem_);
+    if (!problem_.empty())
+        return fmt::format("step {} could not be saved ({}); training goes on, and the next save tries again", tried_step_, problem_);
+    return failed_before ? fmt::format("step {} is saved", tried_step_) : "";
+}
+
+std::string RunSaver::save_last(TrainingRun& run, const RunFolder& past) {
+    if (options_.out.empty()) return "";
+    if (tried_step_ != run.steps() || !problem_.empty()) {
+        try_saving(run, past);
+        if (!problem_.empty()) try_saving(run, past);
+    }
+    if (problem_.empty()) return "";
+    if (incomplete_) return fmt::format("{}; the model after step {} is saved, but not all that belongs to it", problem_, tried_step_);
+    if (!saved_step_) return fmt::format("{}; nothing of this run is saved: its {} steps are lost", problem_, tried_step_);
+    return fmt::format("{}; what was learned after step {} is lost ({} steps)", problem_, *saved_step_, tried_step_ - *saved_step_);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,164 @@
+/// Every system call with which `attnscope train` saves fails once, or is the last one before the process is killed. Whatever
+/// happens, the folder holds the run as it was or as it is after a save, and taking it up gives the bits of a run without the fault.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "engine/io/run_folder.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/cli/traced_process.hpp"
+
+namespace attn::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AnyOf;
+using testing::HasSubstr;
+using Arguments = std::vector<std::string>;
+
+/// 2 steps, after which the run is taken up for 4 more with a save after the second of them and at the end.
+Arguments new_run(const std::string& out, const char* seed = "1") {
+    Arguments arguments{"train", "--task", "copy", "--threads", "1", "--seed", seed, "--steps", "2", "--out", out};
+    for (const char* setting : {"d_model=8", "d_ff=8", "num_heads=2", "num_layers=1", "task.length=4", "batch_size=4", "evaluate_every=2",
+                                "dropout.residual=0.1", "total_steps=40"})
+        arguments.insert(arguments.end(), {"--set", setting});
+    return arguments;
+}
+
+Arguments resumed_run(const std::string& out) {
+    return {"train", "--resume", out, "--steps", "6", "--out", out, "--threads", "1", "--save-every", "4", "--json"};
+}
+
+/// The table without the column of times, which no two runs share.
+std::string without_times(const std::string& curves) {
+    std::istringstream stream(curves);
+    std::string result;
+    for (std::string line; std::getline(stream, line); result += '\n') {
+        std::istringstream cells(line);
+        int column = 0;
+        for (std::string cell; std::getline(cells, cell, ','); ++column)
+            if (column != 5) result += cell + ",";
+    }
+    return result;
+}
+
+struct Files {
+    std::string model, curves, heads;
+    explicit Files(const std::string& folder)
+        : model(read_bytes(folder + "/model.safetensors")), curves(without_times(read_bytes(folder + "/curves.csv"))),
+          heads(read_bytes(folder + "/heads.csv")) {}
+    bool operator==(const Files&) const = default;
+};
+
+bool has_temporaries(const std::string& folder) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder))
+        if (entry.path().extension() == ".tmp") return true;
+    return false;
+}
+
+void copy_run(const std::string& from, const std::string& to) {
+    fs::remove_all(to);
+    fs::copy(from, to, fs::copy_options::recursive);
+}
+
+class SaveFaults : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!can_trace()) GTEST_SKIP() << "processes cannot be traced here";
+        // Drawing is not what this is about.
+        ::unsetenv("DISPLAY");
+        ::unsetenv("WAYLAND_DISPLAY");
+        ASSERT_EQ(attnscope(new_run(old_)).exit_code, 0);
+    }
+
+    /// The run that is taken up, with this fault at every call in turn.
+    void try_every_call(int error, bool lasting) {
+        copy_run(old_, run_);
+        const TracedOutcome undisturbed = attnscope_traced(resumed_run(run_), run_);
+        ASSERT_EQ(undisturbed.exit_code, 0) << undisturbed.err;
+        ASSERT_GT(undisturbed.calls.size(), 100U);
+        const Files whole(run_);
+        std::size_t failed = 0;
+        for (std::size_t call = 0; call < undisturbed.calls.size(); ++call) {
+            SCOPED_TRACE(undisturbed.calls[call] + ", call " + std::to_string(call));
+            copy_run(old_, run_);
+            const TracedOutcome outcome = attnscope_traced(resumed_run(run_), run_, Fault{call, error, lasting});
+            if (error == 0) EXPECT_EQ(outcome.ended_by, SIGKILL);
+            else expect_told(outcome);
+            failed += outcome.exit_code != 0 ? 1U : 0U;
+            if (outcome.exit_code == 0) EXPECT_TRUE(Files(run_) == whole) << "what it says to have saved is not there";
+            expect_complete();
+            const Outcome again = attnscope(resumed_run(run_));
+            ASSERT_EQ(again.exit_code, 0) << again.err;
+            EXPECT_TRUE(Files(run_) == whole) << "going on gives something else";
+            EXPECT_FALSE(has_temporaries(run_));
+            if (HasFailure()) return;
+        }
+        EXPECT_GT(failed, 0U) << "no fault made any difference: nothing was tested";
+    }
+
+    void expect_told(const TracedOutcome& outcome) {
+        EXPECT_THAT(outcome.exit_code, AnyOf(0, 2)) << outcome.ended_by << outcome.err;
+        if (outcome.exit_code != 2) return;
+        const bool began = !outcome.out.empty();
+        EXPECT_THAT(outcome.err, HasSubstr(run_));
+        if (began) EXPECT_THAT(outcome.err, AnyOf(HasSubstr("lost"), HasSubstr("is saved"))) << outcome.out;
+        EXPECT_FALSE(outcome.err.empty());
+    }
+
+    /// The run before, after its save under way, or at its end, with every step of its curves.
+    void expect_complete() {
+        const RunFolder now = read_run_folder(run_);
+        EXPECT_THAT(now.checkpoint.steps, AnyOf(2, 4, 6));
+        ASSERT_EQ(now.losses.size(), static_cast<std::size_t>(now.checkpoint.steps));
+        for (std::size_t i = 0; i < now.losses.size(); ++i) EXPECT_EQ(now.losses[i].step, static_cast<std::int64_t>(i) + 1);
+        EXPECT_EQ(now.heads.size(), static_cast<std::size_t>(now.checkpoint.steps / 2 + 1));
+    }
+
+    const ScratchFolder folder_;
+    const std::string old_ = folder_.path("old"), run_ = folder_.path("run");
+};
+
+TEST_F(SaveFaults, KilledAtEveryCall) { try_every_call(0, false); }
+TEST_F(SaveFaults, TheDiskIsFullFromEveryCallOn) { try_every_call(ENOSPC, true); }
+TEST_F(SaveFaults, EveryCallFailsOnceWithAFullDisk) { try_every_call(ENOSPC, false); }
+TEST_F(SaveFaults, EveryCallFailsOnceWithAnInputOutputError) { try_every_call(EIO, false); }
+TEST_F(SaveFaults, EveryCallFailsOnceForWantOfPermission) { try_every_call(EACCES, false); }
+
+/// Another run in the same folder: one of the two is always there.
+TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
+    Arguments replacing = new_run(run_, "2");
+    replacing.insert(replacing.end(), {"--force", "--json"});
+    copy_run(old_, run_);
+    const RunFolder before = read_run_folder(run_);
+    const std::size_t calls = attnscope_traced(replacing, run_).calls.size();
+    const RunFolder after = read_run_folder(run_);
+    ASSERT_GT(calls, 50U);
+    std::size_t kept = 0, replaced = 0;
+    for (const auto& [error, lasting] : {std::pair{0, false}, {ENOSPC, true}, {EIO, false}})
+        for (std::size_t call = 0; call < calls; ++call) {
+            SCOPED_TRACE(testing::Message() << "error " << error << ", call " << call);
+            copy_run(old_, run_);
+            const TracedOutcome outcome = attnscope_traced(replacing, run_, Fault{call, error, lasting});
+            if (error != 0) expect_told(outcome);
+            const RunFolder now = read_run_folder(run_);
+            const bool is_old = now.checkpoint.settings.seed == 1;
+            (is_old ? kept : replaced) += 1;
+            const RunFolder& expected = is_old ? before : after;
+            for (std::size_t i = 0; i < now.losses.size(); ++i) EXPECT_EQ(now.losses[i].loss, expected.losses.at(i).loss);
+            // Before its checkpoint gives way nothing of the old run is touched, unless the process ends in between.
+            if (is_old && error != 0) EXPECT_EQ(now.losses.size(), before.losses.size());
+            if (outcome.exit_code == 0) EXPECT_FALSE(is_old);
+            if (HasFailure()) return;
+        }
+    EXPECT_GT(kept, 0U);
+    EXPECT_GT(replaced, 0U);
+}
+
+}  // namespace
+}  // namespace attn::test

@@ -1,0 +1,218 @@
+#include "tests/cli/traced_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <map>
+#include <system_error>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+
+#if defined(__x86_64__)
+
+namespace {
+
+/// Which argument of a call is a path, and which a descriptor; -1 for none.
+struct Call {
+    const char* name;
+    int path, descriptor;
+    bool makes;  ///< needs room or permission: what a full disk refuses
+};
+
+const std::map<long, Call>& watched_calls() {
+    static const std::map<long, Call> calls = {
+        {SYS_open, {"open", 0, -1, true}},
+        {SYS_creat, {"creat", 0, -1, true}},
+        {SYS_openat, {"openat", 1, -1, true}},
+        {SYS_mkdir, {"mkdir", 0, -1, true}},
+        {SYS_mkdirat, {"mkdirat", 1, -1, true}},
+        {SYS_rename, {"rename", 0, -1, true}},
+        {SYS_renameat, {"renameat", 1, -1, true}},
+        {SYS_renameat2, {"renameat2", 1, -1, true}},
+        {SYS_link, {"link", 0, -1, true}},
+        {SYS_linkat, {"linkat", 1, -1, true}},
+        {SYS_unlink, {"unlink", 0, -1, false}},
+        {SYS_unlinkat, {"unlinkat", 1, -1, false}},
+        {SYS_rmdir, {"rmdir", 0, -1, false}},
+        {SYS_chmod, {"chmod", 0, -1, false}},
+        {SYS_access, {"access", 0, -1, false}},
+        {SYS_faccessat, {"faccessat", 1, -1, false}},
+        {SYS_stat, {"stat", 0, -1, false}},
+        {SYS_lstat, {"lstat", 0, -1, false}},
+        {SYS_newfstatat, {"newfstatat", 1, -1, false}},
+        {SYS_statx, {"statx", 1, -1, false}},
+        {SYS_write, {"write", -1, 0, true}},
+        {SYS_pwrite64, {"pwrite64", -1, 0, true}},
+        {SYS_writev, {"writev", -1, 0, true}},
+        {SYS_fsync, {"fsync", -1, 0, true}},
+        {SYS_fdatasync, {"fdatasync", -1, 0, true}},
+        {SYS_fallocate, {"fallocate", -1, 0, true}},
+        {SYS_ftruncate, {"ftruncate", -1, 0, true}},
+        {SYS_fchmod, {"fchmod", -1, 0, false}},
+        {SYS_flock, {"flock", -1, 0, false}},
+        {SYS_fcntl, {"fcntl", -1, 0, false}},
+        {SYS_getdents64, {"getdents64", -1, 0, false}},
+        {SYS_close, {"close", -1, 0, false}},
+    };
+    return calls;
+}
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+std::string string_at(pid_t thread, unsigned long long address) {
+    std::string text;
+    while (text.size() < PATH_MAX) {
+        errno = 0;
+        const long word = ::ptrace(PTRACE_PEEKDATA, thread, address + text.size(), nullptr);
+        if (errno != 0) break;
+        std::array<char, sizeof(word)> bytes{};
+        std::memcpy(bytes.data(), &word, sizeof(word));
+        for (const char c : bytes) {
+            if (c == '\0') return text;
+            text += c;
+        }
+    }
+    return text;
+}
+
+std::string path_of(pid_t process, unsigned long long descriptor) {
+    std::array<char, PATH_MAX> path{};
+    const std::string link = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(static_cast<int>(descriptor));
+    const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
+    return length < 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+class Tracer {
+public:
+    Tracer(pid_t child, std::string folder, const std::optional<Fault>& fault) : child_(child), folder_(std::move(folder)), fault_(fault) {}
+
+    TracedOutcome run() {
+        int status = 0;
+        if (::waitpid(child_, &status, 0) != child_ || !WIFSTOPPED(status)) fail("the traced child did not stop");
+        constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+        if (::ptrace(PTRACE_SETOPTIONS, child_, nullptr, kOptions) != 0) fail("PTRACE_SETOPTIONS");
+        ::ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
+        for (;;) {
+            const pid_t thread = ::waitpid(-1, &status, __WALL);
+            if (thread < 0) fail("waitpid");
+            if (WIFEXITED(status) || WIFSIGNALED(status)) {
+                if (thread != child_) continue;
+                outcome_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+                outcome_.ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+                return outcome_;
+            }
+            ::ptrace(PTRACE_SYSCALL, thread, nullptr, signal_for(thread, status));
+        }
+    }
+
+private:
+    /// What the thread is to be given when it goes on.
+    long signal_for(pid_t thread, int status) {
+        const int signal = WSTOPSIG(status);
+        if (signal == (SIGTRAP | 0x80)) {
+            at_call(thread);
+            return 0;
+        }
+        // Of an event (a new thread, exec) or the stop with which a thread begins.
+        return signal == SIGTRAP || signal == SIGSTOP ? 0 : signal;
+    }
+
+    void at_call(pid_t thread) {
+        __ptrace_syscall_info info{};
+        if (::ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof(info), &info) <= 0) return;
+        if (info.op == PTRACE_SYSCALL_INFO_EXIT) {
+            const auto failing = failing_.find(thread);
+            if (failing == failing_.end()) return;
+            set(thread, offsetof(user, regs.rax), static_cast<unsigned long long>(-static_cast<long long>(failing->second)));
+            failing_.erase(failing);
+            return;
+        }
+        const auto found = watched_calls().find(static_cast<long>(info.entry.nr));
+        if (found == watched_calls().end()) return;
+        const Call& call = found->second;
+        const std::string path =
+            call.path >= 0 ? string_at(thread, info.entry.args[call.path]) : path_of(child_, info.entry.args[call.descriptor]);
+        if (path.rfind(folder_, 0) != 0) return;
+        const std::size_t number = outcome_.calls.size();
+        outcome_.calls.emplace_back(call.name);
+        if (!fault_ || number < fault_->call) return;
+        if (number > fault_->call && !(fault_->lasting && call.makes)) return;
+        if (fault_->error == 0) {
+            ::kill(child_, SIGKILL);
+            return;
+        }
+        failing_[thread] = fault_->error;
+        set(thread, offsetof(user, regs.orig_rax), static_cast<unsigned long long>(-1));  // no such call: nothing is done
+    }
+
+    static void set(pid_t thread, std::size_t where, unsigned long long value) {
+        if (::ptrace(PTRACE_POKEUSER, thread, where, value) != 0 && errno != ESRCH) fail("PTRACE_POKEUSER");
+    }
+
+    pid_t child_;
+    std::string folder_;
+    std::optional<Fault> fault_;
+    std::map<pid_t, int> failing_;  ///< threads within a call that is to fail
+    TracedOutcome outcome_;
+};
+
+[[noreturn]] void become(const std::vector<char*>& arguments, int out, int err) {
+    ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(err, STDERR_FILENO);
+    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
+    ::raise(SIGSTOP);
+    ::execv(arguments[0], arguments.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+bool can_trace() {
+    const pid_t child = ::fork();
+    if (child < 0) return false;
+    if (child == 0) ::_exit(::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) == 0 ? 0 : 1);
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const std::string& folder, const std::optional<Fault>& fault) {
+    std::vector<std::string> words{ATTNSCOPE_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+
+    const ScratchFolder scratch;
+    const int out = ::open(scratch.file("out", "").c_str(), O_WRONLY | O_CLOEXEC);
+    const int err = ::open(scratch.file("err", "").c_str(), O_WRONLY | O_CLOEXEC);
+    const pid_t child = ::fork();
+    if (child < 0) fail("fork");
+    if (child == 0) become(pointers, out, err);
+    ::close(out);
+    ::close(err);
+    TracedOutcome outcome = Tracer(child, folder, fault).run();
+    outcome.out = read_bytes(scratch.path("out"));
+    outcome.err = read_bytes(scratch.path("err"));
+    return outcome;
+}
+
+#else
+
+bool can_trace() { return false; }
+TracedOutcome attnscope_traced(const std::vector<std::string>&, const std::string&, const std::optional<Fault>&) { return {}; }
+
+#endif
+
+}  // namespace attn::test

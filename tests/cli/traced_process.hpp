@@ -1,0 +1,32 @@
+#pragma once
+/// Runs attnscope as a process whose system calls on one folder can be made to fail.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attn::test {
+
+/// What happens at the system call of this number, counted from 0 over those that touch the folder.
+struct Fault {
+    std::size_t call = 0;
+    int error = 0;         ///< an errno; 0: the process is killed before the call
+    bool lasting = false;  ///< every later call that writes something new fails in the same way
+};
+
+struct TracedOutcome {
+    int exit_code = -1;  ///< -1 when it was ended by a signal
+    int ended_by = 0;
+    std::string out, err;
+    std::vector<std::string> calls;  ///< the names of those that touched the folder
+};
+
+/// False where a process may not be traced, or on a processor whose registers this does not know.
+bool can_trace();
+
+/// Runs attnscope with these arguments. Calls that only read or position are left alone.
+TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const std::string& folder,
+                               const std::optional<Fault>& fault = {});
+
+}  // namespace attn::test
