@@ -1,10 +1,12 @@
 #include "app/session/live_run.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
 #include "engine/io/checkpoint.hpp"
+#include "engine/io/folder_lock.hpp"
 #include "engine/io/run_folder.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
@@ -57,7 +59,12 @@ public:
     }
     std::vector<HeldOutExample> examples(const std::stop_token& stop) override;
     PastPoints take_past() override { return std::exchange(past_, {}); }
-    void save(const std::filesystem::path& path) override { write_checkpoint(path, take_checkpoint(*run_)); }
+    void save(const std::filesystem::path& path) override {
+        // Under this name another process may be saving a run of its own.
+        std::optional<FolderLock> lock;
+        if (path.filename() == kCheckpointName) lock.emplace(path.has_parent_path() ? path.parent_path() : ".");
+        write_checkpoint(path, take_checkpoint(*run_));
+    }
 
 private:
     std::unique_ptr<TrainingRun> run_;

@@ -6,6 +6,7 @@
 
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/io/folder_lock.hpp"
 #include "engine/io/run_folder_writer.hpp"
 #include "engine/train/resume.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -75,6 +76,28 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
     EXPECT_GT(report.runs[0].losses[6].seconds, folder.losses[5].seconds) << "time goes on";
     EXPECT_GT(report.runs[0].losses[6].tokens, folder.losses[5].tokens);
     EXPECT_EQ(report.runs[0].losses[6].loss, run.step().loss) << "as without the interruption, bit for bit";
+}
+
+TEST(SaveRun, WhatCannotBeSavedDoesNotEndTheRun) {
+    const test::TemporaryFolder place;
+    std::filesystem::create_symlink("victim", place / "link.safetensors");
+    const FolderLock held(place.path());  // as a process that trains into it
+    Session session(open_preset(kDefaultPreset), [] {});
+    session.apply({command::SetRun{tiny()}, ""});
+    session.apply({command::StepTraining{}, ""});
+    for (const char* name : {"link.safetensors", "none/model.safetensors", "model.safetensors"}) {
+        session.apply({command::SaveCheckpoint{place / name}, ""});
+        session.apply({command::StepTraining{}, ""});
+        session.wait_for_training();
+        EXPECT_NE(session.training().snapshot->notice.find(place.path().native()), std::string::npos);
+        EXPECT_EQ(session.training().snapshot->notice.find("saved"), std::string::npos) << session.training().snapshot->notice;
+    }
+    EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Paused);
+    EXPECT_EQ(session.training().snapshot->step, 4);
+    EXPECT_EQ(place.entries(), 1);
+    session.apply({command::SaveCheckpoint{place / "own.safetensors"}, ""});
+    session.wait_for_training();
+    EXPECT_EQ(read_checkpoint(place / "own.safetensors").steps, 4);
 }
 
 TEST(OpenRun, AFolderWithoutARunIsRefused) {
