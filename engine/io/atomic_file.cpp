@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = ".attnscope-", kSuffix = ".tmp";
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kPiece = 1 << 18;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
@@ -129,6 +129,15 @@ void AtomicFile::fail(const char* action, int error_number) const {
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
     flushed_ = false;
+    if (buffer_.size() + bytes.size() > kPiece) {
+        put(buffer_);
+        buffer_.clear();
+    }
+    if (bytes.size() > kPiece) put(bytes);
+    else buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void AtomicFile::put(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
         if (put < 0 && errno == EINTR) continue;
@@ -139,6 +148,8 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 
 void AtomicFile::flush() {
     if (flushed_ || fd_ < 0) return;  // a second name is one of what is on the disk already
+    put(buffer_);
+    buffer_.clear();
     if (::fsync(fd_) != 0) fail("cannot be flushed to the disk", errno);
     // Some file systems report a full disk only when a descriptor is closed. The file itself stays open, since that keeps its lock.
     const int second = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);

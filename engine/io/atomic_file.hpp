@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/io/file_error.hpp"
 
@@ -42,12 +43,14 @@ public:
 
 private:
     void create();
+    void put(std::span<const std::byte> bytes);
     bool link(const std::filesystem::path& existing);
     [[noreturn]] void fail(const char* action, int error_number) const;
     void discard() noexcept;
 
     std::filesystem::path target_, temporary_;
-    unsigned mode_ = 0;  ///< the permissions of the file that is replaced; 0: there is none
+    unsigned mode_ = 0;              ///< the permissions of the file that is replaced; 0: there is none
+    std::vector<std::byte> buffer_;  ///< what comes in small pieces, such as many small tensors, is written in larger ones
     bool flushed_ = false;
     int fd_ = -1;  ///< none for a second name
 };

@@ -8,10 +8,11 @@
 #include <string>
 
 #include "engine/io/array_file.hpp"
-#include "engine/io/atomic_file.hpp"
 #include "engine/io/input_file.hpp"
 
 namespace attn {
+
+class AtomicFile;
 
 /// Bytes of the longest header that is read, as the format says.
 inline constexpr std::uint64_t kMaxSafetensorsHeader = 100'000'000;
