@@ -24,6 +24,10 @@ constexpr double kDefaultSeconds = 15;
 constexpr int kSavingShare = 20;
 constexpr std::int64_t kMostCount = 1'000'000'000;
 
+Clock::time_point after(double seconds) {
+    return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
 /// "500": steps; "30s", "5m": seconds.
 SavePace pace_of(const std::string& text) {
     std::int64_t count = 0;
@@ -67,26 +71,28 @@ void add_save_options(CLI::App& command, SaveOptions& options) {
         ->needs(out);
 }
 
-RunSaver::RunSaver(const SaveOptions& options, const fs::path& resumed) : options_(options) {
+RunSaver::RunSaver(const SaveOptions& options, const fs::path& resumed) : options_(options), resumed_(resumed) {
     std::error_code none;
-    if (options_.out.empty() || !fs::exists(options_.out, none)) return;
+    if (!options_.out.empty() && fs::exists(options_.out, none)) take_folder();
+}
+
+void RunSaver::take_folder() {
     writer_.emplace(options_.out);
-    continues_ = goes_on_in(options_.out, resumed);
+    continues_ = goes_on_in(options_.out, resumed_);
     const std::string found = continues_ || options_.force ? "" : writer_->first_found();
     if (found.empty()) return;
     const std::string out = escaped(options_.out.native(), 0);
-    const std::string resume = found == kCheckpointName ? fmt::format("go on with it by --resume {}, ", out) : "";
+    const std::string resume = found == kCheckpointName ? fmt::format("go on with that run by --resume {}, ", out) : "";
     throw FileError(FileFault::Io, out, "",
-                    fmt::format("holds a training run ({}): {}replace it with --force, or choose another folder", found, resume));
+                    fmt::format("already holds {}: {}replace it with --force, or choose another folder", found, resume));
 }
 
 void RunSaver::begin(const TrainingRun& run) {
     if (options_.out.empty()) return;
-    if (!writer_) writer_.emplace(options_.out);
+    if (!writer_) take_folder();
     if (continues_) saved_step_ = run.steps();
     writer_->begin(saved_step_, checkpoint_bytes(run));
-    due_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(options_.pace.seconds > 0 ? options_.pace.seconds : kDefaultSeconds));
+    due_ = after(options_.pace.seconds > 0 ? options_.pace.seconds : kDefaultSeconds);
 }
 
 bool RunSaver::due(std::int64_t step) const {
@@ -114,11 +120,9 @@ void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
     } catch (const std::exception& error) {
         problem_ = error.what();
     }
-    const auto end = Clock::now();
-    const double pause = options_.pace.seconds > 0
-                             ? options_.pace.seconds
-                             : std::max(kDefaultSeconds, kSavingShare * std::chrono::duration<double>(end - begin).count());
-    due_ = end + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(pause));
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    const double pause = options_.pace.seconds > 0 ? options_.pace.seconds : std::max(kDefaultSeconds, kSavingShare * took.count());
+    due_ = after(pause);
 }
 
 std::string RunSaver::save(TrainingRun& run, const RunFolder& past) {

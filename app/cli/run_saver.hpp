@@ -52,9 +52,11 @@ public:
     bool saved() const { return problem_.empty() || incomplete_; }
 
 private:
+    void take_folder();
     void try_saving(TrainingRun& run, const RunFolder& past);
 
     SaveOptions options_;
+    std::filesystem::path resumed_;
     bool continues_ = false;  ///< what is in the folder is the run that is taken up
     std::optional<RunFolderWriter> writer_;
     std::optional<std::int64_t> saved_step_;  ///< of the checkpoint in the folder, where it is this run's

@@ -1,9 +1,11 @@
 /// attnscope train: a training run without a window.
 
 #include <fmt/core.h>
+#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <iostream>
 #include <optional>
 #include <utility>
@@ -25,6 +27,12 @@ namespace {
 
 constexpr int kSignalExit = 128;  ///< what a shell reports of a program that a signal ended, on top of the signal's number
 
+/// Nobody reads what is printed any more, which the exit code says.
+void forget_output() {
+    ::__fpurge(stdout);
+    std::clearerr(stdout);
+}
+
 /// Steps, evaluates, prints and saves until the run ends in one way or another.
 class TrainCommand {
 public:
@@ -43,6 +51,7 @@ public:
         if (!lost.empty()) complain(lost);
         const bool drawn = options_.save.out.empty() || !saver_.saved() || draw();
         if (!options_.json) print_end();
+        if (StopSignal::received() != 0 && std::ferror(stdout) != 0) forget_output();
         if (!lost.empty() || !drawn) return kExitBadInput;
         if (!failure.empty()) return kExitMismatch;
         // A run that came to its end did what was asked, also when a signal came with its last step.
@@ -113,7 +122,7 @@ private:
         return true;
     }
 
-    void complain(const std::string& what) const { std::cerr << "attnscope: " << what << '\n'; }
+    static void complain(const std::string& what) { std::cerr << "attnscope: " << what << '\n'; }
 
     void print_start() const {
         const RunSettings& settings = run_.settings();
@@ -127,11 +136,11 @@ private:
 
     void print_end() const {
         const char* const ended = finished_.empty() ? "stopped" : "finished";
-        fmt::print("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_);
+        progress_.print(fmt::format("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_));
         if (options_.save.out.empty() || !saver_.saved()) return;
         const std::string file = (options_.save.out / kCheckpointName).string();
-        fmt::print("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n", options_.save.out.string(),
-                   file, file);
+        progress_.print(fmt::format("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n",
+                                    options_.save.out.string(), file, file));
     }
 
     const TrainOptions& options_;

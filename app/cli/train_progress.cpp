@@ -42,6 +42,11 @@ TrainProgress::TrainProgress(ProgressStyle style, const LossPoint& start, std::i
 
 double TrainProgress::tokens_per_second() const { return rate_between(start_, loss_); }
 
+void TrainProgress::print(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    std::fflush(stdout);
+}
+
 void TrainProgress::begin(const ValidationPoint& validation) {
     validation_ = validation;
     if (style_ == ProgressStyle::Json) print_json(nullptr, validation);
@@ -62,14 +67,13 @@ void TrainProgress::event(const std::string& name, std::int64_t step, const std:
     if (style_ != ProgressStyle::Json) return finish();
     using json = nlohmann::ordered_json;
     const json line{{"event", name}, {"step", step}, {"message", message}};
-    fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
-    std::fflush(stdout);
+    print(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
 }
 
 void TrainProgress::finish() {
     if (style_ != ProgressStyle::Bar) return;
     draw_bar();
-    fmt::print("\n");
+    print("\n");
 }
 
 void TrainProgress::print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) const {
@@ -90,8 +94,7 @@ void TrainProgress::print_json(const LossPoint* loss, const std::optional<Valida
         line["val_loss"] = validation->loss;
         line["val_accuracy"] = validation->accuracy;
     }
-    fmt::print("{}\n", line.dump());
-    std::fflush(stdout);  // whoever reads the lines wants to see them now
+    print(line.dump() + "\n");
 }
 
 void TrainProgress::print_line() const {
@@ -99,8 +102,7 @@ void TrainProgress::print_line() const {
                                    100 * validation_->accuracy);
     if (loss_.step == validation_->step && loss_.step > start_.step)
         text += fmt::format("   batch: loss {:.4f}   rate {:.2e}   {}", loss_.loss, loss_.learning_rate, rate_text(tokens_per_second()));
-    fmt::print("{}\n", text);
-    std::fflush(stdout);
+    print(text + "\n");
 }
 
 std::vector<std::string> TrainProgress::bar_parts() const {
@@ -132,8 +134,7 @@ void TrainProgress::draw_bar() {
         line += (line.empty() ? "" : "  ") + part;
     }
     // Erasing to the end of the line takes what a longer one left.
-    fmt::print("\r{}\x1b[K", line);
-    std::fflush(stdout);
+    print(fmt::format("\r{}\x1b[K", line));
 }
 
 }  // namespace attn::app

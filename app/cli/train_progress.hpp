@@ -22,6 +22,9 @@ public:
     /// `start`: where the run stood when this process began (its step, seconds and tokens count); `last_step`: at which it ends at the
     /// latest, 0 for none.
     TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step);
+    /// To stdout, at once: whoever reads wants to see it now. That it cannot be written is remembered by the stream and no reason to end
+    /// a run.
+    static void print(const std::string& text);
     /// The model before the first step of this process.
     void begin(const ValidationPoint& validation);
     /// A step, with the evaluation that followed it, if one did.

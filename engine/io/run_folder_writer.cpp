@@ -76,7 +76,7 @@ void try_writing(const fs::path& path, std::uint64_t bytes) {
     const std::string zeros(static_cast<std::size_t>(std::min<std::uint64_t>(bytes, 1 << 20)), '\0');
     for (std::uint64_t left = bytes; left > 0; left -= std::min<std::uint64_t>(left, zeros.size()))
         file.write(std::string_view(zeros).substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(left, zeros.size()))));
-    file.flush();
+    if (bytes > 0) file.flush();
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::string RunFolderWriter::first_found() const {
     for (const fs::path& name : {fs::path(kCheckpointName), previous_checkpoint(kCheckpointName), fs::path(kCurvesName),
                                  fs::path(kHeadsName), fs::path(kConfigName)}) {
         std::error_code unknown;
-        if (fs::exists(fs::symlink_status(folder_ / name, unknown))) return name.string();
+        if (fs::symlink_status(folder_ / name, unknown).type() != fs::file_type::not_found) return name.string();
     }
     const std::set<std::int64_t> steps = stored_moments(folder_ / kMomentsName);
     return steps.empty() ? "" : (fs::path(kMomentsName) / moment_name(*steps.begin())).string();

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace attn::test {
 namespace {
@@ -31,13 +32,17 @@ namespace {
 
 using NextInterruption = std::vector<Interruption>::const_iterator;
 
-/// Sends what is due by the lines printed so far.
-void interrupt(pid_t child, const std::string& out, NextInterruption& next, NextInterruption end) {
+/// Does what is due by the lines printed so far. False when stdout is not to be read any more.
+bool interrupt(pid_t child, const std::string& out, NextInterruption& next, NextInterruption end) {
     const auto lines = static_cast<std::size_t>(std::count(out.begin(), out.end(), '\n'));
+    bool reads = true;
     for (; next != end && next->after_lines <= lines; ++next) {
         std::this_thread::sleep_for(next->later);
-        ::kill(child, next->signal);
+        if (next->action) next->action();
+        if (next->signal == kClosePipe) reads = false;
+        else ::kill(child, next->signal);
     }
+    return reads;
 }
 
 }  // namespace
@@ -75,13 +80,15 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
             const ssize_t count = ::read(waiting[i].fd, buffer.data(), buffer.size());
             if (count > 0) {
                 (i == 0 ? outcome.out : outcome.err).append(buffer.data(), static_cast<std::size_t>(count));
-                interrupt(child, outcome.out, next, interruptions.end());
+                if (interrupt(child, outcome.out, next, interruptions.end())) continue;
+                ::close(std::exchange(out[0], -1));
+                waiting[0].fd = -1;
             } else {
                 waiting[i].fd = -1;
             }
         }
     }
-    ::close(out[0]);
+    if (out[0] >= 0) ::close(out[0]);
     ::close(err[0]);
 
     int status = 0;

@@ -2,6 +2,7 @@
 /// Runs attnscope as a process, as a user's shell would, and a scratch folder for what it writes.
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@ struct Outcome {
     int ended_by = 0;  ///< the signal, if one ended it
 };
 
-/// A signal sent some time after the program has printed so many lines on stdout.
+/// In place of a signal: whoever reads stdout goes away.
+inline constexpr int kClosePipe = -1;
+
+/// A signal sent some time after the program has printed so many lines on stdout, or something else that is done then.
 struct Interruption {
     int signal = 0;
     std::size_t after_lines = 0;
     std::chrono::milliseconds later{0};
+    std::function<void()> action{};
 };
 
 /// Runs attnscope with these arguments, stdin empty. One that takes longer than `limit` is killed.

@@ -152,7 +152,7 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
 
 TEST(Train, CtrlCSavesAndTheRunGoesOnFromThere) {
     const ScratchFolder folder;
-    for (const auto& [number, name] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "terminated"}}) {
+    for (const auto& [number, name] : {std::pair{SIGINT, "interrupted"}, {SIGTERM, "terminated"}, {SIGHUP, "hung up"}}) {
         const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "1000000", "--json", "--out", folder.path(name)},
                                           std::chrono::seconds(60), {{number, 15}});
         EXPECT_EQ(outcome.exit_code, 128 + number) << outcome.err;

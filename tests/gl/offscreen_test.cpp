@@ -11,6 +11,7 @@
 #include "engine/io/file_error.hpp"
 #include "tests/gl/demo_ui.hpp"
 #include "tests/gl/gl_fixture.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -110,6 +111,20 @@ TEST(Png, BadPlacesAndImagesAreNamed) {
     write_png(file, image);
     EXPECT_EQ(bytes_of(file).substr(1, 3), "PNG");
     std::filesystem::remove(file);
+}
+
+TEST(Png, IsWrittenThroughNoLink) {
+    const attn::test::TemporaryFolder folder;
+    std::ofstream(folder / "victim") << "precious";
+    std::filesystem::create_symlink("victim", folder / "fig.png.part");
+    std::filesystem::create_symlink("victim", folder / "link.png");
+    const Image image{2, 1, {255, 0, 0, 0, 255, 0}};
+    write_png(folder / "fig.png", image);
+    EXPECT_EQ(bytes_of(folder / "fig.png").substr(1, 3), "PNG");
+    EXPECT_FALSE(std::filesystem::is_symlink(folder / "fig.png"));
+    EXPECT_THROW(write_png(folder / "link.png", image), FileError);
+    EXPECT_EQ(bytes_of(folder / "victim"), "precious");
+    EXPECT_EQ(folder.entries(), 4);
 }
 
 }  // namespace

@@ -1,0 +1,231 @@
+/// When `attnscope train` saves, where it refuses to, and what it does when saving fails.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "engine/io/folder_lock.hpp"
+#include "engine/io/run_folder.hpp"
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AnyOf;
+using testing::HasSubstr;
+using testing::Not;
+using Arguments = std::vector<std::string>;
+
+constexpr const char* kEndless = "1000000";
+constexpr std::chrono::seconds kLimit{120};
+
+/// A run of very little work, with the lines of --json.
+Arguments tiny_run(const std::string& out, const std::string& steps, const Arguments& more = {}) {
+    Arguments arguments{"train", "--task", "copy", "--threads", "1", "--json", "--steps", steps, "--out", out};
+    for (const char* setting :
+         {"d_model=8", "d_ff=8", "num_heads=2", "num_layers=1", "task.length=4", "batch_size=4", "evaluate_every=100000"})
+        arguments.insert(arguments.end(), {"--set", setting});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+std::vector<json> lines_of(const std::string& text) {
+    std::vector<json> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+    return lines;
+}
+
+std::vector<std::string> events_of(const std::string& text) {
+    std::vector<std::string> events;
+    for (const json& line : lines_of(text)) {
+        if (line.contains("event")) events.push_back(line.at("event").get<std::string>());
+    }
+    return events;
+}
+
+void expect_refused(const Arguments& arguments, const std::string& words) {
+    SCOPED_TRACE(testing::PrintToString(arguments));
+    const Outcome outcome = attnscope(arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(words));
+}
+
+TEST(TrainSaving, AClosedPipeEndsTheRunAsASignalDoes) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    const Outcome outcome = attnscope(tiny_run(out, kEndless), kLimit, {{kClosePipe, 20}});
+    EXPECT_EQ(outcome.exit_code, 128 + SIGPIPE) << outcome.ended_by << outcome.err;
+    const RunFolder run = read_run_folder(out);
+    EXPECT_GE(run.checkpoint.steps, 19);
+    EXPECT_EQ(run.losses.size(), static_cast<std::size_t>(run.checkpoint.steps));
+    // Ctrl-C into a pipeline reaches the reader too: the signal counts, whichever comes first.
+    const Outcome both = attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGINT, 20}, {kClosePipe, 20}});
+    EXPECT_THAT(both.exit_code, AnyOf(128 + SIGINT, 128 + SIGPIPE)) << both.ended_by;
+    EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
+}
+
+TEST(TrainSaving, HangingUpIsNoSecondSignal) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    for (const auto& [first, second] : {std::pair{SIGHUP, SIGHUP}, {SIGTERM, SIGHUP}, {SIGHUP, SIGTERM}}) {
+        const Outcome outcome = attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{first, 20}, {second, 20}});
+        EXPECT_THAT(outcome.exit_code, AnyOf(128 + first, 128 + second)) << outcome.ended_by;
+        EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
+    }
+    const auto before = ::signal(SIGHUP, SIG_IGN);  // as nohup does
+    const Outcome outcome = attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGHUP, 20}, {SIGTERM, 2000}});
+    ::signal(SIGHUP, before);
+    EXPECT_EQ(outcome.exit_code, 128 + SIGTERM);
+    EXPECT_GE(read_run_folder(out).checkpoint.steps, 1999);
+}
+
+TEST(TrainSaving, ARunIsNotReplacedUnasked) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run"), other = folder.path("other");
+    ASSERT_EQ(attnscope(tiny_run(out, "6")).exit_code, 0);
+    ASSERT_EQ(attnscope(tiny_run(other, "3")).exit_code, 0);
+    const std::string model = read_bytes(out + "/model.safetensors");
+    expect_refused(tiny_run(out, "4", {"--seed", "2"}), out + ": already holds model.safetensors: go on with that run by --resume " + out +
+                                                            ", replace it with --force, or choose another folder");
+    expect_refused({"train", "--resume", other, "--steps", "9", "--out", out}, "--force");
+    EXPECT_EQ(read_bytes(out + "/model.safetensors"), model);
+
+    // The newest checkpoint of a folder goes on in it, however it is named; an older one replaces it.
+    for (const std::string& name : {out, out + "/", out + "/model.safetensors", other + "/../run"}) {
+        const std::int64_t steps = read_run_folder(out).checkpoint.steps + 1;
+        const Outcome outcome = attnscope({"train", "--resume", name, "--steps", std::to_string(steps), "--out", out, "--json"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(read_run_folder(out).losses.size(), static_cast<std::size_t>(steps));
+    }
+    expect_refused({"train", "--resume", out + "/model.previous.safetensors", "--steps", "30", "--out", out}, "--force");
+
+    EXPECT_EQ(attnscope(tiny_run(out, "4", {"--seed", "2", "--force"})).exit_code, 0);
+    const RunFolder replaced = read_run_folder(out);
+    EXPECT_EQ(replaced.checkpoint.steps, 4);
+    EXPECT_EQ(replaced.checkpoint.settings.seed, 2U);
+    EXPECT_EQ(replaced.losses.size(), 4U);
+
+    // Files of a run without its model, and files that are none of a run's.
+    fs::remove(out + "/model.safetensors");
+    expect_refused(tiny_run(out, "4"), "model.previous.safetensors");
+    fs::create_directory(folder.path("notes"));
+    folder.file("notes/readme.txt", "mine");
+    EXPECT_EQ(attnscope(tiny_run(folder.path("notes"), "2")).exit_code, 0);
+    EXPECT_EQ(read_bytes(folder.path("notes/readme.txt")), "mine");
+    expect_refused({"train", "--task", "copy", "--force"}, "--out");
+}
+
+TEST(TrainSaving, OneProcessAtATimeWritesIntoAFolder) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    // The second one comes while the first is at work.
+    const auto second = [&] {
+        for (const char* force : {"", "--force"})
+            expect_refused(tiny_run(out, "3", *force == '\0' ? Arguments{} : Arguments{force}), "another process");
+        expect_refused({"train", "--resume", out, "--steps", "9", "--out", out}, "another process");
+    };
+    const Outcome outcome = attnscope(tiny_run(out, kEndless, {"--save-every", "5"}), kLimit, {{0, 20, {}, second}, {SIGTERM, 20}});
+    EXPECT_EQ(outcome.exit_code, 128 + SIGTERM);
+    EXPECT_GE(read_run_folder(out).checkpoint.steps, 19);
+    // One that was killed leaves no lock behind.
+    EXPECT_EQ(attnscope(tiny_run(out, kEndless, {"--force"}), kLimit, {{SIGKILL, 5}}).ended_by, SIGKILL);
+    EXPECT_EQ(attnscope(tiny_run(out, "3", {"--force"})).exit_code, 0);
+}
+
+TEST(TrainSaving, SavesAsOftenAsItIsAsked) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    EXPECT_EQ(attnscope(tiny_run(out, kEndless, {"--save-every", "7"}), kLimit, {{SIGKILL, 30}}).ended_by, SIGKILL);
+    const std::int64_t steps = read_run_folder(out).checkpoint.steps;
+    EXPECT_GE(steps, 21);
+    EXPECT_EQ(steps % 7, 0);
+    // Without a line a step: nobody reads them while time passes.
+    Arguments timed = tiny_run(folder.path("timed"), kEndless, {"--save-every", "1s"});
+    std::erase(timed, "--json");
+    EXPECT_EQ(attnscope(timed, kLimit, {{SIGKILL, 3, std::chrono::milliseconds(4000)}}).ended_by, SIGKILL);
+    EXPECT_GT(read_run_folder(folder.path("timed")).checkpoint.steps, 0);
+    for (const char* pace : {"0", "-1", "x", "1x", "1.5", "", "5 s", "s", "99999999999"})
+        expect_refused(tiny_run(folder.path("new"), "3", {"--save-every", pace}), "--save-every");
+    EXPECT_FALSE(fs::exists(folder.path("new")));
+}
+
+TEST(TrainSaving, TrainsOnWhenASaveFailsAndTriesAgain) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run"), model = out + "/model.safetensors";
+    const auto block = [&] {
+        fs::rename(model, out + "/aside");
+        fs::create_directory(model);
+    };
+    const auto clear = [&] {
+        fs::remove(model);
+        fs::rename(out + "/aside", model);
+    };
+    const Outcome healed =
+        attnscope(tiny_run(out, kEndless, {"--save-every", "200"}), kLimit, {{0, 1000, {}, block}, {0, 3000, {}, clear}, {SIGTERM, 5000}});
+    EXPECT_EQ(healed.exit_code, 128 + SIGTERM) << healed.err;
+    const std::vector<std::string> events = events_of(healed.out);
+    ASSERT_GE(events.size(), 2U) << healed.err;
+    EXPECT_EQ(events.front(), "save_failed");
+    EXPECT_EQ(events.back(), "saved");
+    EXPECT_THAT(healed.err, HasSubstr("is a folder"));
+    EXPECT_THAT(healed.err, HasSubstr("training goes on"));
+    EXPECT_THAT(healed.err, Not(HasSubstr("lost")));
+    const RunFolder run = read_run_folder(out);
+    EXPECT_GE(run.checkpoint.steps, 4999);
+    EXPECT_EQ(run.losses.size(), static_cast<std::size_t>(run.checkpoint.steps));
+
+    const Outcome lost =
+        attnscope(tiny_run(out, kEndless, {"--save-every", "200", "--force"}), kLimit, {{0, 1000, {}, block}, {SIGTERM, 3000}});
+    EXPECT_EQ(lost.exit_code, 2) << lost.err;
+    clear();
+    const std::int64_t kept = read_run_folder(out).checkpoint.steps;
+    std::int64_t reached = 0;
+    for (const json& line : lines_of(lost.out)) reached = line.at("step").get<std::int64_t>();
+    EXPECT_THAT(lost.err, HasSubstr("what was learned after step " + std::to_string(kept) + " is lost (" + std::to_string(reached - kept) +
+                                    " steps)"));
+}
+
+TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    rlimit small = before;
+    small.rlim_cur = 20000;  // as a disk with room for less than a checkpoint
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    expect_refused(tiny_run(out, "3"), "model.safetensors: cannot be written");
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    ASSERT_EQ(attnscope(tiny_run(out, "3")).exit_code, 0);
+
+    // A model that is a link to another folder's: neither of the two is touched.
+    fs::rename(out + "/model.safetensors", folder.path("elsewhere"));
+    fs::create_symlink(folder.path("elsewhere"), out + "/model.safetensors");
+    const std::string bytes = read_bytes(folder.path("elsewhere"));
+    expect_refused({"train", "--resume", out, "--steps", "9", "--out", out}, "model.safetensors: is a symbolic link");
+    EXPECT_EQ(read_bytes(folder.path("elsewhere")), bytes);
+    EXPECT_FALSE(fs::exists(out + "/model.previous.safetensors"));
+}
+
+TEST(TrainSaving, ClearsAwayWhatAKilledRunLeft) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run");
+    ASSERT_EQ(attnscope(tiny_run(out, "3")).exit_code, 0);
+    for (const char* name : {"run/.attnscope-0123.tmp", "run/moments/.attnscope-4567.tmp"}) folder.file(name, "half a file");
+    folder.file("run/mine.tmp", "mine");
+    ASSERT_EQ(attnscope({"train", "--resume", out, "--steps", "4", "--out", out, "--json"}).exit_code, 0);
+    for (const auto& entry : fs::recursive_directory_iterator(out))
+        EXPECT_FALSE(entry.path().filename().string().starts_with(".attnscope")) << entry.path();
+    EXPECT_TRUE(fs::exists(out + "/mine.tmp"));
+}
+
+}  // namespace
+}  // namespace attn::test
