@@ -36,10 +36,17 @@ std::optional<std::int64_t> step_of(const std::string& name) {
     throw FileError(FileFault::Io, escaped(path.native(), 0), "", error.message());
 }
 
+/// False for what is certainly not there; what the system cannot tell is not to pass for missing.
+bool is_there(const fs::path& path) {
+    std::error_code error;
+    const bool found = fs::exists(path, error);
+    if (error) fail(path, error);
+    return found;
+}
+
 /// The text of a table that may be missing.
 std::optional<std::string> table(const fs::path& path) {
-    std::error_code error;
-    if (!fs::exists(path, error)) return std::nullopt;
+    if (!is_there(path)) return std::nullopt;
     return read_whole_file(path, {.max_bytes = kMaxCsvBytes, .stop = {}});
 }
 
@@ -69,8 +76,8 @@ std::string moment_name(std::int64_t step) { return fmt::format("{}{}{}", kStepP
 
 std::set<std::int64_t> stored_moments(const fs::path& folder) {
     std::set<std::int64_t> steps;
+    if (!is_there(folder)) return steps;
     std::error_code error;
-    if (!fs::exists(folder, error)) return steps;
     for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
         if (const std::optional<std::int64_t> step = step_of(entry->path().filename().string())) steps.insert(*step);
     if (error) fail(folder, error);
@@ -80,8 +87,7 @@ std::set<std::int64_t> stored_moments(const fs::path& folder) {
 RunFolder read_run_folder(const fs::path& folder) {
     RunFolder run;
     const fs::path checkpoint = folder / kCheckpointName;
-    std::error_code none;
-    if (!fs::exists(checkpoint, none))
+    if (!is_there(checkpoint))
         throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
                         fmt::format("there is no {} in it: not the folder of a training run", kCheckpointName));
     run.checkpoint = read_checkpoint(checkpoint);

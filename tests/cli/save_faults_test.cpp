@@ -88,11 +88,16 @@ protected:
             SCOPED_TRACE(undisturbed.calls[call] + ", call " + std::to_string(call));
             copy_run(old_, run_);
             const TracedOutcome outcome = attnscope_traced(resumed_run(run_), run_, Fault{call, error, lasting});
-            if (error == 0) EXPECT_EQ(outcome.ended_by, SIGKILL);
-            else expect_told(outcome);
+            if (error == 0) {
+                EXPECT_EQ(outcome.ended_by, SIGKILL);
+            }
+            if (error != 0) expect_told(outcome);
             failed += outcome.exit_code != 0 ? 1U : 0U;
-            if (outcome.exit_code == 0) EXPECT_TRUE(Files(run_) == whole) << "what it says to have saved is not there";
+            if (outcome.exit_code == 0) {
+                EXPECT_TRUE(Files(run_) == whole) << "what it says to have saved is not there";
+            }
             expect_complete();
+            if (outcome.exit_code == 0) continue;
             const Outcome again = attnscope(resumed_run(run_));
             ASSERT_EQ(again.exit_code, 0) << again.err;
             EXPECT_TRUE(Files(run_) == whole) << "going on gives something else";
@@ -107,7 +112,9 @@ protected:
         if (outcome.exit_code != 2) return;
         const bool began = !outcome.out.empty();
         EXPECT_THAT(outcome.err, HasSubstr(run_));
-        if (began) EXPECT_THAT(outcome.err, AnyOf(HasSubstr("lost"), HasSubstr("is saved"))) << outcome.out;
+        if (began) {
+            EXPECT_THAT(outcome.err, AnyOf(HasSubstr("lost"), HasSubstr("is saved"))) << outcome.out;
+        }
         EXPECT_FALSE(outcome.err.empty());
     }
 
@@ -136,13 +143,13 @@ TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
     replacing.insert(replacing.end(), {"--force", "--json"});
     copy_run(old_, run_);
     const RunFolder before = read_run_folder(run_);
-    const std::size_t calls = attnscope_traced(replacing, run_).calls.size();
+    const std::vector<std::string> calls = attnscope_traced(replacing, run_).calls;
     const RunFolder after = read_run_folder(run_);
-    ASSERT_GT(calls, 50U);
+    ASSERT_GT(calls.size(), 50U);
     std::size_t kept = 0, replaced = 0;
     for (const auto& [error, lasting] : {std::pair{0, false}, {ENOSPC, true}, {EIO, false}})
-        for (std::size_t call = 0; call < calls; ++call) {
-            SCOPED_TRACE(testing::Message() << "error " << error << ", call " << call);
+        for (std::size_t call = 0; call < calls.size(); ++call) {
+            SCOPED_TRACE(testing::Message() << "error " << error << ", call " << call << ", " << calls[call]);
             copy_run(old_, run_);
             const TracedOutcome outcome = attnscope_traced(replacing, run_, Fault{call, error, lasting});
             if (error != 0) expect_told(outcome);
@@ -151,9 +158,14 @@ TEST_F(SaveFaults, ReplacingARunLeavesOneOfTheTwo) {
             (is_old ? kept : replaced) += 1;
             const RunFolder& expected = is_old ? before : after;
             for (std::size_t i = 0; i < now.losses.size(); ++i) EXPECT_EQ(now.losses[i].loss, expected.losses.at(i).loss);
-            // Before its checkpoint gives way nothing of the old run is touched, unless the process ends in between.
-            if (is_old && error != 0) EXPECT_EQ(now.losses.size(), before.losses.size());
-            if (outcome.exit_code == 0) EXPECT_FALSE(is_old);
+            // Its curves go last, when nothing but the renaming of the new checkpoint is left to be done: never for want of room.
+            EXPECT_THAT(now.losses.size(), AnyOf(0, expected.losses.size()));
+            if (is_old && calls[call] == "write") {
+                EXPECT_EQ(now.losses.size(), before.losses.size());
+            }
+            if (outcome.exit_code == 0) {
+                EXPECT_FALSE(is_old);
+            }
             if (HasFailure()) return;
         }
     EXPECT_GT(kept, 0U);
