@@ -18,6 +18,7 @@
 #include "app/cli/train_options.hpp"
 #include "app/cli/train_progress.hpp"
 #include "app/platform/platform_error.hpp"
+#include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/train/resume.hpp"
@@ -26,6 +27,8 @@ namespace attn::app {
 namespace {
 
 constexpr int kSignalExit = 128;  ///< what a shell reports of a program that a signal ended, on top of the signal's number
+
+constexpr const char *kCurvesPicture = "curves.png", *kAttentionPicture = "attention.png";
 
 /// Nobody reads what is printed any more, which the exit code says.
 void forget_output() {
@@ -43,6 +46,8 @@ public:
     int run() {
         const StopSignal signals;
         saver_.begin(run_);
+        if (!options_.save.out.empty())
+            for (const char* picture : {kCurvesPicture, kAttentionPicture}) AtomicFile try_out(options_.save.out / picture);
         if (!options_.json) print_start();
         const std::string failure = train();
         progress_.finish();
@@ -111,10 +116,10 @@ private:
     bool draw() {
         files_.checkpoint = take_checkpoint(run_);
         try {
-            write_png(options_.save.out / "curves.png", draw_curves(files_));
-            write_png(options_.save.out / "attention.png", draw_attention(files_, run_.dataset()));
+            write_png(options_.save.out / kCurvesPicture, draw_curves(files_));
+            write_png(options_.save.out / kAttentionPicture, draw_attention(files_, run_.dataset()));
         } catch (const PlatformError& error) {
-            complain(fmt::format("curves.png and attention.png were not drawn: {}", error.what()));
+            complain(fmt::format("{} and {} were not drawn: {}", kCurvesPicture, kAttentionPicture, error.what()));
         } catch (const FileError& error) {
             complain(error.what());
             return false;

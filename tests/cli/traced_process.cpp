@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <system_error>
@@ -172,6 +173,7 @@ private:
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
     if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(126);
+    ::setenv("LSAN_OPTIONS", "detect_leaks=0", 1);  // the leak sanitizer traces processes itself
     ::raise(SIGSTOP);
     ::execv(arguments[0], arguments.data());
     ::_exit(127);

@@ -206,6 +206,10 @@ TEST(TrainSaving, WhatCannotBeWrittenIsFoundBeforeTraining) {
     ::setrlimit(RLIMIT_FSIZE, &before);
     ASSERT_EQ(attnscope(tiny_run(out, "3")).exit_code, 0);
 
+    fs::create_directory(folder.path("pictures"));
+    fs::create_symlink("victim", folder.path("pictures/attention.png"));
+    expect_refused(tiny_run(folder.path("pictures"), "3"), "attention.png: is a symbolic link");
+
     // A model that is a link to another folder's: neither of the two is touched.
     fs::rename(out + "/model.safetensors", folder.path("elsewhere"));
     fs::create_symlink(folder.path("elsewhere"), out + "/model.safetensors");
