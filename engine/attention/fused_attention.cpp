@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/attention/large_logits.hpp"
 #include "engine/attention/shielded_product.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/scratch.hpp"
@@ -66,17 +67,49 @@ public:
     /// row may not see has no effect.
     std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
-    /// Scaled scores of rows [first, first + rows) in `block`, of which `seen` a row are computed, become their weights, in the first
-    /// `written` cells of the map's rows, too.
-    void softmax_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, std::int64_t written, Scalar* block, Scalar* map) const {
+    /// Scaled scores of rows [first, first + rows), of which `seen` a row are computed, with the mask's bias.
+    void logits(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+                std::int64_t seen, Scalar* block) const {
         const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
-        if (rule_.mask.has_bias())
-            for (std::int64_t r = 0; r < rows; ++r) {
-                const double* bias = rule_.mask.bias_row(b_, h_, first + r);
-                for (std::int64_t s = 0; s < keys; ++s) block[r * stride + s] += static_cast<Scalar>(bias[s]);
-            }
+        gemm<Scalar>({.m = rows,
+                      .n = computed(seen),
+                      .k = sizes_.head_size,
+                      .alpha = static_cast<Scalar>(rule_.factor),
+                      .a = q.at(b_, h_, first),
+                      .lda = q.row,
+                      .c = block,
+                      .ldc = stride,
+                      .packed_b = keys_across.data,
+                      .packed_k = keys_across.k,
+                      .packed_n = keys_across.n});
+        if (!rule_.mask.has_bias()) return;
+        for (std::int64_t r = 0; r < rows; ++r) {
+            const double* bias = rule_.mask.bias_row(b_, h_, first + r);
+            for (std::int64_t s = 0; s < keys; ++s) block[r * stride + s] += static_cast<Scalar>(bias[s]);
+        }
+    }
+
+    /// Logits of rows [first, first + rows) in `block` become their weights, in the first `written` cells of the map's rows, too. Leaves
+    /// the largest logit of each row in `largest`, and says whether one of them is large.
+    bool softmax_rows(std::int64_t first, std::int64_t rows, std::int64_t seen, std::int64_t written, Scalar* block, Scalar* map,
+                      Scalar* largest) const {
+        const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
         kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, map, keys, written,
-                              static_cast<Scalar>(rule_.temperature)});
+                              static_cast<Scalar>(rule_.temperature), largest});
+        return std::any_of(largest, largest + rows, is_large_logit<Scalar>);
+    }
+
+    /// Logits of those rows whose largest is large become differences from it.
+    void center_rows(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, std::int64_t first, std::int64_t rows,
+                     const Scalar* largest, Scalar* block) const {
+        for (std::int64_t r = 0; r < rows; ++r) {
+            if (!is_large_logit(largest[r])) continue;
+            const std::int64_t t = first + r;
+            const double* bias = rule_.mask.has_bias() ? rule_.mask.bias_row(b_, h_, t) : nullptr;
+            center_large_logits({q.at(b_, h_, t), k.at(b_, h_), k.row, sizes_.head_size, bias, rule_.factor, rule_.temperature},
+                                keys_seen(t + 1), causal_ || all_ ? nullptr : rule_.mask.keep_row(b_, h_, t),
+                                block + r * block_stride(sizes_.keys));
+        }
     }
 
     /// dp of rows [first, first + rows), the gradient of their weights, becomes the gradient of q k^T; of a row `seen` cells are computed.
@@ -168,18 +201,15 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
             const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
             Scalar* map = weights.data() + at;
-            gemm<Scalar>({.m = rows,
-                          .n = head.computed(seen),
-                          .k = sizes.head_size,
-                          .alpha = static_cast<Scalar>(rule.factor),
-                          .a = q.at(b, h, first),
-                          .lda = q.row,
-                          .c = block,
-                          .ldc = stride,
-                          .packed_b = keys_across.data,
-                          .packed_k = keys_across.k,
-                          .packed_n = keys_across.n});
-            head.softmax_rows(first, rows, seen, has_zeros ? seen : keys, block, map);
+            const std::int64_t written = has_zeros ? seen : keys;
+            Scalar largest[kRows];
+            head.logits(q, keys_across, first, rows, seen, block);
+            if (head.softmax_rows(first, rows, seen, written, block, map, largest)) {
+                // Rare enough to begin again.
+                head.logits(q, keys_across, first, rows, seen, block);
+                head.center_rows(q, k, first, rows, largest, block);
+                head.softmax_rows(first, rows, seen, written, block, map, largest);
+            }
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
             head.product({.m = rows,
                           .n = sizes.value_size,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/attention/large_logits.hpp"
 #include "engine/attention/shielded_product.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -166,6 +167,29 @@ void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double te
 }
 
 template <class Scalar>
+void precise_attention_weights(const Tensor<Scalar>& q, const Tensor<Scalar>& k, double factor, const Tensor<Scalar>& masked,
+                               const Mask& mask, double temperature, const AttentionSizes& sizes, Tensor<Scalar>& weights) {
+    attention_weights(masked, mask, temperature, sizes, weights);
+    const Kernels<Scalar>& kernel = kernels<Scalar>();
+    const std::int64_t keys = sizes.keys, size = sizes.head_size;
+    for_map_rows(sizes, 4, [&](std::int64_t b, std::int64_t h, std::int64_t t, std::int64_t at) {
+        const std::uint8_t* keep = mask.keep_row(b, h, t);
+        const Scalar* logits = masked.data() + at;
+        Scalar largest = -std::numeric_limits<Scalar>::infinity();
+        for (std::int64_t s = 0; s < keys; ++s)
+            if (keep[s] != 0) largest = std::max(largest, logits[s] / static_cast<Scalar>(temperature));
+        if (!is_large_logit(largest)) return;
+        const std::int64_t head = b * sizes.heads + h;
+        Scalar* row = weights.data() + at;
+        std::copy_n(logits, keys, row);
+        center_large_logits({q.data() + (head * sizes.queries + t) * size, k.data() + head * keys * size, size, size,
+                             mask.has_bias() ? mask.bias_row(b, h, t) : nullptr, factor, temperature},
+                            keys, keep, row);
+        kernel.softmax_row(row, keep, keys, static_cast<Scalar>(temperature), row);
+    });
+}
+
+template <class Scalar>
 void attention_weights_backward(const Tensor<Scalar>& dweights, const Tensor<Scalar>& weights, const Mask& mask, double temperature,
                                 const AttentionSizes& sizes, Tensor<Scalar>& dmasked) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
@@ -202,6 +226,8 @@ void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Sca
     template void scale_scores<Scalar>(const Tensor<Scalar>&, double, Tensor<Scalar>&);                                                    \
     template void mask_scores<Scalar>(const Tensor<Scalar>&, const Mask&, const AttentionSizes&, Tensor<Scalar>&);                         \
     template void attention_weights<Scalar>(const Tensor<Scalar>&, const Mask&, double, const AttentionSizes&, Tensor<Scalar>&);           \
+    template void precise_attention_weights<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, double, const Tensor<Scalar>&,           \
+                                                    const Mask&, double, const AttentionSizes&, Tensor<Scalar>&);                          \
     template void attention_context<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&, const AttentionSizes&,              \
                                             Tensor<Scalar>&);                                                                              \
     template void attention_scores_backward<Scalar>(const Tensor<Scalar>&, const Tensor<Scalar>&, const Tensor<Scalar>&, const Mask&,      \

@@ -40,6 +40,11 @@ template <class Scalar>
 void attention_weights(const Tensor<Scalar>& masked, const Mask& mask, double temperature, const AttentionSizes& sizes,
                        Tensor<Scalar>& weights);
 
+/// The same for masked = factor q k^T + bias, without the rounding of large logits that `masked` holds (see large_logits.hpp).
+template <class Scalar>
+void precise_attention_weights(const Tensor<Scalar>& q, const Tensor<Scalar>& k, double factor, const Tensor<Scalar>& masked,
+                               const Mask& mask, double temperature, const AttentionSizes& sizes, Tensor<Scalar>& weights);
+
 /// context = dropped v over the keys the mask allows: a forbidden key takes no part even if its value is NaN or infinite.
 ///   dropped [B,H,T,S]  v [B,H,S,Dv]  ->  context [B,H,T,Dv]
 template <class Scalar>
@@ -47,7 +52,10 @@ void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, c
                        Tensor<Scalar>& context);
 
 /// Gradients of attention_context(): of the weights (after dropout) and of v.
-///   dcontext [B,H,T,Dv]  ->  ddropped [B,H,T,S], 0 where the mask forbids  dv [B,H,S,Dv]
+///   dcontext [B,H,T,Dv]  ->  ddropped [B,H,T,S] = dcontext v^T, 0 where the mask forbids  dv [B,H,S,Dv]
+/// A forbidden weight is no operand of the context: it is 0 whatever is done, and the loss does not change with it. PyTorch's autograd
+/// takes it for an operand and leaves dcontext v^T there too, where the softmax before it multiplies it by 0: q, k and v get the same
+/// gradients.
 template <class Scalar>
 void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask,
                                 const AttentionSizes& sizes, Tensor<Scalar>& ddropped, Tensor<Scalar>& dv);

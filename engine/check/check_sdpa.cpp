@@ -68,9 +68,10 @@ void check_sdpa(CaseFile& file, CaseConfig& config) {
     const Mask mask = read_mask(file, config, sizes);
     Tensor<Scalar> scores, scaled, masked, weights, context;
     attention_scores(q, k, sizes, scores);
-    scale_scores(scores, config.number("scale", -1e30, 1e30), scaled);
+    const double factor = config.number("scale", -1e30, 1e30);
+    scale_scores(scores, factor, scaled);
     mask_scores(scaled, mask, sizes, masked);
-    attention_weights(masked, mask, 1.0, sizes, weights);
+    precise_attention_weights(q, k, factor, masked, mask, 1.0, sizes, weights);
     attention_context(weights, v, mask, sizes, context);
     file.compare("out.scores", scores);
     file.compare("out.scaled", scaled);
@@ -82,7 +83,7 @@ void check_sdpa(CaseFile& file, CaseConfig& config) {
     Tensor<Scalar> dweights, dmasked, dscores, dq, dk, dv;
     attention_context_backward(dcontext, weights, v, mask, sizes, dweights, dv);
     attention_weights_backward(dweights, weights, mask, 1.0, sizes, dmasked);
-    scale_scores(dmasked, config.number("scale", -1e30, 1e30), dscores);
+    scale_scores(dmasked, factor, dscores);
     attention_scores_backward(dscores, q, k, mask, sizes, dq, dk);
     file.compare("grad.in.q", dq);
     file.compare("grad.in.k", dk);

@@ -64,9 +64,11 @@ struct SoftmaxRows : SoftmaxCells {
     Scalar* copy = nullptr;  ///< [rows,copy_n], most_allowed <= copy_n: gets the weights too, and 0 beyond them. May be null
     std::int64_t copy_stride = 0, copy_n = 0;
     Scalar temperature = 1;
+    Scalar* largest = nullptr;  ///< [rows]: gets the largest kept x / temperature, -inf without one. May be null
 };
 
-/// dx = factor p (dp - sum(p dp)) row by row, the gradient of a softmax for factor = 1 / temperature.
+/// dx = factor p (dp - sum(p dp)) row by row, the gradient of a softmax for factor = 1 / temperature. The kept p of a row add up to 1, or
+/// are all 0.
 template <class Scalar>
 struct SoftmaxBackwardRows : SoftmaxCells {
     const Scalar* p = nullptr;  ///< [rows,n]; beyond most_allowed not read

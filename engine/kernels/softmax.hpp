@@ -141,6 +141,8 @@ void softmax_rows_at(const SoftmaxRows<Scalar>& s, std::int64_t first, std::int6
     Scalar numbers[kTogether];
     for (std::int64_t r = 0; r < rows; ++r) lanes[r] = row(r).largest(x + r * s.x_stride);
     for (std::int64_t r = 0; r < rows; ++r) numbers[r] = max_lanes<Scalar>(lanes[r]);
+    if (s.largest != nullptr)
+        for (std::int64_t r = 0; r < rows; ++r) s.largest[first + r] = numbers[r];
     for (std::int64_t r = 0; r < rows; ++r) {
         lanes[r] = row(r).exponentials(x + r * s.x_stride, numbers[r], p + r * s.p_stride,
                                        copy == nullptr ? p + r * s.p_stride : copy + r * s.copy_stride);
@@ -170,39 +172,42 @@ void softmax_rows(const SoftmaxRows<Scalar>& s) {
     }
 }
 
-/// In every lane the sum of p dp.
+/// In every lane the sum of p (dp - origin). Asks for the memory at `ahead`, unless it is null.
 template <class Scalar>
-ATTN_INLINE Vec<Scalar> products(const KeptCells<Scalar>& cells, const Scalar* p, const Scalar* dp, const Scalar* ahead) {
+ATTN_INLINE Vec<Scalar> products(const KeptCells<Scalar>& cells, const Scalar* p, const Scalar* dp, Scalar origin, const Scalar* ahead) {
     Vec<Scalar> sum = {};
     cells.for_vectors(
         0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
-            __builtin_prefetch(ahead + i);
-            sum += kept ? load_count(p + i, used) * load_count(dp + i, count) : Vec<Scalar>{};
+            if (ahead != nullptr) __builtin_prefetch(ahead + i);
+            sum += kept ? load_count(p + i, used) * (load_count(dp + i, count) - origin) : Vec<Scalar>{};
         });
     return sum;
 }
 
+/// Where one weight is nearly 1, its dp and the sum of p dp agree in nearly all bits, and their difference would be mostly rounding. The
+/// sum is taken again of what is left of dp, which is small there: as weights add up to 1, any origin gives the same gradient.
 template <class Scalar>
 void softmax_backward_rows(const SoftmaxBackwardRows<Scalar>& s) {
     const std::int64_t together = rows_together<Scalar>(2 * s.n);
     Vec<Scalar> lanes[kTogether];
-    Scalar totals[kTogether];
+    Scalar totals[kTogether], rests[kTogether];
     for (std::int64_t first = 0; first < s.rows; first += together) {
         const std::int64_t rows = s.rows - first < together ? s.rows - first : together;
         const Scalar *p = s.p + first * s.p_stride, *dp = s.dp + first * s.dp_stride;
         Scalar* dx = s.dx + first * s.dx_stride;
+        const auto cells = [&](std::int64_t r) __attribute__((always_inline)) { return KeptCells<Scalar>::of(s, first + r); };
         for (std::int64_t r = 0; r < rows; ++r)
-            lanes[r] =
-                products(KeptCells<Scalar>::of(s, first + r), p + r * s.p_stride, dp + r * s.dp_stride, p + (r + s.rows) * s.p_stride);
+            lanes[r] = products(cells(r), p + r * s.p_stride, dp + r * s.dp_stride, Scalar{0}, p + (r + s.rows) * s.p_stride);
         for (std::int64_t r = 0; r < rows; ++r) totals[r] = sum_lanes<Scalar>(lanes[r]);
+        for (std::int64_t r = 0; r < rows; ++r)
+            lanes[r] = products<Scalar>(cells(r), p + r * s.p_stride, dp + r * s.dp_stride, totals[r], nullptr);
+        for (std::int64_t r = 0; r < rows; ++r) rests[r] = sum_lanes<Scalar>(lanes[r]);
         for (std::int64_t r = 0; r < rows; ++r, p += s.p_stride, dp += s.dp_stride, dx += s.dx_stride) {
-            const std::int64_t end =
-                KeptCells<Scalar>::of(s, first + r)
-                    .for_vectors(
-                        0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
-                            const Vec<Scalar> d = load_count(p + i, used) * (load_count(dp + i, count) - totals[r]) * s.factor;
-                            store_count(dx + i, kept ? d : Vec<Scalar>{}, count);
-                        });
+            const std::int64_t end = cells(r).for_vectors(
+                0, [&](std::int64_t i, std::int64_t count, std::int64_t used, Bits<Scalar> kept) __attribute__((always_inline)) {
+                    const Vec<Scalar> d = load_count(p + i, used) * ((load_count(dp + i, count) - totals[r]) - rests[r]) * s.factor;
+                    store_count(dx + i, kept ? d : Vec<Scalar>{}, count);
+                });
             set_zero(dx, end, s.n);
         }
     }

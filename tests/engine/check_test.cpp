@@ -96,8 +96,9 @@ TEST_P(Golden, OneChangedNumberFails) {
             const Changed changed(name, [&](ArrayFile& file) {
                 NamedArray& array = array_of(file, tensor.name);
                 const std::size_t last = static_cast<std::size_t>(array.count()) - 1;
-                if (npz) set_number<double>(array, last, [&](double x) { return x + change; });
-                else set_number<float>(array, last, [&](float x) { return x + static_cast<float>(change); });
+                const auto moved = [&](double x) { return x + change * std::max(1.0, std::abs(x)); };
+                if (npz) set_number<double>(array, last, moved);
+                else set_number<float>(array, last, [&](float x) { return static_cast<float>(moved(static_cast<double>(x))); });
             });
             const Report report = check_file(changed.path());
             EXPECT_FALSE(report.ok());

@@ -113,7 +113,9 @@ TYPED_TEST(SoftmaxRowsOf, BackwardEqualsPlainLoopsAndWritesNothingElse) {
         std::vector<TypeParam> p(static_cast<std::size_t>(cells.rows * p_stride), std::numeric_limits<TypeParam>::quiet_NaN());
         for (std::int64_t r = 0; r < cells.rows; ++r)
             for (std::int64_t i = 0; i < cells.most_allowed; ++i)
-                p[static_cast<std::size_t>(r * p_stride + i)] = drawn[static_cast<std::size_t>(r * stride + i)];
+                if (this->takes_part(cells, r, i))  // weights, as what is kept of a row adds up to 1
+                    p[static_cast<std::size_t>(r * p_stride + i)] =
+                        static_cast<TypeParam>(this->softmax(cells, drawn.data() + r * stride, 1, r, i));
         this->on_every_build([&](const Kernels<TypeParam>& kernel) {
             std::vector<TypeParam> dx(dp.size(), this->kUntouched);
             kernel.softmax_backward_rows(
