@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
@@ -66,6 +67,9 @@ int main(int argc, char** argv) {
         return attn::app::run(argc, argv);
     } catch (const std::bad_alloc&) {
         attn::app::complain("there is not enough memory");
+    } catch (const std::system_error& error) {
+        const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+        attn::app::complain(thread ? "the system refuses to start another thread (ulimit -u and ulimit -v show its limits)" : error.what());
     } catch (const std::exception& error) {
         attn::app::complain(error.what());
     }

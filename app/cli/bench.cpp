@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
 }
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
-    command.add_option("--threads", options.threads, "Threads to use (default: all processors)")->check(CLI::Range(1, 256));
+    command.add_option("--threads", options.threads, "Threads to use (default: all processors)")->check(CLI::Range(1, kMostThreads));
     command.add_option("--steps", options.steps, "Measured repetitions, after some to warm up")->check(CLI::Range(1, 1'000'000));
     command.add_flag("--json", options.json, "Print one line of JSON");
 }

@@ -12,6 +12,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/ops/parallel.hpp"
 #include "engine/train/resume.hpp"
 
 namespace attn::app {
@@ -123,7 +124,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
         ->excludes(seed);
     command.add_option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
         ->type_name("N")
-        ->check(CLI::Range(1, 256));
+        ->check(CLI::Range(1, kMostThreads));
     command.add_flag("--json", options.json, "Print one line of JSON a step");
 }
 

@@ -17,10 +17,13 @@ inline constexpr std::int64_t kParallelCost = 250'000;
 inline constexpr std::int64_t kPartCost = 4'000'000;
 inline constexpr std::int64_t kMostPartsOfThread = 4;
 
-/// Threads that parallel work started from this thread may use: one within such work.
+/// The most threads of a team, whatever OMP_NUM_THREADS or an option says.
+inline constexpr int kMostThreads = 256;
+
+/// Threads that parallel work started from this thread may use, at most kMostThreads: one within such work.
 inline int thread_budget() {
 #ifdef _OPENMP
-    return omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
+    return omp_in_parallel() != 0 ? 1 : std::clamp(omp_get_max_threads(), 1, kMostThreads);
 #else
     return 1;
 #endif
@@ -35,10 +38,10 @@ inline int processor_count() {
 #endif
 }
 
-/// Sets the budget of the calling thread only (the trainer and the analyst each have their own); at least 1.
+/// Sets the budget of the calling thread only (the trainer and the analyst each have their own), within 1 and kMostThreads.
 inline void set_thread_budget(int threads) {
 #ifdef _OPENMP
-    omp_set_num_threads(threads < 1 ? 1 : threads);
+    omp_set_num_threads(std::clamp(threads, 1, kMostThreads));
 #else
     (void)threads;
 #endif
@@ -56,17 +59,22 @@ private:
     int before_;
 };
 
+/// Threads of the next team of the calling thread: its budget, or what the system allows it to start, which becomes its budget. To be
+/// called before every parallel region, because OpenMP ends the program when it cannot start a thread.
+int next_team_size();
+
 /// Calls f(i) for every i in [0, count), each of about `cost` operations; the calls must not depend on each other nor throw.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 #ifdef _OPENMP
     // Branching here instead of `omp parallel if`: even an inactive region costs more than the smallest stages.
-    if (count > 1 && count * cost > kParallelCost && thread_budget() > 1) {
+    const bool worth_it = count > 1 && count * cost > kParallelCost;
+    if (const int threads = worth_it ? next_team_size() : 1; threads > 1) {
         // The first part of each thread is settled, so that each has its memory after the first time; the others go to whoever is free,
         // because the processors of a shared machine are rarely equally fast.
-        const std::int64_t part = count / (8 * thread_budget()) + 1;
+        const std::int64_t part = count / (8 * threads) + 1;
         std::atomic<std::int64_t> taken{0};
-#pragma omp parallel
+#pragma omp parallel num_threads(threads)
         for (std::int64_t first = omp_get_thread_num() * part; first < count;
              first = omp_get_num_threads() * part + taken.fetch_add(part, std::memory_order_relaxed))
             for (std::int64_t i = first; i < first + part && i < count; ++i) f(i);

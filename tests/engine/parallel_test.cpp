@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <limits>
 #include <memory>
+#include <thread>
 
 namespace {
 
@@ -52,6 +58,46 @@ TEST(Parallel, RangesCoverEverythingInWholeGrains) {
                     EXPECT_TRUE(tally.each_once() && whole) << count << " in grains of " << grain << ", " << threads << " threads";
                 }
     }
+}
+
+TEST(Parallel, BudgetsStayWithinWhatATeamMayHave) {
+    for (const int threads : {-1, 0, 1, 2, kMostThreads, kMostThreads + 1, 65536, std::numeric_limits<int>::max()}) {
+        const ThreadScope scope(threads);
+        EXPECT_TRUE(thread_budget() >= 1 && thread_budget() <= kMostThreads) << threads;
+    }
+}
+
+/// Asks for a team of eight as a user who may have `spare` threads besides the first one, and ends with the team's size.
+[[noreturn]] void compute_with_spare_threads(int spare) {
+    const rlimit limit{static_cast<rlim_t>(1 + spare), static_cast<rlim_t>(1 + spare)};
+    // Root may have any number, and the threads of all processes of a user count: this one has no others.
+    if (::setuid(65533) != 0 || ::setrlimit(RLIMIT_NPROC, &limit) != 0) ::_exit(255);
+    const ThreadScope scope(8);
+    Tally tally(100);
+    parallel_for(100, kParallelCost, [&](std::int64_t i) { tally.meet(i); });
+    ::_exit(tally.each_once() ? thread_budget() : 254);
+}
+
+/// The size of that team, -1 if the process was ended.
+int team_with_spare_threads(int spare) {
+    int status = 0;
+    // From a thread that has had no team: after a fork the threads of an older one would be missing.
+    std::thread([&] {
+        const pid_t child = ::fork();
+        if (child == 0) compute_with_spare_threads(spare);
+        ::waitpid(child, &status, 0);
+    }).join();
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST(Parallel, TakesFewerThreadsWhereTheSystemRefusesMore) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs a user of its own";
+    EXPECT_EQ(team_with_spare_threads(0), 1);
+    for (const int spare : {1, 3, 6}) {
+        const int team = team_with_spare_threads(spare);
+        EXPECT_TRUE(team >= 1 && team <= 1 + spare) << spare << ": " << team;
+    }
+    EXPECT_EQ(team_with_spare_threads(100), 8);
 }
 
 TEST(Parallel, NothingIsNothing) {

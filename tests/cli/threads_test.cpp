@@ -1,0 +1,72 @@
+/// Numbers of threads that no machine has, and systems that refuse to start any.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+/// The model after two steps, trained with this OMP_NUM_THREADS.
+std::string model_trained_with(const char* threads) {
+    const ScratchFolder folder;
+    ::setenv("OMP_NUM_THREADS", threads, 1);
+    const Outcome outcome = attnscope({"train", "--task", "copy", "--steps", "2", "--out", folder.path("run")});
+    ::unsetenv("OMP_NUM_THREADS");
+    EXPECT_EQ(outcome.exit_code, 0) << threads << ": " << outcome.err;
+    return read_bytes(folder.path("run/model.safetensors"));
+}
+
+TEST(Threads, AnyNumberInTheEnvironmentTrainsTheSameModel) {
+    const std::string alone = model_trained_with("1");
+    for (const char* threads : {"2", "65536", "100000000000", "0", "-3", "many"})
+        EXPECT_TRUE(model_trained_with(threads) == alone) << threads;
+}
+
+TEST(Threads, OptionsBeyondTheMostAreRefused) {
+    const ScratchFolder folder;
+    for (const char* threads : {"0", "257", "65536"}) {
+        const Outcome outcome = attnscope({"train", "--task", "copy", "--steps", "2", "--out", folder.path("run"), "--threads", threads});
+        EXPECT_EQ(outcome.exit_code, 2) << threads;
+        EXPECT_NE(outcome.err.find("--threads"), std::string::npos) << outcome.err;
+    }
+}
+
+/// Exit code and stderr of attnscope as a user who may have so many processes and threads.
+Outcome with_limit(int threads, const std::string& arguments) {
+    const TemporaryFolder folder;
+    const std::string err = (folder / "err").string(), limit = std::to_string(threads);
+    std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
+    const std::string command =
+        "cd '" + folder.path().string() +
+        "' && OMP_NUM_THREADS=8 env -u DISPLAY -u WAYLAND_DISPLAY setpriv --reuid=65531 --clear-groups prlimit --nproc=" + limit + ":" +
+        limit + " '" ATTNSCOPE_BINARY "' " + arguments + " > out 2> err";
+    Outcome outcome;
+    outcome.exit_code = std::system(command.c_str()) >> 8;
+    outcome.err = read_bytes(err);
+    return outcome;
+}
+
+TEST(Threads, ThoseThatTheSystemRefusesAreDoneWithoutOrNamed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs a user of its own";
+    const std::string train = "train --task copy --steps 2 --out run";
+    if (with_limit(100, train).exit_code != 0) GTEST_SKIP() << "other users cannot run the program here";
+    for (const int threads : {1, 2, 4}) {
+        const Outcome trained = with_limit(threads, train);
+        EXPECT_EQ(trained.exit_code, 0) << threads << ": " << trained.err;
+        EXPECT_EQ(trained.err.find("thread"), std::string::npos) << trained.err;
+        const Outcome traced = with_limit(threads, "trace --out trace.safetensors");
+        EXPECT_EQ(traced.exit_code, 2) << threads;
+        EXPECT_NE(traced.err.find("refuses to start another thread"), std::string::npos) << traced.err;
+        EXPECT_EQ(std::count(traced.err.begin(), traced.err.end(), '\n'), 1) << traced.err;
+    }
+}
+
+}  // namespace
+}  // namespace attn::test
