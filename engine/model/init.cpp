@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 #include "engine/model/parameters.hpp"
@@ -68,9 +70,26 @@ std::int64_t count_known(const Parameters<Scalar>& drawn, const ParameterInfo& i
     return same_rows ? std::min(info.shape.count(), other->shape.count()) : 0;
 }
 
+/// values[i] = the number i of the stream, drawn from the distribution, for i from `first` on up to `last`.
+template <class Scalar>
+void draw_range(const CounterRandom& random, const Distribution& distribution, std::int64_t first, std::int64_t last, Scalar* values) {
+    constexpr std::int64_t kTogether = 4096;
+    std::array<double, kTogether> normals;
+    for (std::int64_t block = first; block < last; block += kTogether) {
+        const std::int64_t end = std::min(block + kTogether, last);
+        if (!distribution.uniform)
+            random.normal(static_cast<std::uint64_t>(block), std::span(normals.data(), static_cast<std::size_t>(end - block)));
+        for (std::int64_t i = block; i < end; ++i) {
+            const double unit =
+                distribution.uniform ? 2 * random.uniform(static_cast<std::uint64_t>(i)) - 1 : normals[static_cast<std::size_t>(i - block)];
+            values[i] = static_cast<Scalar>(distribution.size * unit);
+        }
+    }
+}
+
 template <class Scalar>
 void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* drawn) {
-    constexpr std::int64_t kDrawCost = 100;  // operations of one normal number
+    constexpr std::int64_t kDrawCost = 25;  // operations of one normal number
     const Config& config = parameters.config();
     const auto& entries = parameters.layout().entries();
     for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -78,14 +97,14 @@ void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* d
         Scalar* values = parameters.data() + info.offset;
         const std::int64_t known = drawn == nullptr ? 0 : count_known(*drawn, info);
         if (known > 0) std::copy_n(drawn->find(info.name), known, values);
+        if (is_norm_gain(info)) {
+            std::fill_n(values, info.shape.count(), Scalar{1});
+            continue;
+        }
         const Distribution distribution = distribution_of(config, info);
         const CounterRandom random(config.seed, i);
         parallel_ranges(info.shape.count() - known, 64, kDrawCost, [&](std::int64_t first, std::int64_t last) {
-            for (std::int64_t j = known + first; j < known + last; ++j) {
-                const std::uint64_t index = static_cast<std::uint64_t>(j);
-                const double unit = distribution.uniform ? 2 * random.uniform(index) - 1 : random.normal(index);
-                values[j] = is_norm_gain(info) ? Scalar{1} : static_cast<Scalar>(distribution.size * unit);
-            }
+            draw_range(random, distribution, known + first, known + last, values);
         });
     }
 }
