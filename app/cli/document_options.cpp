@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/session/analyst.hpp"
 #include "app/session/document_json.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
@@ -48,7 +49,7 @@ Document make_document(const DocumentOptions& options) {
 }
 
 std::shared_ptr<const Snapshot> compute(const Document& document) {
-    Session session(document, [] {});
+    Session session(document, [] {}, Computation::only_trace());
     std::shared_ptr<const Snapshot> snapshot = session.wait(false);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     return snapshot;

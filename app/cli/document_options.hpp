@@ -41,7 +41,7 @@ std::vector<std::string> given_texts(const DocumentOptions& options);
 /// The preset or document with the texts given. Throws as given_texts() does, and Error for a preset that does not exist.
 Document make_document(const DocumentOptions& options);
 
-/// Its trace, computed. Throws Error with the reason when the document cannot be computed.
+/// Its trace, computed, and nothing else. Throws Error with the reason when the document cannot be computed.
 std::shared_ptr<const Snapshot> compute(const Document& document);
 
 }  // namespace attn::app

@@ -54,7 +54,7 @@ void write_tensor(const ExportOptions& options, const Snapshot& snapshot) {
 }
 
 void write(const ExportOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training);
+    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training, options.gradients);
     if (options.out.extension() == ".safetensors") write_stages(options, *snapshot);
     else write_tensor(options, *snapshot);
 }

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/cli/number_checks.hpp"
+#include "app/session/analyst.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -53,8 +54,9 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
     if (!session.message().empty()) throw Error(session.message());
 }
 
-std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training) {
-    Session session(make_document(document), [] {});
+std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
+    Session session(
+        make_document(document), [] {}, Computation::only_trace(gradients));
     prepare_training(session, training, document);
     std::shared_ptr<const Snapshot> snapshot = session.wait(false);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);

@@ -32,8 +32,8 @@ void add_training_options(CLI::App& command, TrainingOptions& options);
 /// Error saying what could not be done, and where `document` gives a model too.
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document);
 
-/// The trace of the document, or of the model that was trained or opened, with its gradients. Throws Error with the reason when there is
-/// none, and as prepare_training() does.
-std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training);
+/// The trace of the document, or of the model that was trained or opened, and its gradients if they are asked for. Throws Error with the
+/// reason when there is none, and as prepare_training() does.
+std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients = false);
 
 }  // namespace attn::app

@@ -85,6 +85,18 @@ Computation Computation::engine() {
     };
 }
 
+Computation Computation::only_trace(bool gradients) {
+    Computation computation = engine();
+    computation.verify = {};
+    computation.sample = {};
+    computation.readings = {};
+    computation.examine = {};
+    computation.compares = false;
+    computation.limit_mib = kTraceLimitMiB;
+    if (!gradients) computation.gradients = {};
+    return computation;
+}
+
 Analyst::Analyst(Computation computation, std::function<void()> wake)
     : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), latest_(std::make_shared<const Snapshot>()),
       worker_([this](const std::stop_token& stop) { run(stop); }) {}
@@ -351,23 +363,23 @@ bool Analyst::wants_sample() const {
 }
 
 bool Analyst::wants_gradients() const {
-    return shown_.gradients == nullptr && shown_.trace->config.lm_head && trace_mib_ <= kBaselineLimitMiB && computation_.gradients;
+    return shown_.gradients == nullptr && shown_.trace->config.lm_head && bearable() && computation_.gradients;
 }
 
 Analyst::Step Analyst::unfinished() const {
     if (shown_.trace == nullptr || depth_ == Depth::Trace) return Step::Rest;
     if (gave_up_) return Step::Rest;
     if (depth_ == Depth::Sample) return wants_sample() ? Step::Sample : Step::Rest;
-    if (shown_.plain == nullptr && changes_anything(shown_.trace->settings) && trace_mib_ <= kBaselineLimitMiB) return Step::Plain;
-    if (shown_.unmasked == nullptr && trace_mib_ <= kBaselineLimitMiB) return Step::Baseline;
+    const bool compares = computation_.compares && bearable();
+    if (compares && shown_.plain == nullptr && changes_anything(shown_.trace->settings)) return Step::Plain;
+    if (compares && shown_.unmasked == nullptr) return Step::Baseline;
     if (shown_.read_serial != shown_.serial && computation_.readings) return Step::Readings;
-    if (shown_.correct == nullptr && shown_.trace->settings.mistake != Mistake::None && trace_mib_ <= kBaselineLimitMiB)
-        return Step::Correct;
+    if (compares && shown_.correct == nullptr && shown_.trace->settings.mistake != Mistake::None) return Step::Correct;
     if (wants_gradients()) return Step::Gradients;
     if (wants_sample()) return Step::Sample;
     if (wants_compared_readings()) return Step::Compared;
     if (shown_.verification == nullptr && computation_.verify) return Step::Verify;
-    return shown_.doctor == nullptr && computation_.examine && trace_mib_ <= kBaselineLimitMiB ? Step::Examine : Step::Rest;
+    return shown_.doctor == nullptr && computation_.examine && bearable() ? Step::Examine : Step::Rest;
 }
 
 void Analyst::publish(Step next) {

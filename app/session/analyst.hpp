@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "app/session/prepare.hpp"
 #include "app/session/snapshot.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/model/parameters.hpp"
@@ -30,8 +31,14 @@ struct Computation {
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample{};
     std::function<Readings(const Trace<float>&, std::stop_token)> readings{};     ///< none: skipped
     std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine{};  ///< none: skipped
+    bool compares = true;  ///< whether the traces without edits, masks or the mistake follow, which a trace is compared with
+    /// For larger traces neither those nor gradients nor the doctor's report are computed.
+    double limit_mib = kBaselineLimitMiB;
+
     /// The engine itself.
     static Computation engine();
+    /// The trace and nothing besides, unless gradients are asked for: then they too, however large it is.
+    static Computation only_trace(bool gradients = false);
 };
 
 /// Parameters from a training run, in place of freshly drawn ones.
@@ -91,6 +98,8 @@ private:
     void compute_compared_readings(const std::stop_token& job);
     bool wants_compared_readings() const;
     bool wants_gradients() const;
+    /// Whether as much again as the shown trace may be computed.
+    bool bearable() const { return trace_mib_ <= computation_.limit_mib; }
     bool wants_sample() const;
     /// What the shown trace still lacks.
     Step unfinished() const;
