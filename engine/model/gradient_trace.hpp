@@ -8,7 +8,7 @@
 
 namespace attn {
 
-/// The gradient of the loss with respect to every number of a Trace and every parameter.
+/// The gradient of the loss with respect to every number of a Trace and every parameter; 0 in masked cells (scaled_dot_product.hpp).
 template <class Scalar>
 struct GradientTrace {
     double loss = 0;           ///< mean cross-entropy over the counted targets

@@ -112,6 +112,29 @@ TEST_F(AttentionGradientsTest, AreExactlyZeroInFullyMaskedRowsAndUntouchedByABad
     }
 }
 
+TEST_F(AttentionGradientsTest, OfWeightsAreThoseOfAutogradButForForbiddenCells) {
+    const std::int64_t n = 6;
+    const DropoutPattern pattern(0, 0, {});
+    for (const Mask& mask : masks_for(n, n)) {
+        Stages a;
+        const Shape shape{{Axis::B, 2}, {Axis::H, 3}, {Axis::T, n}, {Axis::D, 4}};
+        a.q = draw(shape), a.k = draw(shape), a.v = draw(shape);
+        const AttentionSizes sizes = attention_sizes(a.q, a.k, a.v);
+        const Tensor<double> r = draw(sizes.context_shape());
+        run(a, mask, pattern, sizes);
+        const Stages g = backward(a, r, mask, pattern, sizes);
+        for (std::int64_t i = 0; i < g.weights.size(); ++i) {
+            const std::int64_t s = i % n, t = i / n % n, head = i / (n * n);
+            double autograd = 0;  // dcontext v^T, in forbidden cells too
+            for (std::int64_t d = 0; d < 4; ++d) autograd += r.data()[(head * n + t) * 4 + d] * a.v.data()[(head * n + s) * 4 + d];
+            EXPECT_NE(autograd, 0);
+            if (mask.may_attend(head / 3, head % 3, t, s)) EXPECT_NEAR(g.weights.data()[i], autograd, 1e-12);
+            else EXPECT_EQ(g.weights.data()[i], 0);
+            EXPECT_TRUE(g.masked.data()[i] == 0 || mask.may_attend(head / 3, head % 3, t, s));
+        }
+    }
+}
+
 TEST_F(AttentionGradientsTest, OneTokenGivesNoGradientToQueryAndKey) {
     Stages a;
     const Shape shape{{Axis::B, 1}, {Axis::H, 1}, {Axis::T, 1}, {Axis::D, 3}};
