@@ -73,7 +73,7 @@ double load_average() {
     return ::getloadavg(&load, 1) == 1 ? load : -1;
 }
 
-void append_fields(const BenchResult& result, nlohmann::ordered_json& line) {
+void append_fields(const BenchResult& result, Json& line) {
     const double gflops = rate(result.operations.full, result.timing);
     line["steps"] = result.timing.count;
     line["ms_median"] = result.timing.median_ms;

@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "app/cli/machine_peak.hpp"
+#include "engine/io/json.hpp"
 
 namespace CLI {
 class App;
@@ -85,7 +85,7 @@ struct BenchResult {
 };
 
 /// Appends the fields that every benchmark of steps has.
-void append_fields(const BenchResult& result, nlohmann::ordered_json& line);
+void append_fields(const BenchResult& result, Json& line);
 /// The same in words, one line each, indented.
 std::string describe(const BenchResult& result, const std::string& step);
 /// One-minute load average, the busy threads of the whole machine; negative where the system does not say.

@@ -76,8 +76,8 @@ void run(const AttentionOptions& options) {
                    options.causal ? ", causal" : "", describe(result, "call"));
         return;
     }
-    nlohmann::ordered_json line{{"bench", "attention"}, {"T", options.positions}, {"batch", 1},
-                                {"heads", kHeads},      {"head_size", kHeadSize}, {"causal", options.causal}};
+    Json line{{"bench", "attention"}, {"T", options.positions}, {"batch", 1},
+              {"heads", kHeads},      {"head_size", kHeadSize}, {"causal", options.causal}};
     append_fields(result, line);
     fmt::print("{}\n", line.dump());
 }

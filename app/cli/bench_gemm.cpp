@@ -147,7 +147,7 @@ void print(const Comparison& c) {
                c.ratio);
 }
 
-nlohmann::ordered_json fields_of(const Comparison& c) {
+Json fields_of(const Comparison& c) {
     return {{"model", c.product.model},
             {"product", c.product.name},
             {"m", c.product.m},
@@ -165,7 +165,7 @@ void run(const BenchOptions& options) {
     if (!options.json)
         fmt::print("{:<8} {:<9} {:>5}   {:>5}   {:>4}  {:>9} {:>9}     {:>7} {:>7}         time\n", "model", "product", "m", "n", "k",
                    "ours", "Eigen", "ours", "Eigen");
-    nlohmann::ordered_json products = nlohmann::ordered_json::array();
+    Json products = Json::list();
     for (const Product& product : all_products()) {
         const Comparison comparison = compare(product, options.steps > 0 ? options.steps : kRounds, threads);
         if (options.json) products.push_back(fields_of(comparison));
@@ -176,11 +176,11 @@ void run(const BenchOptions& options) {
                    threads == 1 ? "" : "s", load_average());
         return;
     }
-    const nlohmann::ordered_json line{{"bench", "gemm"},
-                                      {"products", products},
-                                      {"kernels", kernel_build_name(active_kernel_build())},
-                                      {"threads", threads},
-                                      {"load_average", load_average()}};
+    const Json line{{"bench", "gemm"},
+                    {"products", products},
+                    {"kernels", kernel_build_name(active_kernel_build())},
+                    {"threads", threads},
+                    {"load_average", load_average()}};
     fmt::print("{}\n", line.dump());
 }
 

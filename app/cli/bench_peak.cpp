@@ -15,7 +15,7 @@ namespace {
 
 void measure(bool json) {
     const int threads = thread_budget();
-    nlohmann::ordered_json line{{"bench", "peak"}}, builds = nlohmann::ordered_json::array();
+    Json line{{"bench", "peak"}}, builds = Json::list();
     double best_one = 0, best_all = 0;
     for (const KernelBuild build : available_kernel_builds()) {
         const double one = multiply_add_gflops(build, 1), all = multiply_add_gflops(build, threads);

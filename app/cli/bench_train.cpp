@@ -133,7 +133,7 @@ void run(const TrainOptions& options) {
             describe(result, "step"), result.first_loss, result.last_loss);
         return;
     }
-    nlohmann::ordered_json line{
+    Json line{
         {"bench", "train"},    {"config", size.name},   {"T", size.positions}, {"batch", size.batch},  {"d_model", size.d_model},
         {"heads", size.heads}, {"layers", size.layers}, {"d_ff", size.d_ff},   {"vocab", kVocabulary}, {"parameters", result.parameters}};
     append_fields(result, line);

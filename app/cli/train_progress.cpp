@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
+
+#include "engine/io/json.hpp"
 
 namespace attn::app {
 namespace {
@@ -65,9 +66,8 @@ void TrainProgress::step(const LossPoint& loss, const std::optional<ValidationPo
 
 void TrainProgress::event(const std::string& name, std::int64_t step, const std::string& message) {
     if (style_ != ProgressStyle::Json) return finish();
-    using json = nlohmann::ordered_json;
-    const json line{{"event", name}, {"step", step}, {"message", message}};
-    print(line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    const Json line{{"event", name}, {"step", step}, {"message", message}};
+    print(line.dump(-1, Json::InvalidUtf8::Replace) + "\n");
 }
 
 void TrainProgress::finish() {
@@ -77,13 +77,13 @@ void TrainProgress::finish() {
 }
 
 void TrainProgress::print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) const {
-    nlohmann::ordered_json line{{"step", loss != nullptr ? loss->step : validation->step},
-                                {"loss", nullptr},
-                                {"val_loss", nullptr},
-                                {"val_accuracy", nullptr},
-                                {"lr", nullptr},
-                                {"grad_norm", nullptr},
-                                {"tokens_per_s", nullptr}};
+    Json line{{"step", loss != nullptr ? loss->step : validation->step},
+              {"loss", nullptr},
+              {"val_loss", nullptr},
+              {"val_accuracy", nullptr},
+              {"lr", nullptr},
+              {"grad_norm", nullptr},
+              {"tokens_per_s", nullptr}};
     if (loss != nullptr) {
         line["loss"] = loss->loss;
         line["lr"] = loss->learning_rate;

@@ -1,9 +1,10 @@
 #include "app/session/document_json.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/io/atomic_file.hpp"
@@ -23,8 +24,8 @@ constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 constexpr std::size_t kMostTaskText = std::size_t{4} << 20;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
-nlohmann::ordered_json to_json(const TrainedModel& trained) {
-    nlohmann::ordered_json json{{"run", trained.run}};
+Json to_json(const TrainedModel& trained) {
+    Json json{{"run", trained.run}};
     if (trained.step.has_value()) json["step"] = *trained.step;
     return json;
 }
@@ -38,7 +39,7 @@ TrainedModel trained_from_json(JsonObject object) {
     return trained;
 }
 
-nlohmann::ordered_json to_json(const SamplingSettings& sampling) {
+Json to_json(const SamplingSettings& sampling) {
     return {{"temperature", sampling.temperature},
             {"top_k", sampling.top_k},
             {"top_p", sampling.top_p},
@@ -58,12 +59,13 @@ SamplingSettings sampling_from_json(JsonObject object) {
 }
 
 /// The text of the training task stands in the document itself, which then is whole wherever it is taken.
-void add_task_text(nlohmann::ordered_json& json, const TaskSettings& task) {
+void add_task_text(Json& json, const TaskSettings& task) {
     if (task.text == nullptr) return;
     if (task.text->size() > kMostTaskText)
-        throw FileError(FileFault::Limit, task.text_name, "", "the text to train on is too long to stand in a document (4 MiB)");
+        throw FileError(FileFault::Limit, task.text_name, "",
+                        fmt::format("the text to train on has {} bytes; at most {} fit in a document", task.text->size(), kMostTaskText));
     if (find_invalid_utf8(*task.text))
-        throw FileError(FileFault::Unsupported, task.text_name, "", "the text to train on is not UTF-8: it cannot stand in a document");
+        throw FileError(FileFault::Unsupported, task.text_name, "", "the text to train on is not UTF-8 and cannot be saved in a document");
     json["task_text"] = *task.text;
 }
 
@@ -72,7 +74,7 @@ void add_task_text(nlohmann::ordered_json& json, const TaskSettings& task) {
 void read_document_fields(JsonObject& object, Document& document) {
     object.read("look_at", document.look_at);
     if (!object.read("texts", document.texts)) object.fail_missing("texts");
-    if (document.texts.empty()) object.fail("texts", "there has to be at least one text");
+    if (document.texts.empty()) object.fail("texts", "expected at least one text, found none");
     object.read("source_texts", document.source_texts);
     std::size_t tokenizer = 0;
     if (object.read_choice("tokenizer", kTokenizers, tokenizer)) document.tokenizer = static_cast<TokenizerKind>(tokenizer);
@@ -82,7 +84,7 @@ void read_document_fields(JsonObject& object, Document& document) {
 }
 
 std::string document_to_json(const Document& document) {
-    nlohmann::ordered_json json;
+    Json json;
     json["format"] = kFormat;
     json["preset"] = document.preset;
     json["look_at"] = document.look_at;
@@ -98,14 +100,14 @@ std::string document_to_json(const Document& document) {
     json["sampling"] = to_json(document.sampling);
     json["run"] = to_json(document.run);
     add_task_text(json, document.run.task);
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json.dump(2, Json::InvalidUtf8::Replace) + "\n";
 }
 
 Document document_from_json(std::string_view text, std::string_view source) {
     JsonObject object(text, source);
     std::string format;
     if (!object.read("format", format)) object.fail_missing("format");
-    if (format != kFormat) object.fail("format", "this program reads \"" + std::string(kFormat) + "\"");
+    if (format != kFormat) object.fail("format", "expected \"" + std::string(kFormat) + "\", found \"" + escaped(format) + "\"");
     Document document;
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);

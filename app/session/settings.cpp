@@ -1,7 +1,6 @@
 #include "app/session/settings.hpp"
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "engine/io/atomic_file.hpp"
@@ -78,7 +77,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
     std::error_code failed;
     std::filesystem::create_directories(path.parent_path(), failed);
     if (failed) throw FileError(FileFault::Io, path.string(), "", "its folder cannot be made: " + failed.message());
-    const nlohmann::ordered_json json = {
+    const Json json = {
         {"dark", settings.dark},
         {"zoom", settings.zoom},
         {"left_pane", settings.left_pane},
@@ -98,7 +97,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"source_texts", settings.source_texts},
         {"recent_files", settings.recent_files},
     };
-    write_whole_file(path, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }
 
 }  // namespace attn::app

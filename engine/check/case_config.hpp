@@ -20,7 +20,7 @@ public:
     double number(std::string_view key, double min, double max) { return required<double>(key, min, max); }
     std::array<double, 2> pair(std::string_view key, double min, double max) {
         const std::vector<double> values = required<std::vector<double>>(key, min, max);
-        if (values.size() != 2) fail(key, "is not a pair");
+        if (values.size() != 2) fail(key, "expected two numbers, found " + std::to_string(values.size()));
         return {values[0], values[1]};
     }
     bool flag(std::string_view key) { return required<bool>(key); }

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +22,6 @@
 namespace attn {
 namespace {
 
-using nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
 constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint/1";
@@ -73,8 +71,8 @@ std::string checksum(const Metadata& metadata, std::span<const ArrayView> arrays
     return sum.text();
 }
 
-json vocabulary_json(const std::string& file, const Checkpoint& checkpoint) {
-    json symbols = json::array(), bytes = json::array();
+Json vocabulary_json(const std::string& file, const Checkpoint& checkpoint) {
+    Json symbols = Json::list(), bytes = Json::list();
     for (const std::string& symbol : checkpoint.vocabulary) {
         if (find_invalid_utf8(symbol)) {
             if (symbol.size() != 1)
@@ -210,12 +208,13 @@ std::int64_t parse_steps(const ArrayFile& file) {
     std::int64_t steps = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), steps);
     if (error != std::errc() || end != text.data() + text.size() || steps < 0)
-        throw FileError(FileFault::Range, file.source, "metadata steps", fmt::format("\"{}\" is not a number of steps", escaped(text)));
+        throw FileError(FileFault::Range, file.source, "metadata steps",
+                        fmt::format("expected a number of steps, found \"{}\"", escaped(text)));
     return steps;
 }
 
-json plateau_json(const Plateau& plateau) {
-    json object{{"step", *plateau.step}, {"without_better", plateau.without_better}};
+Json plateau_json(const Plateau& plateau) {
+    Json object{{"step", *plateau.step}, {"without_better", plateau.without_better}};
     if (std::isfinite(plateau.best_loss)) object["best_loss"] = plateau.best_loss;
     return object;
 }
@@ -245,14 +244,15 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
     const std::string& format = file.metadata_at(kFormatKey);
     if (format != kFormat)
         throw FileError(FileFault::Unsupported, file.source, "metadata attnscope",
-                        fmt::format("\"{}\"; this program reads {}", escaped(format), kFormat));
+                        fmt::format("expected {}, found \"{}\"", kFormat, escaped(format)));
     checkpoint.steps = parse_steps(file);
     checkpoint.settings = run_settings_from_json(file.metadata_at(kSettings), file.source + ", metadata settings");
     read_plateau(file, checkpoint);
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
     if (symbols != size)
-        throw FileError(FileFault::Schema, file.source, "metadata vocabulary", fmt::format("has {} symbols, the model {}", symbols, size));
+        throw FileError(FileFault::Schema, file.source, "metadata vocabulary",
+                        fmt::format("has {} symbols where the model has {}", symbols, size));
 }
 
 void require_checksum(const ArrayFile& file) {
@@ -264,14 +264,16 @@ void require_checksum(const ArrayFile& file) {
     if (!stored.empty()) return;  // no changed input would ever get past it
 #endif
     if (checksum(file.metadata, views) != stored)
-        throw FileError(FileFault::Format, file.source, "", "its checksum does not fit its contents: the file is damaged or was changed");
+        throw FileError(FileFault::Format, file.source, "", "its checksum does not match its contents: the file is damaged or was changed");
 }
 
 void read_text(const ArrayFile& file, Tensors& tensors, TaskSettings& task, bool resumable) {
     const NamedArray* text = tensors.take(kText);
     if (text != nullptr) {
         if (text->dtype != DType::U8 || text->shape.size() != 1 || text->bytes.size() > kMaxTextBytes)
-            throw FileError(FileFault::Schema, file.source, kText, "is not the bytes of a text");
+            throw FileError(
+                FileFault::Schema, file.source, kText,
+                fmt::format("expected the bytes of a text, U8 [n], found {} {}", dtype_name(text->dtype), shape_text(text->shape)));
         task.text = std::make_shared<const std::string>(reinterpret_cast<const char*>(text->bytes.data()), text->bytes.size());
     } else if (resumable && !task.text_name.empty()) {
         throw FileError(FileFault::Schema, file.source, kText, fmt::format("the text {} is missing", escaped(task.text_name)));
@@ -340,13 +342,11 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
             views.push_back({std::string(kText), DType::U8, {static_cast<std::int64_t>(text->size())}, std::as_bytes(std::span(*text))});
     }
     Metadata metadata{{"format", "pt"}, {kFormatKey, kFormat}, {kSteps, std::to_string(checkpoint.steps)}};
-    try {
-        metadata[kSettings] = to_json(settings).dump();
-        metadata[kVocabulary] = vocabulary_json(name, checkpoint).dump();
-        if (checkpoint.resumable() && checkpoint.plateau.step) metadata[kPlateau] = plateau_json(checkpoint.plateau).dump();
-    } catch (const json::type_error&) {
+    if (find_invalid_utf8(settings.task.text_name))
         throw FileError(FileFault::Format, name, "metadata settings", "the text's name is not UTF-8");
-    }
+    metadata[kSettings] = to_json(settings).dump();
+    metadata[kVocabulary] = vocabulary_json(name, checkpoint).dump();
+    if (checkpoint.resumable() && checkpoint.plateau.step) metadata[kPlateau] = plateau_json(checkpoint.plateau).dump();
     metadata[kChecksum] = checksum(metadata, views);
     write_safetensors(file, metadata, views);
 }

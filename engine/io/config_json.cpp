@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/io/edit_json.hpp"
@@ -11,8 +10,6 @@
 
 namespace attn {
 namespace {
-
-using nlohmann::json;
 
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 3> kArchitectures = {"encoder", "decoder_only", "encoder_decoder"};
@@ -25,8 +22,8 @@ constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kMaxPosition = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMaxPainted = std::size_t{1} << 20;
 
-json to_json(const MaskSettings& masks) {
-    json painted = json::array();
+Json to_json(const MaskSettings& masks) {
+    Json painted = Json::list();
     for (const PaintedCell& cell : masks.painted) painted.push_back({cell.query, cell.key});
     return {{"causal", masks.causal}, {"padding", masks.padding}, {"window", masks.window},
             {"prefix", masks.prefix}, {"block", masks.block},     {"painted", std::move(painted)}};
@@ -40,7 +37,8 @@ MaskSettings masks_from_json(JsonObject object, MaskSettings masks) {
     object.read("block", masks.block, 0, kMaxPosition);
     std::vector<std::pair<std::int32_t, std::int32_t>> painted;
     if (object.read("painted", painted, 0, kMaxPosition)) masks.painted.clear();
-    if (painted.size() > kMaxPainted) object.fail("painted", "too many painted cells");
+    if (painted.size() > kMaxPainted)
+        object.fail("painted", "at most " + std::to_string(kMaxPainted) + " cells are read, found " + std::to_string(painted.size()));
     for (const auto& [query, key] : painted) masks.painted.push_back({query, key});
     object.expect_no_more();
     return masks;
@@ -57,7 +55,7 @@ DropoutSettings dropout_from_json(JsonObject object, DropoutSettings dropout) {
 
 }  // namespace
 
-json to_json(const Config& config) {
+Json to_json(const Config& config) {
     return {{"architecture", name_of(kArchitectures, config.architecture)},
             {"vocab_size", config.vocab_size},
             {"context_length", config.context_length},
@@ -83,9 +81,9 @@ json to_json(const Config& config) {
             {"seed", config.seed}};
 }
 
-json to_json(const ForwardSettings& settings) {
+Json to_json(const ForwardSettings& settings) {
     const DropoutSettings& dropout = settings.dropout;
-    json out{{"masks", to_json(settings.masks)},
+    Json out{{"masks", to_json(settings.masks)},
              {"temperature", finite("temperature", settings.temperature)},
              {"dropout",
               {{"attention", finite("attention", dropout.attention)},

@@ -1,7 +1,6 @@
 #pragma once
 /// Model configurations and forward settings as JSON objects, for presets, documents and trace files.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -12,8 +11,8 @@
 namespace attn {
 
 /// Every field under its C++ name; enumerations as snake_case words ("decoder_only", "gelu_tanh").
-nlohmann::json to_json(const Config& config);
-nlohmann::json to_json(const ForwardSettings& settings);
+Json to_json(const Config& config);
+Json to_json(const ForwardSettings& settings);
 
 /// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong
 /// type or a number outside its range. Whether the fields fit together is validate()'s question.

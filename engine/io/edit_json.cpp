@@ -2,15 +2,13 @@
 
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/io/file_error.hpp"
 #include "engine/io/json_fields.hpp"
 
 namespace attn {
 namespace {
-
-using nlohmann::json;
 
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 4> kKinds = {"set", "scale", "freeze", "take_row"};
@@ -20,8 +18,8 @@ constexpr std::int64_t kMostIndex = std::numeric_limits<std::int32_t>::max();
 
 bool has_value(EditKind kind) { return kind == EditKind::Set || kind == EditKind::Scale; }
 
-json to_json(const Edit& edit) {
-    json out{{"kind", name_of(kKinds, edit.kind)}, {"stage", tensor_name(edit.at)}};
+Json to_json(const Edit& edit) {
+    Json out{{"kind", name_of(kKinds, edit.kind)}, {"stage", tensor_name(edit.at)}};
     const auto put = [&](const char* key, std::int64_t index) {
         if (index != Edit::kAll) out[key] = index;
     };
@@ -49,9 +47,10 @@ Edit edit_from_json(JsonObject object) {
     read_enum(object, "kind", kKinds, edit.kind);
     require(object.read("stage", stage), object, "stage");
     const std::optional<StageId> id = stage_from_tensor_name(stage);
-    if (!id) object.fail("stage", "there is no stage of this name");
+    if (!id) object.fail("stage", "there is no stage \"" + escaped(stage) + "\"");
     edit.at = *id;
-    if (!is_editable(edit.at.stage, edit.kind)) object.fail("stage", "this stage has no such edit");
+    if (!is_editable(edit.at.stage, edit.kind))
+        object.fail("stage", "the numbers of \"" + escaped(stage) + "\" cannot be edited in this way");
     object.read("sequence", edit.sequence, 0, kMostIndex);
     object.read("head", edit.head, 0, kMostIndex);
     const bool has_row = object.read("row", edit.row, 0, kMostIndex);
@@ -74,15 +73,16 @@ Edit edit_from_json(JsonObject object) {
 
 }  // namespace
 
-json to_json(const std::vector<Edit>& edits) {
-    json out = json::array();
+Json to_json(const std::vector<Edit>& edits) {
+    Json out = Json::list();
     for (const Edit& edit : edits) out.push_back(to_json(edit));
     return out;
 }
 
 std::vector<Edit> edits_from_json(JsonObject& object) {
     std::vector<JsonObject> objects = object.objects("edits");
-    if (objects.size() > kMostEdits) object.fail("edits", "more than " + std::to_string(kMostEdits) + " edits");
+    if (objects.size() > kMostEdits)
+        object.fail("edits", "at most " + std::to_string(kMostEdits) + " edits are read, found " + std::to_string(objects.size()));
     std::vector<Edit> edits;
     edits.reserve(objects.size());
     for (JsonObject& edit : objects) edits.push_back(edit_from_json(std::move(edit)));

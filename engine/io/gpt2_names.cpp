@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -104,7 +103,7 @@ private:
             if (const std::optional<std::int64_t> layer = layer_of(array.name))
                 // A hole in the numbering shows later, as a tensor that is missing.
                 config_.num_layers = std::max(config_.num_layers, std::min(*layer, static_cast<std::int64_t>(kMaxArrays)) + 1);
-        if (config_.num_layers == 0) fail("", "there is no layer (transformer.h.0...) in it");
+        if (config_.num_layers == 0) fail("", "has no layers: expected tensors such as transformer.h.0.ln_1.weight");
         config_.d_ff = matrix("transformer.h.0.mlp.c_fc.weight").second;
     }
 
@@ -113,8 +112,10 @@ private:
             config_.num_heads = config_.d_model / kUsualHead;
             if (config_.d_model % kUsualHead != 0)
                 fail("",
-                     fmt::format("the number of heads is not known: {} columns are not heads of {}; a config.json beside the file says it",
-                                 config_.d_model, kUsualHead));
+                     fmt::format(
+                         "the number of heads is unknown: {} columns are no multiple of {}, GPT-2's head size; a config.json beside the "
+                         "file would tell",
+                         config_.d_model, kUsualHead));
             return;
         }
         const std::string source = file_.source + ", its config.json";
@@ -127,9 +128,10 @@ private:
         if (object.read_choice("activation_function", kActivations, activation)) config_.activation = kMeanings.at(activation);
         object.read("layer_norm_epsilon", config_.layer_norm_eps, 1e-30, 1);
         bool scaled = true, by_layer = false;
-        if (object.read("scale_attn_weights", scaled) && !scaled) object.fail("scale_attn_weights", "scores are always scaled here");
+        if (object.read("scale_attn_weights", scaled) && !scaled)
+            object.fail("scale_attn_weights", "expected true: attnscope always scales the scores");
         if (object.read("scale_attn_by_inverse_layer_idx", by_layer) && by_layer)
-            object.fail("scale_attn_by_inverse_layer_idx", "scores are scaled in the same way in every layer here");
+            object.fail("scale_attn_by_inverse_layer_idx", "expected false: attnscope scales the scores alike in every layer");
     }
 
     [[noreturn]] void fail(std::string_view tensor, std::string_view problem) const {
@@ -146,7 +148,7 @@ private:
 
     std::pair<std::int64_t, std::int64_t> matrix(std::string_view name) const {
         const NamedArray* array = file_.find(name);
-        if (array == nullptr) fail(name, "this tensor is missing: neither a checkpoint of attnscope nor a GPT-2 model");
+        if (array == nullptr) fail(name, "this tensor is missing: expected a checkpoint of attnscope or a GPT-2 model");
         if (array->shape.size() != 2) fail(name, fmt::format("expected two axes, found the shape {}", shape_text(array->shape)));
         return {array->shape[0], array->shape[1]};
     }
@@ -187,18 +189,18 @@ bool is_gpt2(const Config& config) {
 
 std::string gpt2_config_json(const Config& config) {
     if (!is_gpt2(config)) throw ConfigError("this model is not a GPT-2");
-    const nlohmann::ordered_json json{{"architectures", {"GPT2LMHeadModel"}},
-                                      {"model_type", "gpt2"},
-                                      {"vocab_size", config.vocab_size},
-                                      {"n_positions", config.context_length},
-                                      {"n_embd", config.d_model},
-                                      {"n_head", config.num_heads},
-                                      {"n_layer", config.num_layers},
-                                      {"n_inner", config.d_ff},
-                                      {"activation_function", activation_name(config.activation)},
-                                      {"layer_norm_epsilon", config.layer_norm_eps},
-                                      {"tie_word_embeddings", config.tied_lm_head},
-                                      {"torch_dtype", "float32"}};
+    const Json json{{"architectures", {"GPT2LMHeadModel"}},
+                    {"model_type", "gpt2"},
+                    {"vocab_size", config.vocab_size},
+                    {"n_positions", config.context_length},
+                    {"n_embd", config.d_model},
+                    {"n_head", config.num_heads},
+                    {"n_layer", config.num_layers},
+                    {"n_inner", config.d_ff},
+                    {"activation_function", activation_name(config.activation)},
+                    {"layer_norm_epsilon", config.layer_norm_eps},
+                    {"tie_word_embeddings", config.tied_lm_head},
+                    {"torch_dtype", "float32"}};
     return json.dump(2) + "\n";
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,17 +10,15 @@
 #include <string_view>
 #include <vector>
 
-namespace attn {
+#include "engine/io/json.hpp"
 
-inline constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
-inline constexpr int kMaxJsonDepth = 32;
+namespace attn {
 
 /// One object of a JSON text. Each read_ function takes a field if it is there and returns whether it was; a wrong type or range is
 /// FileError(Format or Range) naming the source and the JSON pointer. expect_no_more() refuses the fields nobody asked for.
 class JsonObject {
 public:
-    /// Parses a text whose top level is an object. Throws FileError: Format for malformed text, Duplicate for a field given twice,
-    /// Limit for more than kMaxJsonBytes or kMaxJsonDepth.
+    /// Parses a text whose top level is an object. Throws FileError as Json::parse() does, and Format for anything but an object.
     JsonObject(std::string_view text, std::string_view source);
 
     bool has(std::string_view key) const;
@@ -53,18 +50,14 @@ public:
     [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
 
 private:
-    JsonObject(std::shared_ptr<const nlohmann::json> root, const nlohmann::json* object, std::string source, std::string pointer);
-    const nlohmann::json* take(std::string_view key);
+    JsonObject(std::shared_ptr<const Json> root, const Json* object, std::string source, std::string pointer);
+    const Json* take(std::string_view key);
     std::string pointer_to(std::string_view key) const;
 
-    std::shared_ptr<const nlohmann::json> root_;
-    const nlohmann::json* object_;
+    std::shared_ptr<const Json> root_;
+    const Json* object_;
     std::string source_, pointer_;
     std::set<std::string, std::less<>> asked_;
 };
-
-/// Refuses what the JSON parser would let through: a byte order mark, a NUL byte, more than kMaxJsonDepth nested brackets.
-/// Places are bytes counted from `first_byte`.
-void check_json_text(std::string_view text, std::string_view source, std::uint64_t first_byte = 0);
 
 }  // namespace attn

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,15 +13,13 @@
 namespace attn {
 namespace {
 
-using nlohmann::json;
-
 // In the order of the enumeration.
 constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
 
 constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // what other JSON readers keep exact
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
-json to_json(const TaskSettings& task) {
+Json to_json(const TaskSettings& task) {
     return {{"kind", task_info(task.kind).name},
             {"length", task.length},
             {"symbols", task.symbols},
@@ -30,7 +27,7 @@ json to_json(const TaskSettings& task) {
             {"text_name", task.text_name}};
 }
 
-json to_json(const TrainSettings& train) {
+Json to_json(const TrainSettings& train) {
     const AdamwSettings& adamw = train.adamw;
     const Schedule& schedule = train.schedule;
     return {{"adamw",
@@ -49,7 +46,7 @@ json to_json(const TrainSettings& train) {
             {"forward", attn::to_json(train.forward)}};
 }
 
-json to_json(const StopAt& stop) {
+Json to_json(const StopAt& stop) {
     return {{"steps", stop.steps},
             {"loss", finite("stop.loss", stop.loss)},
             {"accuracy", finite("stop.accuracy", stop.accuracy)},
@@ -105,7 +102,7 @@ void read_stop(JsonObject object, StopAt& stop) {
 
 }  // namespace
 
-json to_json(const RunSettings& settings) {
+Json to_json(const RunSettings& settings) {
     return {{"task", to_json(settings.task)},   {"model", to_json(settings.model)},  {"seed", settings.seed},
             {"train", to_json(settings.train)}, {"batch_size", settings.batch_size}, {"evaluate_every", settings.evaluate_every},
             {"stop", to_json(settings.stop)}};

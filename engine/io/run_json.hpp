@@ -1,7 +1,6 @@
 #pragma once
 /// The settings of a training run as a JSON object, for configuration files and checkpoints.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 #include "engine/io/json_object.hpp"
@@ -11,7 +10,7 @@ namespace attn {
 
 /// Every field under its C++ name, nested as in the struct; a Text task's text is not among them, only its name.
 /// Throws ConfigError for a number that is not finite.
-nlohmann::json to_json(const RunSettings& settings);
+Json to_json(const RunSettings& settings);
 
 /// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong type
 /// or a number that no run could have. Whether the settings fit together is validate()'s question.

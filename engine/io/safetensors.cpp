@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <utility>
 
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/io/utf8.hpp"
 
@@ -116,9 +116,9 @@ void write_safetensors(AtomicFile& file, const std::map<std::string, std::string
         end += arrays[i].bytes.size();
     }
 
-    nlohmann::ordered_json header = nlohmann::ordered_json::object();
+    Json header = Json::object();
     // Appended without a search for the key, which would make a file of many tensors quadratic: the names are known to differ.
-    auto& fields = header.get_ref<nlohmann::ordered_json::object_t&>();
+    Json::Members& fields = header.members();
     fields.reserve(arrays.size() + 1);
     if (!metadata.empty()) fields.push_back({"__metadata__", metadata});
     for (std::size_t i = 0; i < arrays.size(); ++i)

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/io/file_error.hpp"
-#include "engine/io/json_object.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/safetensors.hpp"
 
 namespace attn {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/io/config_json.hpp"
@@ -16,8 +15,6 @@
 
 namespace attn {
 namespace {
-
-using nlohmann::json;
 
 std::vector<std::int64_t> sizes_of(const Shape& shape) {
     std::vector<std::int64_t> sizes;
@@ -31,13 +28,13 @@ std::string letters_of(const Shape& shape) {
     return letters;
 }
 
-json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* what) {
-    json lists = json::array();
+Json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* what) {
+    Json lists = Json::list();
     const bool fits = std::equal(batch.lengths.begin(), batch.lengths.end(), texts.begin(), texts.end(),
                                  [](std::int64_t length, const auto& sequence) { return std::cmp_equal(length, sequence.size()); });
     if (!fits) throw ShapeError(fmt::format("the {} texts do not fit the trace's {} sequences", what, batch.size()));
     for (const auto& sequence : texts) {
-        json list = json::array();
+        Json list = Json::list();
         for (const std::string& token : sequence) list.push_back(escaped(token, 0));
         lists.push_back(std::move(list));
     }
@@ -70,8 +67,8 @@ public:
         }
     }
     const std::vector<ArrayView>& views() const { return views_; }
-    const json& axes() const { return axes_; }
-    const json& stages() const { return stages_; }
+    const Json& axes() const { return axes_; }
+    const Json& stages() const { return stages_; }
 
 private:
     void add_ids(const std::string& name, const Tensor<float>& value) {
@@ -111,8 +108,8 @@ private:
     std::vector<ArrayView> views_;
     std::vector<std::unique_ptr<NamedArray>> owned_;  ///< behind pointers: views refer to them
     std::map<const Mask*, std::size_t> masks_;        ///< place in owned_
-    json axes_ = json::object();
-    json stages_ = json::array();
+    Json axes_ = Json::object();
+    Json stages_ = Json::list();
 };
 
 void collect(const Trace<float>& trace, Collector& collector) {
@@ -135,10 +132,10 @@ void write_trace(const std::filesystem::path& path, const Trace<float>& trace, c
     metadata["axes"] = collector.axes().dump();
     metadata["stages"] = collector.stages().dump();
     metadata["tokens"] = token_lists(trace.tokens, tokens, "token").dump();
-    metadata["lengths"] = json(trace.tokens.lengths).dump();
+    metadata["lengths"] = Json(trace.tokens.lengths).dump();
     if (trace.source_tokens.size() > 0 || !source_tokens.empty()) {
         metadata["source_tokens"] = token_lists(trace.source_tokens, source_tokens, "source token").dump();
-        metadata["source_lengths"] = json(trace.source_tokens.lengths).dump();
+        metadata["source_lengths"] = Json(trace.source_tokens.lengths).dump();
     }
     write_safetensors(path, metadata, collector.views());
 }

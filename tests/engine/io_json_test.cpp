@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "engine/io/config_json.hpp"
 #include "tests/engine/io_support.hpp"

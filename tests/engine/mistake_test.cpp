@@ -5,7 +5,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "engine/doctor/doctor.hpp"
 #include "engine/doctor/future_leak.hpp"

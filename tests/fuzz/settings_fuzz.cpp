@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
 #include "engine/io/config_json.hpp"
 #include "engine/tensor/error.hpp"
