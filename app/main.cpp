@@ -1,12 +1,19 @@
 /// The program: options of the window, subcommands, and the one place where every error ends.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
-#include <iostream>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <new>
+#include <string_view>
 #include <system_error>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
+#include "app/cli/standard_output.hpp"
 #include "app/cli/window.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/arithmetic.hpp"
@@ -14,8 +21,63 @@
 namespace attn::app {
 namespace {
 
-/// Messages may quote what was typed or read; whatever that was, it stays one line.
-void complain(const std::string& message) { std::cerr << "attnscope: " << escaped(message, 0) << '\n'; }
+/// One line on stderr. Nothing here allocates memory.
+void complain_plainly(std::string_view message) {
+    std::fprintf(stderr, "attnscope: %.*s\n", static_cast<int>(message.size()), message.data());
+}
+
+/// Messages may quote what was typed or read; whatever that was, it stays one line that fits on a screen.
+void complain(std::string_view message) {
+    constexpr std::size_t kLongest = 1000, kKept = 400;
+    std::string line = escaped(message, 0);
+    if (line.size() > kLongest) {
+        std::size_t end = line.size() - kKept;
+        while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;  // not within a character
+        line = escaped(line, kKept) + line.substr(end);
+    }
+    complain_plainly(line);
+}
+
+/// What is printed may fail to be written before flush_output() looks.
+std::string reason(const std::exception& error) {
+    const auto* system = dynamic_cast<const std::system_error*>(&error);
+    if (system == nullptr) return error.what();
+    if (std::ferror(stdout) != 0) return std::string(kOutputLost) + ": " + system->code().message();
+    if (system->code() != std::errc::resource_unavailable_try_again) return error.what();
+    return "the system refuses to start another thread (ulimit -u and ulimit -v show its limits)";
+}
+
+/// The argument parser quotes what was typed in full.
+std::string with_short_quotes(std::string message, int argc, char** argv) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i], quote = escaped(argument);
+        const std::size_t at = argument.size() > quote.size() ? message.find(argument) : std::string::npos;
+        if (at != std::string::npos) message.replace(at, argument.size(), quote);
+    }
+    return message;
+}
+
+/// Where an exception cannot go on, in a library's destructor say, memory that is wanting still ends in a message.
+[[noreturn]] void end_at_once() {
+    static std::atomic_flag begun;
+    while (begun.test_and_set()) ::pause();  // another thread has met the same and says so
+    try {
+        if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+    } catch (const std::bad_alloc&) {
+        complain_plainly("there was not enough memory to go on");
+        ::_exit(kExitBadInput);
+    } catch (...) {
+    }
+    std::abort();
+}
+
+/// An empty value is a mistake, often a variable that is not set, and never means "as if the option were not there".
+void refuse_empty_values(CLI::App& command) {
+    for (CLI::Option* option : command.get_options())
+        if (option->get_items_expected_max() > 0)
+            option->check([](const std::string& value) { return value.empty() ? "the value is empty" : ""; });
+    for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
+}
 
 int run(int argc, char** argv) {
     require_ieee_arithmetic();
@@ -38,6 +100,7 @@ int run(int argc, char** argv) {
     add_train_command(program, exit_code);
     add_sample_command(program, exit_code);
     add_lesson_command(program, exit_code);
+    refuse_empty_values(program);
 
     program.parse_complete_callback([&] {
         const auto commands = program.get_subcommands();
@@ -52,7 +115,7 @@ int run(int argc, char** argv) {
     } catch (const CLI::Success& request) {  // --help and --version
         return program.exit(request);
     } catch (const CLI::ParseError& error) {
-        complain(std::string(error.what()) + " (attnscope --help lists what there is)");
+        complain(with_short_quotes(error.what(), argc, argv) + " (attnscope --help lists what there is)");
         return kExitBadInput;
     }
     if (program.get_subcommands().empty()) open_window(window);
@@ -63,15 +126,21 @@ int run(int argc, char** argv) {
 }  // namespace attn::app
 
 int main(int argc, char** argv) {
+    using namespace attn::app;
+    std::set_terminate(end_at_once);
+    reserve_standard_streams();
     try {
-        return attn::app::run(argc, argv);
+        try {
+            const int exit_code = run(argc, argv);
+            flush_output();
+            return exit_code;
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (const std::exception& error) {
+            complain(reason(error));
+        }
     } catch (const std::bad_alloc&) {
-        attn::app::complain("there is not enough memory");
-    } catch (const std::system_error& error) {
-        const bool thread = error.code() == std::errc::resource_unavailable_try_again;
-        attn::app::complain(thread ? "the system refuses to start another thread (ulimit -u and ulimit -v show its limits)" : error.what());
-    } catch (const std::exception& error) {
-        attn::app::complain(error.what());
+        complain_plainly("there is not enough memory");
     }
-    return attn::app::kExitBadInput;
+    return kExitBadInput;
 }

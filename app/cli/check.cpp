@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/standard_output.hpp"
 #include "engine/io/array_file.hpp"
 #include "engine/io/file_error.hpp"
 
@@ -42,6 +43,7 @@ int check_all(const CheckOptions& options) {
         try {
             const check::Report report = check::check_file(file, {options.in_double});
             print(report);
+            flush_output();
             if (!report.ok()) worst = std::max(worst, kExitMismatch);
         } catch (const IoError& error) {
             fmt::print(stderr, "attnscope: {}\n", escaped(error.what(), 0));

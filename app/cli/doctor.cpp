@@ -9,14 +9,15 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
+#include "app/cli/standard_output.hpp"
 #include "engine/doctor/future_leak.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/json.hpp"
 
 namespace attn::app {
 namespace {
@@ -36,7 +37,7 @@ std::string cell_text(const std::vector<std::int64_t>& cell) {
 
 /// JSON has no infinity: an error that is not a number is null.
 void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
-    nlohmann::ordered_json line;
+    Json line;
     line["file"] = file;
     line["verdict"] = doctor::verdict_name(diagnosis.verdict);
     line["bug"] = nullptr;
@@ -49,7 +50,7 @@ void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     if (std::isfinite(diagnosis.max_error)) line["max_error"] = diagnosis.max_error;
     line["explanation"] = diagnosis.explanation;
     line["attention"] = diagnosis.attention;
-    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 
 void print_text(const std::string& file, const doctor::Diagnosis& diagnosis) {
@@ -90,6 +91,7 @@ int examine_all(const DoctorOptions& options) {
             fmt::print(stderr, "attnscope: {}\n", unreadable.explanation);
             worst = kExitBadInput;
         }
+        flush_output();
     }
     return worst;
 }
@@ -100,9 +102,9 @@ int look_for_leaks(const DoctorOptions& options) {
     const std::vector<doctor::Leak> leaks = doctor::future_leaks(*snapshot->trace, 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {
-        nlohmann::ordered_json line = {{"changed", *options.leak}, {"token", token}, {"moved", nlohmann::ordered_json::array()}};
+        Json line = {{"changed", *options.leak}, {"token", token}, {"moved", Json::list()}};
         for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
-        fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
     } else if (leaks.empty()) {
         fmt::print("With another token at position {} (\"{}\") no earlier output moves: nothing of the future is seen.\n", *options.leak,
                    escaped(token, 0));

@@ -8,14 +8,15 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/number_checks.hpp"
+#include "app/cli/standard_output.hpp"
 #include "engine/io/checkpoint.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/run_folder.hpp"
 #include "engine/train/generate.hpp"
 
@@ -39,7 +40,7 @@ public:
 
     std::vector<std::int32_t> ids(const std::string& prompt) const {
         std::vector<std::int32_t> ids = tokenizer_ ? encoded(prompt) : numbers(prompt);
-        if (ids.empty()) throw Error("--prompt: there is no token in it to begin with");
+        if (ids.empty()) throw Error("--prompt: expected at least one token, found none in \"" + escaped(prompt) + "\"");
         return ids;
     }
     std::string text(std::int32_t id) const {
@@ -64,7 +65,8 @@ private:
             std::int32_t id = 0;
             const auto [rest, error] = std::from_chars(at, end, id);
             if (error != std::errc() || (rest != end && *rest != ' ' && *rest != ','))
-                throw Error("--prompt: this model has no vocabulary; give the ids of the tokens, such as \"464 3290\"");
+                throw Error("--prompt: this model has no vocabulary: expected ids of tokens such as \"464 3290\", found \"" +
+                            escaped(prompt) + "\"");
             ids.push_back(id);
             at = rest;
         }
@@ -80,15 +82,15 @@ std::string harmless(const std::string& token) {
 }
 
 void print_json(const ModelText& words, const std::string& prompt, const std::vector<std::int32_t>& ids) {
-    nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
+    Json tokens = Json::list();
     std::string text;
     for (const std::int32_t id : ids) {
         text += (tokens.empty() ? "" : words.between()) + words.text(id);
         tokens.push_back({{"id", id}, {"text", words.text(id)}});
     }
-    const nlohmann::ordered_json line{{"prompt", prompt}, {"text", text}, {"tokens", std::move(tokens)}};
+    const Json line{{"prompt", prompt}, {"text", text}, {"tokens", std::move(tokens)}};
     // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
-    fmt::print("{}\n", line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 
 void sample(const SampleOptions& options) {
@@ -106,7 +108,7 @@ void sample(const SampleOptions& options) {
         // The prompt comes with the first token, so that an error before it prints nothing.
         fmt::print("{}{}{}", begun ? "" : options.prompt, words.between(), for_terminal ? harmless(words.text(id)) : words.text(id));
         begun = true;
-        std::fflush(stdout);
+        flush_output();
     });
     fmt::print("{}\n", begun ? "" : options.prompt);
 }

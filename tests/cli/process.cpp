@@ -50,6 +50,10 @@ bool interrupt(pid_t child, const std::string& out, NextInterruption& next, Next
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit, const std::vector<Interruption>& interruptions) {
     std::vector<std::string> words{ATTNSCOPE_BINARY};
     words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_program(std::move(words), limit, interruptions);
+}
+
+Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit, const std::vector<Interruption>& interruptions) {
     std::vector<char*> pointers;
     for (std::string& word : words) pointers.push_back(word.data());
     pointers.push_back(nullptr);

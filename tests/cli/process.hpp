@@ -31,6 +31,10 @@ struct Interruption {
 Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::seconds limit = std::chrono::seconds(120),
                   const std::vector<Interruption>& interruptions = {});
 
+/// The same with a program of any path and its arguments, such as a shell or env that starts attnscope.
+Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit = std::chrono::seconds(120),
+                    const std::vector<Interruption>& interruptions = {});
+
 /// A folder of its own for one test, removed at its end.
 class ScratchFolder {
 public:

@@ -1,0 +1,104 @@
+/// What cannot be printed is an error, and a reader that has seen enough is none.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// Runs attnscope by a line of the shell, in which "$@" stands for it and its arguments.
+Outcome through_shell(const std::string& line, const Arguments& arguments) {
+    Arguments words{"/bin/bash", "-o", "pipefail", "-c", line, "bash", ATTNSCOPE_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_program(words);
+}
+
+std::string shown(const Arguments& arguments) {
+    std::string line = "attnscope";
+    for (const std::string& argument : arguments) line += " " + argument;
+    return line;
+}
+
+/// Files and commands that print something about them.
+class Output : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        folder_ = std::make_unique<ScratchFolder>();
+        ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2", "--out", run()}).exit_code, 0);
+        ASSERT_EQ(attnscope({"trace", "--bug", "no_scale", "--out", trace()}).exit_code, 0);
+    }
+    static void TearDownTestSuite() { folder_.reset(); }
+    static std::string run() { return folder_->path("run"); }
+    static std::string trace() { return folder_->path("trace.safetensors"); }
+
+    static std::vector<Arguments> commands() {
+        const std::string cases = ATTN_TEST_DATA "/golden/";
+        return {{"--help"},
+                {"--version"},
+                {"train", "--help"},
+                {"lesson", "--list"},
+                {"check", cases + "sdpa_none.safetensors"},
+                {"check", cases + "sdpa_none.safetensors", cases + "sdpa_causal.safetensors"},
+                {"doctor", trace()},
+                {"doctor", "--json", trace(), trace()},
+                {"doctor", "--leak", "1", "--preset", "gpt-tiny"},
+                {"sample", "--model", run(), "--prompt", "ab>"},
+                {"sample", "--model", run(), "--prompt", "ab>", "--json"},
+                {"snippet", "--stage", "weights"},
+                {"trace", "--out", folder_->path("t.safetensors")},
+                {"export", "--stage", "weights", "--out", folder_->path("w.csv")},
+                {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2"},
+                {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2", "--json"},
+                {"bench", "attention", "--steps", "1", "--json"}};
+    }
+
+    static inline std::unique_ptr<ScratchFolder> folder_;
+};
+
+TEST_F(Output, AFullDiskIsAnError) {
+    for (const Arguments& command : commands()) {
+        SCOPED_TRACE(shown(command));
+        const Outcome outcome = through_shell("\"$@\" > /dev/full", command);
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(outcome.err.rfind("attnscope: the standard output cannot be written", 0), 0U) << outcome.err;
+    }
+}
+
+TEST_F(Output, SoIsAnOutputThatIsClosed) {
+    for (const Arguments& command : commands()) {
+        SCOPED_TRACE(shown(command));
+        EXPECT_EQ(through_shell("\"$@\" >&-", command).exit_code, 2);
+    }
+    const std::string file = folder_->path("whole.safetensors");
+    through_shell("\"$@\" >&-", {"trace", "--out", file});
+    EXPECT_EQ(attnscope({"doctor", file}).exit_code, 0) << "what is printed must not get into a file that is written";
+}
+
+TEST_F(Output, NothingIsWrongWithoutOne) {
+    for (const Arguments& command : commands()) {
+        SCOPED_TRACE(shown(command));
+        const Outcome outcome = through_shell("\"$@\" > /dev/null", command);
+        EXPECT_EQ(outcome.exit_code, command[0] == "doctor" && command[1] != "--leak" ? 1 : 0) << outcome.err;
+    }
+}
+
+TEST_F(Output, AReaderThatHasSeenEnoughEndsTheProgramQuietly) {
+    for (const Arguments& command : commands()) {
+        if (command[0] == "train") continue;  // it has a run to save first
+        SCOPED_TRACE(shown(command));
+        // "true" reads nothing; the pipe is closed before the first line is written.
+        const Outcome outcome = through_shell("(sleep 0.2; exec \"$@\") | true", command);
+        EXPECT_EQ(outcome.exit_code, 128 + SIGPIPE);
+        EXPECT_EQ(outcome.err, "");
+    }
+}
+
+}  // namespace
+}  // namespace attn::test
