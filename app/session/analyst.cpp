@@ -8,6 +8,7 @@
 #include "app/session/document_error.hpp"
 #include "app/session/examine.hpp"
 #include "app/session/prepare.hpp"
+#include "app/session/scarce_memory.hpp"
 #include "engine/model/knock_out.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
@@ -142,6 +143,7 @@ std::shared_ptr<const Snapshot> Analyst::wait(bool verified) {
 void Analyst::run(const std::stop_token& stop) {
     while (true) {
         Request request;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
         std::stop_token job;
         Step step = Step::Rest;
         {
@@ -149,7 +151,7 @@ void Analyst::run(const std::stop_token& stop) {
             requested_.wait(lock, stop, [this] { return next_ != Step::Rest; });
             // Checked under the lock, as the destructor stops the job under it: either this sees the stop or that job does.
             if (stop.stop_requested()) return;
-            job_ = std::stop_source();
+            job_ = std::move(fresh);
             job = job_.get_token();
             step = next_;
             std::swap(request, wanted_);
@@ -190,14 +192,12 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
         }
     } catch (const DocumentError& error) {
         field = error.field();
-        problem = error.what();
-    } catch (const std::bad_alloc&) {
-        problem = "there is not enough memory for this";
+        problem = message_of(error);
     } catch (const std::exception& error) {
-        problem = error.what();
+        problem = message_of(error);
         if (step == Step::Trace && dynamic_cast<const ConfigError*>(&error) != nullptr) field = field_at_fault(request.document->forward);
-        if (step == Step::Examine) problem = "could not examine the numbers: " + problem;
-        if (step == Step::Verify) problem = "could not check the numbers: " + problem;
+        if (step == Step::Examine) problem = when_memory_allows([&] { return "could not examine the numbers: " + problem; });
+        if (step == Step::Verify) problem = when_memory_allows([&] { return "could not check the numbers: " + problem; });
     }
     // Whatever stopped a computation that nobody waits for any more is of no interest, and the newer request comes next.
     if (job.stop_requested()) return;
@@ -384,7 +384,7 @@ Analyst::Step Analyst::unfinished() const {
 
 void Analyst::publish(Step next) {
     // What this replaces is destroyed at the end, after the lock is given back and the window is told.
-    auto snapshot = std::make_shared<const Snapshot>(shown_);
+    auto snapshot = when_memory_allows([&] { return std::make_shared<const Snapshot>(shown_); });
     {
         const std::lock_guard lock(mutex_);
         latest_.swap(snapshot);

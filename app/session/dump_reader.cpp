@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/session/scarce_memory.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 
@@ -44,13 +45,12 @@ void DumpReader::run(const std::stop_token& stop) {
             path = *std::exchange(wanted_, std::nullopt);
             working_ = true;
         }
-        report.file = path.string();
         try {
+            report.file = path.string();
             report.diagnosis = doctor::examine_file(path);
-        } catch (const std::bad_alloc&) {
-            report.problem = "there is not enough memory for this file";
         } catch (const std::exception& error) {
-            report.problem = escaped(error.what(), 0);
+            const std::string message = message_of(error, "there is not enough memory for this file");
+            report.problem = when_memory_allows([&] { return escaped(message, 0); });
         }
         publish(std::move(report));
     }
@@ -60,7 +60,7 @@ void DumpReader::publish(DoctorReport report) {
     {
         const std::lock_guard lock(mutex_);
         working_ = false;
-        if (!wanted_) report_ = std::make_shared<const DoctorReport>(std::move(report));
+        if (!wanted_) report_ = when_memory_allows([&] { return std::make_shared<const DoctorReport>(std::move(report)); });
     }
     changed_.notify_all();
     wake_();

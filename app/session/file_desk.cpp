@@ -9,9 +9,11 @@
 
 #include "app/session/document_json.hpp"
 #include "app/session/readable_file.hpp"
+#include "app/session/scarce_memory.hpp"
 #include "app/session/stage_snippet.hpp"
 #include "app/session/tensor_export.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -30,11 +32,11 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
     listing->folder = folder;
     std::error_code error;
     const std::filesystem::path where = folder.empty() ? std::filesystem::path(".") : folder;
-    for (std::filesystem::directory_iterator it(where, error), end; !error && it != end; it.increment(error)) {
-        std::string name = it->path().filename().string();
-        if (name.empty() || name.front() == '.') continue;
+    for (std::string& name : names_in_folder(where, error)) {
+        if (name.front() == '.') continue;
         std::error_code unknown;
-        listing->entries.push_back({std::move(name), it->is_directory(unknown)});
+        const bool is_folder = std::filesystem::is_directory(where / name, unknown);
+        listing->entries.push_back({std::move(name), is_folder});
         if (listing->entries.size() == kMostEntries) break;
     }
     if (error) listing->problem = error.message();
@@ -167,12 +169,12 @@ void FileDesk::work(const std::stop_token& stop) {
             job(result, stop);
         } catch (const std::exception& error) {
             result = Result{};
-            result.notice = error.what();
+            result.notice = message_of(error);
             result.failed = true;
         }
         {
             const std::lock_guard lock(mutex_);
-            results_.push_back(std::move(result));
+            when_memory_allows([&] { results_.push_back(std::move(result)); });
             --unfinished_;
         }
         rested_.notify_all();

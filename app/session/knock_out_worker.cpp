@@ -3,6 +3,7 @@
 #include <exception>
 #include <utility>
 
+#include "app/session/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -59,15 +60,16 @@ void KnockOutWorker::run(const std::stop_token& stop) {
     set_thread_budget(1);  // the cores belong to the window and to training
     while (true) {
         Request request;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
         std::stop_token job;
         {
             std::unique_lock lock(mutex_);
             requested_.wait(lock, stop, [this] { return wanted_.snapshot != nullptr; });
             if (stop.stop_requested()) return;
-            job_ = std::stop_source();
+            job_ = std::move(fresh);
             job = job_.get_token();
             under_way_ = std::exchange(wanted_, {});
-            request = under_way_;
+            request = when_memory_allows([&] { return under_way_; });
             report_.done = report_.total = 0;
         }
         compute(request, job);
@@ -95,7 +97,7 @@ void KnockOutWorker::compute(const Request& request, const std::stop_token& job)
     try {
         result = std::make_shared<const KnockOut>(compute_(*request.snapshot->trace, request.question, progress, job));
     } catch (const std::exception& error) {
-        problem = error.what();
+        problem = message_of(error);
     }
     const std::lock_guard lock(mutex_);
     if (job.stop_requested()) return;  // nobody asks for this any more

@@ -5,6 +5,7 @@
 
 #include "app/session/document_json.hpp"
 #include "assets/embedded.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -64,7 +65,7 @@ Document open_preset(std::string_view name) {
         if (preset.name == name) return preset.document;
         names += (names.empty() ? "" : ", ") + preset.name;
     }
-    throw Error("there is no preset \"" + std::string(name) + "\"; the presets are " + names);
+    throw Error("there is no preset \"" + escaped(name) + "\"; expected one of " + names);
 }
 
 }  // namespace attn::app

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "app/session/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn::app {
@@ -45,12 +46,13 @@ void ReadingsWorker::run(const std::stop_token& stop) {
     set_thread_budget(1);  // the cores belong to the window and to training
     while (true) {
         std::shared_ptr<const Snapshot> snapshot;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
         std::stop_token job;
         {
             std::unique_lock lock(mutex_);
             changed_.wait(lock, stop, [this] { return wanted_ != nullptr; });
             if (stop.stop_requested()) return;
-            job_ = std::stop_source();
+            job_ = std::move(fresh);
             job = job_.get_token();
             std::swap(snapshot, wanted_);
         }
@@ -65,10 +67,8 @@ void ReadingsWorker::compute(const Snapshot& snapshot, const std::stop_token& jo
     std::string problem;
     try {
         readings = std::make_shared<const Readings>(read_(*snapshot.trace, job));
-    } catch (const std::bad_alloc&) {
-        problem = "there is not enough memory for this";
     } catch (const std::exception& error) {
-        problem = error.what();
+        problem = message_of(error);
     }
     const std::lock_guard lock(mutex_);
     if (job.stop_requested()) return;  // nobody asks for this any more

@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "app/session/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -104,6 +105,7 @@ void Trainer::wait() {
 void Trainer::work(const std::stop_token& stop) {
     while (true) {
         std::optional<Order> order;
+        std::stop_source fresh = when_memory_allows([] { return std::stop_source(); });
         std::stop_token job;
         {
             std::unique_lock lock(mutex_);
@@ -113,7 +115,7 @@ void Trainer::work(const std::stop_token& stop) {
             ordered_.wait(lock, stop, [&] { return running || !orders_.empty(); });
             // Checked under the lock, as the destructor stops the job under it: either this sees the stop or that job does.
             if (stop.stop_requested()) return;
-            if (job_.stop_requested()) job_ = std::stop_source();
+            if (job_.stop_requested()) job_ = std::move(fresh);
             job = job_.get_token();
             if (!orders_.empty()) {
                 order = std::move(orders_.front());
@@ -138,12 +140,13 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
         // By the new run that is ordered, or by the end of the program.
     } catch (const ConfigError& error) {
         // What is ordered cannot be done; the run under way goes on as it is.
-        if (order.has_value() && run_ != nullptr) notice(error.what());
-        else set_phase(TrainingPhase::Failed, error.what());
-    } catch (const std::bad_alloc&) {
-        set_phase(TrainingPhase::Failed, "there is not enough memory for this");
+        when_memory_allows([&] {
+            if (order.has_value() && run_ != nullptr) notice(error.what());
+            else set_phase(TrainingPhase::Failed, error.what());
+        });
     } catch (const std::exception& error) {
-        set_phase(TrainingPhase::Failed, error.what());
+        const std::string message = message_of(error);
+        when_memory_allows([&] { set_phase(TrainingPhase::Failed, message); });
     }
 }
 

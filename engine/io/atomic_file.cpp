@@ -16,6 +16,8 @@
 
 #include "engine/io/input_file.hpp"
 
+#include "engine/io/folder.hpp"
+
 namespace attn {
 namespace {
 
@@ -179,16 +181,14 @@ void write_whole_file(const fs::path& target, std::string_view contents) {
 }
 
 void remove_abandoned_files(const fs::path& folder) {
-    try {
-        for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-            if (!is_temporary(entry.path()) || !entry.is_regular_file()) continue;
-            const int fd = ::open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-            if (fd < 0) continue;
-            if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
-            ::close(fd);
-        }
-    } catch (const fs::filesystem_error&) {
-        // What is left over does no harm.
+    std::error_code ignored;  // what is left over does no harm
+    for (const std::string& name : names_in_folder(folder, ignored)) {
+        const fs::path file = folder / name;
+        if (!is_temporary(file) || !fs::is_regular_file(file, ignored)) continue;
+        const int fd = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());
+        ::close(fd);
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "engine/io/curve_csv.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 
 namespace attn {
 namespace {
@@ -78,8 +79,8 @@ std::set<std::int64_t> stored_moments(const fs::path& folder) {
     std::set<std::int64_t> steps;
     if (!is_there(folder)) return steps;
     std::error_code error;
-    for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-        if (const std::optional<std::int64_t> step = step_of(entry->path().filename().string())) steps.insert(*step);
+    for (const std::string& name : names_in_folder(folder, error))
+        if (const std::optional<std::int64_t> step = step_of(name)) steps.insert(*step);
     if (error) fail(folder, error);
     return steps;
 }

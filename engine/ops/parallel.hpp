@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -63,7 +64,28 @@ private:
 /// called before every parallel region, because OpenMP ends the program when it cannot start a thread.
 int next_team_size();
 
-/// Calls f(i) for every i in [0, count), each of about `cost` operations; the calls must not depend on each other nor throw.
+/// Keeps the first exception of a team of threads for the one that began it: none may leave a parallel region.
+class TeamFailure {
+public:
+    template <class F>
+    void keep(const F& f) noexcept {
+        try {
+            f();
+        } catch (...) {
+            if (!failed_.test_and_set()) first_ = std::current_exception();
+        }
+    }
+    void rethrow() const {
+        if (first_ != nullptr) std::rethrow_exception(first_);
+    }
+
+private:
+    std::atomic_flag failed_;
+    std::exception_ptr first_;
+};
+
+/// Calls f(i) for every i in [0, count), each of about `cost` operations; the calls must not depend on each other. An exception of one is
+/// thrown here, when all threads have come to their end; which others were made is not said.
 template <class F>
 void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
 #ifdef _OPENMP
@@ -74,10 +96,14 @@ void parallel_for(std::int64_t count, std::int64_t cost, const F& f) {
         // because the processors of a shared machine are rarely equally fast.
         const std::int64_t part = count / (8 * threads) + 1;
         std::atomic<std::int64_t> taken{0};
+        TeamFailure failure;
 #pragma omp parallel num_threads(threads)
-        for (std::int64_t first = omp_get_thread_num() * part; first < count;
-             first = omp_get_num_threads() * part + taken.fetch_add(part, std::memory_order_relaxed))
-            for (std::int64_t i = first; i < first + part && i < count; ++i) f(i);
+        failure.keep([&] {
+            for (std::int64_t first = omp_get_thread_num() * part; first < count;
+                 first = omp_get_num_threads() * part + taken.fetch_add(part, std::memory_order_relaxed))
+                for (std::int64_t i = first; i < first + part && i < count; ++i) f(i);
+        });
+        failure.rethrow();
         return;
     }
 #endif

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <thread>
+#include <new>
 
 namespace {
 
@@ -98,6 +99,19 @@ TEST(Parallel, TakesFewerThreadsWhereTheSystemRefusesMore) {
         EXPECT_TRUE(team >= 1 && team <= 1 + spare) << spare << ": " << team;
     }
     EXPECT_EQ(team_with_spare_threads(100), 8);
+}
+
+TEST(Parallel, AnExceptionComesOutOfTheTeam) {
+    for (const int threads : {1, 2, 8}) {
+        const ThreadScope scope(threads);
+        const auto fail = [](std::int64_t) { throw std::bad_alloc(); };
+        EXPECT_THROW(parallel_for(64, kPartCost, fail), std::bad_alloc) << threads << " threads, all of them fail";
+        EXPECT_THROW(parallel_for(64, kPartCost, [&](std::int64_t i) { i == 63 ? fail(i) : void(); }), std::bad_alloc)
+            << threads << " threads, one fails";
+        Tally tally(64);
+        parallel_for(64, kPartCost, [&](std::int64_t i) { tally.meet(i); });
+        EXPECT_TRUE(tally.each_once()) << "the next work is done as if nothing had been";
+    }
 }
 
 TEST(Parallel, NothingIsNothing) {

@@ -1,0 +1,97 @@
+/// Memory that runs out at any moment ends a command with a message, never with a signal. ATTN_EVERY_ALLOCATION=1 tries every single one,
+/// which takes hours; without it a sample is tried.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using Arguments = std::vector<std::string>;
+
+/// attnscope with tests/support/failing_allocations.cpp before it, set up by `variables`.
+Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
+    Arguments words{"/usr/bin/env", "LD_PRELOAD=" ATTN_FAILING_ALLOCATIONS};
+    words.insert(words.end(), variables.begin(), variables.end());
+    words.push_back(ATTNSCOPE_BINARY);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return run_program(words);
+}
+
+/// The first ones, of the argument parser, are the same for all commands; the rest in even steps, since that is where the work is.
+std::set<long> sample(long count) {
+    constexpr long kTried = 60;
+    const bool every = std::getenv("ATTN_EVERY_ALLOCATION") != nullptr;
+    std::set<long> tried;
+    for (long i = 1; i <= (every ? count : kTried); ++i) tried.insert(every ? i : 1 + (count - 1) * i / kTried);
+    return tried;
+}
+
+class FailingAllocations : public ::testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        folder_ = std::make_unique<ScratchFolder>();
+        ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "3", "--set", "batch_size=2", "--out", path("run")}).exit_code, 0);
+        ASSERT_EQ(attnscope({"trace", "--bug", "no_scale", "--out", path("trace.safetensors")}).exit_code, 0);
+    }
+    static void TearDownTestSuite() { folder_.reset(); }
+    static std::string path(const std::string& name) { return folder_->path(name); }
+
+    /// `exit_code` is that of a run in which nothing fails.
+    static void expect_survived(const Arguments& command, int exit_code = 0) {
+        const std::string counted = path("count");
+        const Outcome whole = with_failures({"ATTN_COUNT_FILE=" + counted}, command);
+        ASSERT_EQ(whole.exit_code, exit_code) << whole.err;
+        long count = 0;
+        std::ifstream(counted) >> count;
+        ASSERT_GT(count, 100) << "allocations are not counted";
+        int failed = 0;
+        for (const long at : sample(count))
+            for (const char* on : {"0", "1"}) {
+                const std::string fail_at = "ATTN_FAIL_AT=" + std::to_string(at), fail_on = std::string("ATTN_FAIL_ON=") + on;
+                const Outcome outcome = with_failures({fail_at, fail_on}, command);
+                SCOPED_TRACE(command[0] + ": " + fail_at + " " + fail_on + " of " + std::to_string(count));
+                EXPECT_EQ(outcome.ended_by, 0) << outcome.err;
+                // A piece of work may do without what failed, such as a cache; whoever says nothing has done it all.
+                EXPECT_TRUE(outcome.exit_code == 2 || outcome.exit_code == exit_code) << outcome.exit_code << outcome.err;
+                EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), outcome.exit_code == 2 ? 1 : 0) << outcome.err;
+                // Only where no memory ever comes back may a worker that has to say so end the program itself.
+                if (on[0] == '0') {
+                    EXPECT_EQ(outcome.err.find("to go on"), std::string::npos) << outcome.err;
+                }
+                failed += outcome.exit_code == 2 ? 1 : 0;
+            }
+        EXPECT_GT(failed, 20) << "no allocation fails: is the library loaded?";
+    }
+
+    static inline std::unique_ptr<ScratchFolder> folder_;
+};
+
+TEST_F(FailingAllocations, Trace) {
+    expect_survived({"trace", "--text", "a b", "--out", path("t.safetensors")});
+    expect_survived({"trace", "--preset", "encoder-decoder", "--out", path("t.safetensors")});
+}
+TEST_F(FailingAllocations, Export) { expect_survived({"export", "--run", path("run"), "--stage", "weights", "--out", path("w.csv")}); }
+TEST_F(FailingAllocations, Snippet) { expect_survived({"snippet", "--preset", "gpt-tiny", "--stage", "weights"}); }
+TEST_F(FailingAllocations, Check) {
+    expect_survived({"check", ATTN_TEST_DATA "/golden/gpt2.safetensors", ATTN_TEST_DATA "/golden/notebook_multi_head.npz"});
+}
+TEST_F(FailingAllocations, Doctor) {
+    expect_survived({"doctor", path("trace.safetensors")}, 1);
+    expect_survived({"doctor", "--json", path("trace.safetensors")}, 1);
+}
+TEST_F(FailingAllocations, Sample) { expect_survived({"sample", "--model", path("run"), "--prompt", "ab>", "--json"}); }
+TEST_F(FailingAllocations, Train) {
+    expect_survived({"train", "--task", "copy", "--steps", "3", "--set", "batch_size=2", "--json"});
+    expect_survived({"train", "--resume", path("run"), "--steps", "6", "--json"});
+}
+TEST_F(FailingAllocations, Lesson) { expect_survived({"lesson", "--list"}); }
+
+}  // namespace
+}  // namespace attn::test
