@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/window.hpp"
@@ -20,23 +21,6 @@
 
 namespace attn::app {
 namespace {
-
-/// One line on stderr. Nothing here allocates memory.
-void complain_plainly(std::string_view message) {
-    std::fprintf(stderr, "attnscope: %.*s\n", static_cast<int>(message.size()), message.data());
-}
-
-/// Messages may quote what was typed or read; whatever that was, it stays one line that fits on a screen.
-void complain(std::string_view message) {
-    constexpr std::size_t kLongest = 1000, kKept = 400;
-    std::string line = escaped(message, 0);
-    if (line.size() > kLongest) {
-        std::size_t end = line.size() - kKept;
-        while ((static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) ++end;  // not within a character
-        line = escaped(line, kKept) + line.substr(end);
-    }
-    complain_plainly(line);
-}
 
 /// What is printed may fail to be written before flush_output() looks.
 std::string reason(const std::exception& error) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/standard_output.hpp"
 #include "engine/io/array_file.hpp"
 #include "engine/io/file_error.hpp"
@@ -46,7 +47,7 @@ int check_all(const CheckOptions& options) {
             flush_output();
             if (!report.ok()) worst = std::max(worst, kExitMismatch);
         } catch (const IoError& error) {
-            fmt::print(stderr, "attnscope: {}\n", escaped(error.what(), 0));
+            complain(error.what());
             worst = kExitBadInput;
         }
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
 #include "engine/doctor/future_leak.hpp"
@@ -88,7 +89,7 @@ int examine_all(const DoctorOptions& options) {
             doctor::Diagnosis unreadable;
             unreadable.explanation = escaped(error.what(), 0);
             if (options.json) print_json(name, unreadable);
-            fmt::print(stderr, "attnscope: {}\n", unreadable.explanation);
+            complain(error.what());
             worst = kExitBadInput;
         }
         flush_output();

@@ -45,7 +45,7 @@ void write_stages(const ExportOptions& options, const Snapshot& snapshot) {
 }
 
 void write_tensor(const ExportOptions& options, const Snapshot& snapshot) {
-    if (options.stage.empty()) throw Error("--stage says which numbers to write; only .safetensors holds all of them");
+    if (options.stage.empty()) throw Error("--stage is missing: .csv and .npy hold one stage; only .safetensors holds all");
     TensorChoice choice{named_stage(options.stage, options.layer, *snapshot.trace), options.sequence, options.head, options.gradients};
     if (options.head && !snapshot.trace->find(choice.stage)->value.shape().has(Axis::H))
         throw Error(fmt::format("{} has no heads: leave --head out", tensor_name(choice.stage)));

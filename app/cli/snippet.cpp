@@ -35,7 +35,7 @@ void write(const SnippetCommand& command) {
     const Snippet snippet = stage_snippet(*snapshot, id, options);
     if (snippet.needs_file && command.operands.empty())
         throw Error(
-            fmt::format("the operands of {} are too many to read as text: --operands FILE.npz writes them beside", tensor_name(id)));
+            fmt::format("the operands of {} are too large to print as text: --operands FILE.npz writes them to a file", tensor_name(id)));
     if (snippet.needs_file) {
         std::vector<ArrayView> views;
         for (const NamedArray& array : snippet.arrays) views.push_back(view_of(array));

@@ -28,7 +28,11 @@ std::string task_names() {
 
 /// The configuration file, or "" without one.
 std::string read_config(const TrainOptions& options) {
-    return options.config_file.empty() ? "" : read_whole_file(options.config_file, {.max_bytes = kMaxJsonBytes, .stop = {}});
+    if (options.config_file.empty()) return "";
+    std::string config = read_whole_file(options.config_file, {.max_bytes = kMaxJsonBytes, .stop = {}});
+    if (config.empty())
+        throw FileError(FileFault::Truncated, escaped(options.config_file.native(), 0), "", "the file is empty: expected a JSON object");
+    return config;
 }
 
 RunSettings with_config(const TrainOptions& options, const std::string& config, RunSettings base) {
@@ -60,17 +64,32 @@ RunSettings new_settings(const TrainOptions& options) {
     const TaskKind kind = wanted_task(options, config);
     RunSettings settings = with_config(options, config, default_run(kind));
     if (settings.task.kind != kind)
-        throw Error(fmt::format("the task {} and the one in {}, {}, contradict each other", task_info(kind).name,
-                                options.config_file.string(), task_info(settings.task.kind).name));
+        throw Error(fmt::format("{}: the task in it, {}, is not the one asked for, {}", escaped(options.config_file.native(), 0),
+                                task_info(settings.task.kind).name, task_info(kind).name));
     settings = changed(options, std::move(settings));
     if (!options.text_file.empty()) {
         settings.task.kind = TaskKind::Text;
         settings.task.text_name = options.text_file.filename().string();
         settings.task.text = std::make_shared<const std::string>(read_text_file(options.text_file).text);
     } else if (!settings.task.text_name.empty()) {
-        throw Error(fmt::format("the text {} is not in a configuration: --text-file names it", settings.task.text_name));
+        throw Error(fmt::format("a configuration does not hold the text {}: give it by --text-file", escaped(settings.task.text_name)));
     }
     return settings;
+}
+
+/// What follows from the task and the seed cannot be chosen: a value that would be ignored is refused. `base` is what `wanted` was made
+/// from, `made` the settings of the run.
+void require_followed(const RunSettings& base, const RunSettings& wanted, const RunSettings& made) {
+    const auto require = [](const char* name, const auto& before, const auto& asked, const auto& used, const char* source) {
+        if (asked != before && asked != used)
+            throw ConfigError(fmt::format("{} is {}; expected {}, which follows from the {}, or leave it out", name, asked, used, source));
+    };
+    const Config &b = base.model, &w = wanted.model, &m = made.model;
+    require("model.context_length", b.context_length, w.context_length, m.context_length, "length of the task");
+    require("model.vocab_size", b.vocab_size, w.vocab_size, m.vocab_size, "symbols of the task");
+    require("model.seed", b.seed, w.seed, m.seed, "seed of the run");
+    require("train.forward.dropout.seed", base.train.forward.dropout.seed, wanted.train.forward.dropout.seed,
+            made.train.forward.dropout.seed, "seed of the run");
 }
 
 /// Curves and moments that the folder of the checkpoint has of the run.
@@ -88,9 +107,10 @@ WantedRun resumed(const TrainOptions& options) {
     RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
     if (!same_model(settings, checkpoint.settings))
         throw Error("task, model and seed of a run that is taken up cannot be changed: they take a new run");
-    checkpoint.settings = std::move(settings);
+    const RunSettings base = std::exchange(checkpoint.settings, std::move(settings));
     wanted.past = past_of(file);
     wanted.run = resume_run(checkpoint, History::kDefaultBudget, wanted.past.moments);
+    require_followed(base, checkpoint.settings, wanted.run->settings());
     return wanted;
 }
 
@@ -130,7 +150,10 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
 
 WantedRun make_run(const TrainOptions& options) {
     if (!options.resume_file.empty()) return resumed(options);
-    return {std::make_unique<TrainingRun>(new_settings(options)), {}};
+    const RunSettings settings = new_settings(options);
+    WantedRun wanted{std::make_unique<TrainingRun>(settings), {}};
+    require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
+    return wanted;
 }
 
 }  // namespace attn::app

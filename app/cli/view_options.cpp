@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -46,12 +47,12 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
     if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.find(*id) != nullptr) return *id;
     const std::optional<Stage> stage = stage_from_name(name);
-    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", name, stage_names(trace)));
+    if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stage_names(trace)));
     expect_below("layer", layer, trace.config.num_layers);
     const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
         if (const StageId id{*stage, own_layer, stack}; trace.find(id) != nullptr) return id;
-    throw Error(fmt::format("this model has no stage {}; it has {}", name, stage_names(trace)));
+    throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stage_names(trace)));
 }
 
 void add_view_options(CLI::App& command, ViewOptions& options) {

@@ -65,7 +65,7 @@ Document open_preset(std::string_view name) {
         if (preset.name == name) return preset.document;
         names += (names.empty() ? "" : ", ") + preset.name;
     }
-    throw Error("there is no preset \"" + escaped(name) + "\"; expected one of " + names);
+    throw Error("there is no preset \"" + escaped(name) + "\"; the presets are " + names);
 }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 #include <array>
 #include <string>
 
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -64,7 +65,7 @@ Mistake mistake_by_name(std::string_view name) {
         if (info.name == name) return info.mistake;
         names += ", " + std::string(info.name);
     }
-    throw ConfigError("there is no mistake \"" + std::string(name) + "\": " + names + " are possible");
+    throw ConfigError("there is no mistake \"" + escaped(name) + "\"; expected one of " + names);
 }
 
 bool needs_stages(Mistake mistake) {

@@ -21,7 +21,10 @@ Report check_case(CaseFile file, const std::string& module, CaseConfig config) {
     else if (module == "transformer") check_transformer<Scalar>(file, config);
     else if (module == "gpt2") check_gpt2<Scalar>(file, config);
     else if (module == "train_gpt2") check_train_gpt2<Scalar>(file, config);
-    else throw FileError(FileFault::Unsupported, file.name(), "metadata", "the module \"" + escaped(module) + "\" cannot be recomputed");
+    else
+        throw FileError(FileFault::Unsupported, file.name(), "metadata",
+                        "there is no module \"" + escaped(module) +
+                            "\"; expected sdpa, multihead_attention, encoder_layer, decoder_layer, transformer, gpt2 or train_gpt2");
     return file.finish(module);
 }
 
@@ -30,7 +33,7 @@ Report check_safetensors(const std::filesystem::path& path, const Options& optio
     const std::string format = file.metadata_at("format"), module = file.metadata_at("module");
     if (format != kFormat)
         throw FileError(FileFault::Unsupported, file.source, "metadata",
-                        "the format is \"" + escaped(format) + "\", not " + std::string(kFormat));
+                        "expected the format " + std::string(kFormat) + ", found \"" + escaped(format) + "\"");
     CaseConfig config(file.metadata_at("config"), file.source);
     CaseFile contents(std::move(file), Tolerance{});
     return options.in_double ? check_case<double>(std::move(contents), module, std::move(config))
@@ -40,7 +43,7 @@ Report check_safetensors(const std::filesystem::path& path, const Options& optio
 Report check_npz(const std::filesystem::path& path, const Options& options) {
     CaseFile file(read_npz(path), options.in_double ? kDoubleAgainstDouble : Tolerance{});
     if (!file.has("x") || !(file.has("w_q") || file.has("head0.w_q")))
-        throw FileError(FileFault::Schema, file.name(), "", "holds no worked example: x with w_q, or x with head0.w_q, is needed");
+        throw FileError(FileFault::Schema, file.name(), "", "is not a worked example: expected x with w_q, or x with head0.w_q");
     if (options.in_double) check_notebook<double>(file);
     else check_notebook<float>(file);
     return file.finish("notebook");
@@ -50,7 +53,8 @@ Report check_npz(const std::filesystem::path& path, const Options& options) {
 
 void require_map_fits(const CaseFile& file, const std::string& tensor, const Shape& map) {
     constexpr std::int64_t kMaxCells = std::int64_t{1} << 28;
-    if (map.count() > kMaxCells) file.fail(tensor, "means attention maps " + map.text() + ", larger than this check accepts");
+    if (map.count() > kMaxCells)
+        file.fail(tensor, "would make attention maps " + map.text() + "; at most " + std::to_string(kMaxCells) + " cells are checked");
 }
 
 Config validated(const CaseFile& file, Config config) {
@@ -65,8 +69,8 @@ Config validated(const CaseFile& file, Config config) {
 Activation read_activation(CaseConfig& config, const char* usual_gelu) {
     const std::string activation = config.text("activation"), form = config.text("gelu", usual_gelu);
     if (activation == "relu") return Activation::Relu;
-    if (activation != "gelu") config.fail("activation", "is neither relu nor gelu");
-    if (form != "erf" && form != "tanh") config.fail("gelu", "is neither erf nor tanh");
+    if (activation != "gelu") config.fail("activation", "expected relu or gelu, found \"" + escaped(activation) + "\"");
+    if (form != "erf" && form != "tanh") config.fail("gelu", "expected erf or tanh, found \"" + escaped(form) + "\"");
     return form == "erf" ? Activation::GeluErf : Activation::GeluTanh;
 }
 

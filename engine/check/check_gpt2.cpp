@@ -31,7 +31,9 @@ TokenBatch full_batch(std::int64_t batches, std::int64_t length, std::vector<std
 }
 
 void require_sequences(const CaseFile& file, const char* tensor, const Config& model, std::int64_t batches, std::int64_t length) {
-    if (length > model.context_length) file.fail(tensor, "has sequences longer than the context length");
+    if (length > model.context_length)
+        file.fail(tensor,
+                  "has sequences of " + std::to_string(length) + " tokens; the context length is " + std::to_string(model.context_length));
     require_map_fits(file, tensor, {{Axis::B, batches}, {Axis::H, model.num_heads}, {Axis::T, length}, {Axis::S, length}});
 }
 
@@ -45,12 +47,12 @@ struct RunCase {
 RunCase read_run(const CaseFile& file, CaseConfig& config, const Config& model) {
     const std::vector<std::int64_t> sizes = file.sizes("in.batches", 3);
     RunCase run{sizes[0], sizes[1], sizes[2] - 1, {}, {}};
-    if (config.size("steps") != run.steps) config.fail("steps", "is not the number of batches in in.batches");
-    if (run.length < 1) file.fail("in.batches", "has sequences too short to predict anything");
+    if (config.size("steps") != run.steps) config.fail("steps", "in.batches has batches for " + std::to_string(run.steps) + " steps");
+    if (run.length < 1) file.fail("in.batches", "has sequences of " + std::to_string(sizes[2]) + " tokens; expected at least 2");
     require_sequences(file, "in.batches", model, run.batches, run.length);
     run.ids = file.ids("in.batches", sizes, model.vocab_size);
     const auto [beta1, beta2] = config.pair("betas", 0.0, 1.0);
-    if (beta1 == 1 || beta2 == 1) config.fail("betas", "has a 1, with which nothing new would count");
+    if (beta1 == 1 || beta2 == 1) config.fail("betas", "expected numbers below 1");
     run.settings.adamw = {beta1, beta2, config.number("eps", 1e-30, 1.0), config.number("weight_decay", 0.0, 1e6), true};
     run.settings.schedule.rate = config.number("lr", 0.0, 1e6);
     run.settings.clip_norm = config.number("clip", 0.0, 1e30);

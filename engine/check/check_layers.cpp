@@ -72,7 +72,9 @@ template <class Scalar>
 Mask::Target map_between(const CaseFile& file, const Config& config, const Tensor<Scalar>& queries, const std::string& key_name,
                          const Tensor<Scalar>& keys) {
     const Mask::Target target{queries.shape()[0].size, config.num_heads, queries.shape()[1].size, keys.shape()[1].size};
-    if (keys.shape()[0].size != target.batches) file.fail(key_name, "has another batch size than the queries");
+    if (keys.shape()[0].size != target.batches)
+        file.fail(key_name, "expected the batch size of the queries, " + std::to_string(target.batches) + ", found " +
+                                std::to_string(keys.shape()[0].size));
     require_map_fits(file, key_name,
                      {{Axis::B, target.batches}, {Axis::H, target.heads}, {Axis::T, target.queries}, {Axis::S, target.keys}});
     return target;

@@ -30,7 +30,9 @@ void check_multihead_attention(CaseFile& file, CaseConfig& config) {
     const std::int64_t batch = query.shape()[0].size, queries = query.shape()[1].size;
     Tensor<Scalar> memory;
     if (cross) memory = read_sequence<Scalar>(file, "in.key_value", model.d_model);
-    if (cross && memory.shape()[0].size != batch) file.fail("in.key_value", "has another batch size than in.query");
+    if (cross && memory.shape()[0].size != batch)
+        file.fail("in.key_value",
+                  "expected the batch size of in.query, " + std::to_string(batch) + ", found " + std::to_string(memory.shape()[0].size));
     const std::int64_t keys = cross ? memory.shape()[1].size : queries;
     require_map_fits(file, "in.query", {{Axis::B, batch}, {Axis::H, model.num_heads}, {Axis::T, queries}, {Axis::S, keys}});
     const auto mask = read_masks(file, "in.attn_mask", "in.key_padding_mask", {batch, model.num_heads, queries, keys});

@@ -17,7 +17,9 @@ public:
     /// Compares every matrix of the head; the context is returned as [1,1,T,D].
     Tensor<Scalar> compare_all() {
         const Tensor<Scalar> q = project("w_q", Axis::T), k = project("w_k", Axis::S), v = project("w_v", Axis::S);
-        if (q.size() != k.size()) file_.fail(prefix_ + "w_k", "has another number of columns than " + prefix_ + "w_q");
+        if (q.size() != k.size())
+            file_.fail(prefix_ + "w_k", "expected the shape of " + prefix_ + "w_q, " + shape_text(file_.sizes(prefix_ + "w_q")) +
+                                            ", found " + shape_text(file_.sizes(prefix_ + "w_k")));
         const AttentionSizes sizes = attention_sizes(q, k, v);
         require_map_fits(file_, "x", sizes.map_shape());
         compare("q", q);

@@ -2,6 +2,7 @@
 
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/check/modules.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::check {
@@ -37,7 +38,7 @@ Mask read_mask(const CaseFile& file, CaseConfig& config, const AttentionSizes& s
     const std::string convention = config.text("mask");
     if (convention == "none") return Mask(sizes.queries, sizes.keys);
     if (convention != "bool_keep" && convention != "additive")
-        config.fail("mask", "is \"" + convention + "\"; none, bool_keep and additive are known");
+        config.fail("mask", "expected none, bool_keep or additive, found \"" + escaped(convention) + "\"");
     const Mask::Target target{sizes.batches, sizes.heads, sizes.queries, sizes.keys};
     const std::vector<std::int64_t>& shape = file.sizes("in.mask");
     try {

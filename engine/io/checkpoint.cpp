@@ -251,8 +251,7 @@ void read_metadata(const ArrayFile& file, Checkpoint& checkpoint) {
     read_vocabulary(file.metadata_at(kVocabulary), file.source + ", metadata vocabulary", checkpoint);
     const std::int64_t symbols = static_cast<std::int64_t>(checkpoint.vocabulary.size()), size = checkpoint.settings.model.vocab_size;
     if (symbols != size)
-        throw FileError(FileFault::Schema, file.source, "metadata vocabulary",
-                        fmt::format("has {} symbols where the model has {}", symbols, size));
+        throw FileError(FileFault::Schema, file.source, "metadata vocabulary", fmt::format("has {} symbols, the model {}", symbols, size));
 }
 
 void require_checksum(const ArrayFile& file) {

@@ -22,7 +22,7 @@ class CsvReader {
 public:
     CsvReader(std::string_view text, std::string_view source, std::string_view header) : text_(text), source_(source) {
         if (!next_line()) fail(FileFault::Truncated, "the table is empty");
-        if (row_ != header) fail(FileFault::Schema, fmt::format("expected the header {}", header));
+        if (row_ != header) fail(FileFault::Schema, fmt::format("expected the header {}, found {}", header, escaped(row_)));
     }
 
     template <std::size_t N>
@@ -44,7 +44,7 @@ public:
         const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
         if (error == std::errc::result_out_of_range) fail(FileFault::Range, fmt::format("\"{}\" is too large or too small", escaped(cell)));
         if (error != std::errc() || end != cell.data() + cell.size())
-            fail(FileFault::Format, fmt::format("\"{}\" is not a number as it stands here", escaped(cell)));
+            fail(FileFault::Format, fmt::format("expected a number, found \"{}\"", escaped(cell)));
         return value;
     }
     std::int64_t count(std::string_view cell) const {

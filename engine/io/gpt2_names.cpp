@@ -148,7 +148,7 @@ private:
 
     std::pair<std::int64_t, std::int64_t> matrix(std::string_view name) const {
         const NamedArray* array = file_.find(name);
-        if (array == nullptr) fail(name, "this tensor is missing: expected a checkpoint of attnscope or a GPT-2 model");
+        if (array == nullptr) fail(name, "this tensor is missing: neither a checkpoint of attnscope nor a GPT-2 model");
         if (array->shape.size() != 2) fail(name, fmt::format("expected two axes, found the shape {}", shape_text(array->shape)));
         return {array->shape[0], array->shape[1]};
     }

@@ -27,11 +27,13 @@ T read_number(ByteSource& source) {
 NpyHeader read_header(ByteSource& source) {
     char magic[6];
     source.read(std::as_writable_bytes(std::span(magic)));
-    if (std::string_view(magic, 6) != kMagic) throw source.error_at(FileFault::Format, 0, "is not a .npy file: its first bytes are others");
+    if (std::string_view(magic, 6) != kMagic)
+        throw source.error_at(FileFault::Format, 0, "is not a .npy file: expected it to begin with \\x93NUMPY");
     const auto major = read_number<std::uint8_t>(source);
     const auto minor = read_number<std::uint8_t>(source);
     if (major < 1 || major > 3 || minor != 0)
-        throw source.error_at(FileFault::Format, 6, fmt::format("version {}.{} of the format does not exist", major, minor));
+        throw source.error_at(FileFault::Format, 6,
+                              fmt::format("expected version 1.0, 2.0 or 3.0 of the format, found {}.{}", major, minor));
     const std::uint64_t place = source.position();
     const std::uint32_t length = major == 1 ? read_number<std::uint16_t>(source) : read_number<std::uint32_t>(source);
     if (length > kMaxHeader)
@@ -44,7 +46,7 @@ NpyHeader read_header(ByteSource& source) {
             ? find_invalid_utf8(text).value_or(text.size())
             : static_cast<std::size_t>(std::find_if(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }) - text.begin());
     const std::size_t stop = std::min(bad, text.find('\0'));
-    if (stop < text.size()) throw source.error_at(FileFault::Format, first_byte + stop, "a byte that no header has");
+    if (stop < text.size()) throw source.error_at(FileFault::Format, first_byte + stop, "a byte that no header may hold");
     return parse_npy_header(text, source.name(), first_byte);
 }
 

@@ -96,7 +96,7 @@ void expect_same_directory(zip_t* archive, const InputFile& file, const std::vec
         same = zip_stat_index(archive, i, 0, &found) == 0 && found.size == entries[i].unpacked && found.comp_size == entries[i].packed &&
                found.crc == entries[i].crc && found.comp_method == entries[i].method;
     }
-    if (!same) throw FileError(FileFault::Format, file.name(), "", "the archive can be read in two ways");
+    if (!same) throw FileError(FileFault::Format, file.name(), "", "its directory is ambiguous: two readers would find different entries");
 }
 
 void check_sizes(const InputFile& file, const ZipEntry& entry, std::uint64_t& total) {
@@ -105,11 +105,13 @@ void check_sizes(const InputFile& file, const ZipEntry& entry, std::uint64_t& to
     };
     if (entry.encrypted()) throw refuse(FileFault::Unsupported, "is encrypted");
     if (entry.method != ZIP_CM_STORE && entry.method != ZIP_CM_DEFLATE)
-        throw refuse(FileFault::Unsupported, fmt::format("is packed by method {}, which cannot be read", entry.method));
+        throw refuse(FileFault::Unsupported,
+                     fmt::format("is compressed by method {}; only stored (0) and deflated (8) entries are read", entry.method));
     if (entry.unpacked > kMaxNpzArrayBytes)
         throw refuse(FileFault::Limit, fmt::format("unpacks to {} bytes; at most {} are read", entry.unpacked, kMaxNpzArrayBytes));
     if (entry.unpacked / kMaxNpzRatio > entry.packed)
-        throw refuse(FileFault::Limit, fmt::format("unpacks {} bytes to {}, which no honest packing does", entry.packed, entry.unpacked));
+        throw refuse(FileFault::Limit,
+                     fmt::format("claims that {} bytes unpack to {}, more than compression can do", entry.packed, entry.unpacked));
     total += entry.unpacked;  // at most kMaxArrays terms of at most kMaxNpzArrayBytes: no overflow
     if (total > kMaxNpzTotalBytes) throw refuse(FileFault::Limit, fmt::format("brings the file to more than {} bytes", kMaxNpzTotalBytes));
 }

@@ -52,7 +52,7 @@ TextFile read_text_file(const std::filesystem::path& path, ReadLimits limits) {
         if (std::string_view(file.text).starts_with(mark.bytes))
             throw FileError(FileFault::Unsupported, name, "byte 0", fmt::format("is {} text: save it as UTF-8", mark.encoding));
     if (const std::size_t at = file.text.find('\0'); at != std::string::npos)
-        throw FileError(FileFault::Format, name, fmt::format("byte {}", at), "a NUL byte: this is not a text file");
+        throw FileError(FileFault::Format, name, fmt::format("byte {}", at), "a NUL byte: expected a text file");
     if (file.text.starts_with(kUtf8Mark)) file.text.erase(0, kUtf8Mark.size());
     if (const auto at = find_invalid_utf8(file.text))
         file.notes.push_back(fmt::format("{} bytes are not UTF-8, the first is byte {}; each becomes a symbol of its own",

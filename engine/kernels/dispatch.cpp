@@ -60,7 +60,7 @@ KernelBuild choose() {
             tables_of(static_cast<KernelBuild>(i));  // refuses what cannot run
             return static_cast<KernelBuild>(i);
         }
-    throw ConfigError("ATTNSCOPE_KERNELS is '" + std::string(wanted) + "': baseline, v3 and v4 are possible");
+    throw ConfigError("ATTNSCOPE_KERNELS is '" + std::string(wanted) + "'; expected baseline, v3 or v4");
 }
 
 const Kernels<float>& pick(const KernelTables& tables, float) { return *tables.of_float; }

@@ -12,8 +12,8 @@ constexpr std::int64_t kMaxParameters = std::int64_t{1} << 34;
 
 void require_range(std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high) {
     if (value >= low && value <= high) return;
-    throw ConfigError(std::string(what) + " is " + std::to_string(value) + ": " + std::to_string(low) + " to " + std::to_string(high) +
-                      " is possible");
+    throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected " + std::to_string(low) + " to " +
+                      std::to_string(high));
 }
 
 void require_divisible(const Config& config) {
@@ -44,7 +44,9 @@ void require_bounded_size(const Config& config) {
     const double total = embeddings + stacks * static_cast<double>(config.num_layers) * (attention + feed_forward);
     if (total > static_cast<double>(kMaxParameters))
         throw ConfigError("the model would have about " + std::to_string(static_cast<std::int64_t>(total / 1e9)) +
-                          " thousand million parameters, more than fit here");
+                          " thousand million parameters; at most " +
+                          std::to_string(static_cast<std::int64_t>(static_cast<double>(kMaxParameters) / 1e9)) +
+                          " thousand million are possible");
 }
 
 }  // namespace
@@ -60,8 +62,7 @@ void validate(const Config& config) {
     require_divisible(config);
     require_width_kept(config);
     if (!(config.layer_norm_eps > 0 && std::isfinite(config.layer_norm_eps)))
-        throw ConfigError("layer_norm_eps is " + std::to_string(config.layer_norm_eps) +
-                          ": a small positive number such as 1e-5 is needed");
+        throw ConfigError("layer_norm_eps is " + std::to_string(config.layer_norm_eps) + "; expected a small positive number such as 1e-5");
     require_bounded_size(config);
 }
 

@@ -39,9 +39,9 @@ Mask& own(std::shared_ptr<Mask>& mask) {
 
 void require_settings(const ForwardSettings& settings) {
     if (!(settings.temperature > 0))
-        throw ConfigError("the temperature is " + std::to_string(settings.temperature) + ": it has to be above 0");
+        throw ConfigError("the temperature is " + std::to_string(settings.temperature) + "; expected a number above 0");
     for (const double rate : {settings.dropout.attention, settings.dropout.residual, settings.dropout.embedding})
-        if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + ": 0 to 1 is possible");
+        if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + "; expected 0 to 1");
     for (const Edit& edit : settings.edits) require_edit(edit);
 }
 

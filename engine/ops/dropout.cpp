@@ -13,7 +13,7 @@ DropoutPattern::DropoutPattern(double rate, std::uint64_t seed, const StageId& w
     : rate_(rate), seed_(seed), stream_((static_cast<std::uint64_t>(where.stack) << 56) ^
                                         (static_cast<std::uint64_t>(where.layer + 1) << 8) ^ static_cast<std::uint64_t>(where.stage)),
       first_(first) {
-    if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + ": 0 to 1 is possible");
+    if (!(rate >= 0 && rate <= 1)) throw ConfigError("the dropout rate is " + std::to_string(rate) + "; expected 0 to 1");
 }
 
 bool DropoutPattern::keeps(std::int64_t index) const {

@@ -13,13 +13,12 @@ namespace attn {
 
 void require_adamw(const AdamwSettings& settings) {
     const auto require = [](const char* what, double value, bool good, const char* possible) {
-        if (!good) throw ConfigError(std::string(what) + " is " + std::to_string(value) + ": " + possible);
+        if (!good) throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected " + possible);
     };
-    require("beta1", settings.beta1, settings.beta1 >= 0 && settings.beta1 < 1, "0 or more and below 1 is possible");
-    require("beta2", settings.beta2, settings.beta2 >= 0 && settings.beta2 < 1, "0 or more and below 1 is possible");
-    require("eps", settings.eps, settings.eps > 0 && std::isfinite(settings.eps), "it has to be above 0");
-    require("the weight decay", settings.weight_decay, settings.weight_decay >= 0 && std::isfinite(settings.weight_decay),
-            "0 or more is possible");
+    require("beta1", settings.beta1, settings.beta1 >= 0 && settings.beta1 < 1, "at least 0 and below 1");
+    require("beta2", settings.beta2, settings.beta2 >= 0 && settings.beta2 < 1, "at least 0 and below 1");
+    require("eps", settings.eps, settings.eps > 0 && std::isfinite(settings.eps), "a number above 0");
+    require("the weight decay", settings.weight_decay, settings.weight_decay >= 0 && std::isfinite(settings.weight_decay), "0 or more");
 }
 
 template <class Scalar>
@@ -30,7 +29,7 @@ template <class Scalar>
 void Adamw<Scalar>::step(const AdamwSettings& settings, double rate, double gradient_factor, const Parameters<Scalar>& gradients,
                          Parameters<Scalar>& parameters) {
     require_adamw(settings);
-    if (!(rate >= 0 && std::isfinite(rate))) throw ConfigError("the learning rate is " + std::to_string(rate) + ": 0 or more is possible");
+    if (!(rate >= 0 && std::isfinite(rate))) throw ConfigError("the learning rate is " + std::to_string(rate) + "; expected 0 or more");
     if (!std::isfinite(gradient_factor)) throw ConfigError("gradients cannot be multiplied by " + std::to_string(gradient_factor));
     if (gradients.count() != parameters.count() || static_cast<std::int64_t>(m_.size()) != parameters.count())
         throw ShapeError(std::to_string(gradients.count()) + " gradients and " + std::to_string(m_.size()) + " moments for " +
@@ -71,7 +70,7 @@ double gradient_norm(const Parameters<Scalar>& gradients) {
 }
 
 double clip_factor(double norm, double limit) {
-    if (!(limit >= 0)) throw ConfigError("gradients cannot be clipped at " + std::to_string(limit) + ": 0 (off) or more is possible");
+    if (!(limit >= 0)) throw ConfigError("gradients cannot be clipped at " + std::to_string(limit) + "; expected 0 (off) or more");
     return limit == 0 ? 1 : std::min(1.0, limit / (norm + 1e-6));
 }
 

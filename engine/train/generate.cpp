@@ -57,7 +57,7 @@ std::size_t draw(std::span<const double> distribution, double uniform) {
 
 void require_sampling(const SamplingSettings& settings) {
     const auto require = [](bool good, const char* what, double value, const char* possible) {
-        if (!good) throw ConfigError(fmt::format("{} is {}: {} is possible", what, value, possible));
+        if (!good) throw ConfigError(fmt::format("{} is {}; expected {}", what, value, possible));
     };
     require(settings.temperature >= 0 && std::isfinite(settings.temperature), "the temperature", settings.temperature,
             "0 (always the likeliest token) or more");

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 
+#include "engine/io/file_error.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/adamw.hpp"
@@ -74,7 +75,7 @@ TaskKind task_kind(std::string_view name) {
         if (name == info.name) return info.kind;
         names += (names.empty() ? "" : ", ") + std::string(info.name);
     }
-    throw ConfigError(fmt::format("there is no task \"{}\": {} are possible", name, names));
+    throw ConfigError(fmt::format("there is no task \"{}\"; expected one of {}", escaped(name), names));
 }
 
 bool same_model(const RunSettings& a, const RunSettings& b) {

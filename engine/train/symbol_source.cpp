@@ -140,8 +140,8 @@ private:
 
     [[noreturn]] void refuse_few() const {
         throw ConfigError(
-            fmt::format("{} symbols and a length of {} give too few different sequences to hold some of them out: more symbols "
-                        "or a greater length would do",
+            fmt::format("{} symbols and a length of {} make too few different sequences to hold some out: choose more symbols "
+                        "or a greater length",
                         settings_.symbols, settings_.length));
     }
 

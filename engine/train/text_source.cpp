@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/sample_text.hpp"
 #include "engine/train/sequence_source.hpp"
@@ -37,10 +38,10 @@ public:
         training_ = size - static_cast<std::int64_t>(static_cast<double>(size) * settings.validation_share);
         const std::int64_t shorter = std::min(training_, size - training_);
         if (shorter < length_ + 1)
-            throw ConfigError(
-                fmt::format("the text is too short: of its {} characters {} are for training and {} held out, and each part has "
-                            "to have {} (the length and one more)",
-                            size, training_, size - training_, length_ + 1));
+            throw ConfigError(fmt::format(
+                "{} is too short: of its {} characters {} are for training and {} held out; expected at least {} in each "
+                "part (the task's length and one more)",
+                settings.text_name.empty() ? "the text" : escaped(settings.text_name), size, training_, size - training_, length_ + 1));
         windows_ = (size - training_ - 1) / length_;
     }
 

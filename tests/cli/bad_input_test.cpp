@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "tests/cli/process.hpp"
 
@@ -67,7 +68,7 @@ TEST(BadInput, DocumentsThatCannotBeComputed) {
 TEST(BadInput, PlacesThatCannotBeWritten) {
     const ScratchFolder folder;
     expect_refused({"trace"}, "--out");
-    expect_refused({"trace", "--out", ""}, ".safetensors");
+    expect_refused({"trace", "--out", ""}, "--out");
     expect_refused({"trace", "--out", folder.path("trace.npz")}, "trace.npz");
     expect_refused({"trace", "--out", folder.path("nowhere/trace.safetensors")}, "nowhere");
     std::filesystem::create_directory(folder.path("folder.safetensors"));
@@ -101,6 +102,106 @@ TEST(BadInput, PicturesThatCannotBeDrawn) {
     expect_refused(render + Arguments{"--head", "-1"}, "head");
     expect_refused(render + Arguments{"--text", ""}, "text");
     EXPECT_TRUE(folder.names().empty());
+}
+
+TEST(BadInput, AnEmptyValueIsNamed) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("never.safetensors");
+    // Each option of each command by itself, whatever else the command would need: the empty value is seen first.
+    const std::vector<std::pair<std::string, Arguments>> options = {
+        {"", {"--preset", "--text", "--text-file", "--document", "--bug"}},
+        {"trace", {"--preset", "--text", "--text-file", "--document", "--bug", "--out"}},
+        {"export", {"--stage", "--layer", "--head", "--batch", "--out", "--task", "--run", "--step"}},
+        {"snippet", {"--stage", "--layer", "--operands"}},
+        {"render", {"--view", "--stage", "--size", "--scale", "--out", "--lesson", "--theme"}},
+        {"doctor", {"--leak"}},
+        {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--resume", "--threads"}},
+        {"sample", {"--model", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
+        {"lesson", {"--step"}},
+        {"bench attention", {"--threads", "--steps"}}};
+    for (const auto& [command, names] : options)
+        for (const std::string& name : names) {
+            Arguments arguments;
+            std::istringstream words(command);
+            for (std::string word; words >> word;) arguments.push_back(word);
+            expect_refused(arguments + Arguments{name, ""}, name);
+        }
+    for (const char* command : {"doctor", "check", "lesson"}) expect_refused({command, ""}, "empty");
+    expect_refused({""}, "empty");
+    expect_refused({"train", "--task", "copy", "--steps", "1", "--out", ""}, "--out");
+    expect_refused({"train", "--task", "copy", "--steps", "1", "--set", "batch_size="}, "/batch_size");
+    EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(BadInput, ConfigurationsThatWouldBeIgnored) {
+    const ScratchFolder folder;
+    const auto config = [&](const std::string& json) {
+        return Arguments{"train", "--task", "copy", "--steps", "1", "--config", folder.file("run.json", json)};
+    };
+    expect_refused(config(""), "run.json: the file is empty");
+    expect_refused(config(" "), "run.json");
+    expect_refused(config("[]"), "expected an object, found a list");
+    expect_refused(config(R"({"model": {"context_length": 1000000000}})"), "model.context_length is 1000000000; expected ");
+    expect_refused(config(R"({"model": {"vocab_size": 5000}})"), "model.vocab_size is 5000; expected ");
+    expect_refused(config(R"({"model": {"seed": 3}})"), "model.seed is 3; expected ");
+    expect_refused({"train", "--task", "copy", "--steps", "1", "--set", "model.context_length=7"}, "model.context_length is 7");
+    EXPECT_EQ(attnscope(config(R"({"model": {"num_layers": 1}, "batch_size": 2})")).exit_code, 0);
+    EXPECT_EQ(attnscope(config("{}") + Arguments{"--set", "batch_size=2"}).exit_code, 0);
+}
+
+TEST(BadInput, MessagesSayWhatWasFoundAndWhatIsExpected) {
+    const ScratchFolder folder;
+    expect_refused({"train", "--text-file", folder.file("short.txt", "abc"), "--steps", "1"}, "short.txt is too short");
+    expect_refused({"train", "--task", "juggling"}, "there is no task \"juggling\"; expected one of copy, ");
+    expect_refused({"trace", "--bug", "typo", "--out", folder.path("x.safetensors")}, "there is no mistake \"typo\"; expected one of ");
+    // The same file but for one letter, and for the length that stands before the header.
+    std::string bytes = read_bytes(ATTN_TEST_DATA "/golden/encoder_layer_post_relu.safetensors");
+    const std::size_t at = bytes.find("relu\\\"");
+    ASSERT_NE(at, std::string::npos);
+    bytes[at] = 's';
+    expect_refused({"check", folder.file("case.safetensors", bytes)},
+                   "case.safetensors, config, /activation: expected relu or gelu, found \"selu\"");
+}
+
+TEST(BadInput, QuotesAreShort) {
+    const ScratchFolder folder;
+    const std::string much(64 << 10, 'x'), wide = much + "é";
+    const std::string file = folder.file("run.json", R"({"model": {"activation": ")" + much + R"(", "num_layers": 1}})");
+    const std::string key = folder.file("key.json", "{\"" + much + "\": 1}");
+    const std::string out = folder.path("x.safetensors");
+    for (const Arguments& arguments : std::vector<Arguments>{{much},
+                                                             {wide},
+                                                             {"--" + much},
+                                                             {"--" + much + "=1"},
+                                                             {"trace", "--out", much},
+                                                             {"trace", "--out", out, "--preset", much},
+                                                             {"trace", "--out", out, "--bug", much},
+                                                             {"trace", "--out", out, "--text-file", much},
+                                                             {"trace", "--out", out, "--document", much},
+                                                             {"export", "--out", out, "--stage", much},
+                                                             {"export", "--out", out, "--run", much},
+                                                             {"export", "--out", out, "--task", much},
+                                                             {"export", "--out", out, "--layer", much},
+                                                             {"render", "--out", "x.png", "--view", much},
+                                                             {"render", "--out", "x.png", "--size", much},
+                                                             {"doctor", much},
+                                                             {"check", much},
+                                                             {"lesson", much},
+                                                             {"train", "--task", much},
+                                                             {"train", "--task", "copy", "--set", much},
+                                                             {"train", "--task", "copy", "--set", much + "=1"},
+                                                             {"train", "--task", "copy", "--set", "activation=" + much},
+                                                             {"train", "--task", "copy", "--seed", much},
+                                                             {"train", "--task", "copy", "--config", file},
+                                                             {"train", "--task", "copy", "--config", key},
+                                                             {"sample", "--model", much, "--prompt", "a"}}) {
+        const Outcome outcome = attnscope(arguments);
+        SCOPED_TRACE(arguments[0].substr(0, 40) + " " + arguments.back().substr(0, 40));
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_NE(outcome.err.find("…"), std::string::npos) << outcome.err;
+        EXPECT_LT(outcome.err.size(), 1200U);
+    }
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ Outcome with_failures(const Arguments& variables, const Arguments& arguments) {
     return run_program(words);
 }
 
-/// The first ones, of the argument parser, are the same for all commands; the rest in even steps, since that is where the work is.
+/// Which allocations are made to fail, of so many: all, or some in even steps.
 std::set<long> sample(long count) {
-    constexpr long kTried = 60;
+    constexpr long kTried = 25;
     const bool every = std::getenv("ATTN_EVERY_ALLOCATION") != nullptr;
     std::set<long> tried;
     for (long i = 1; i <= (every ? count : kTried); ++i) tried.insert(every ? i : 1 + (count - 1) * i / kTried);
@@ -67,7 +67,7 @@ protected:
                 }
                 failed += outcome.exit_code == 2 ? 1 : 0;
             }
-        EXPECT_GT(failed, 20) << "no allocation fails: is the library loaded?";
+        EXPECT_GT(failed, 10) << "no allocation fails: is the library loaded?";
     }
 
     static inline std::unique_ptr<ScratchFolder> folder_;
