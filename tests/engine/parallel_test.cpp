@@ -9,8 +9,8 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <thread>
 #include <new>
+#include <thread>
 
 namespace {
 
