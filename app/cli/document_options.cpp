@@ -1,13 +1,15 @@
 #include "app/cli/document_options.hpp"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 
-#include "app/session/analyst.hpp"
 #include "app/session/document_json.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
-#include "app/session/session.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/trace/edit_list.hpp"
 
 namespace attn::app {
 
@@ -48,11 +50,14 @@ Document make_document(const DocumentOptions& options) {
     return document;
 }
 
-std::shared_ptr<const Snapshot> compute(const Document& document) {
-    Session session(document, [] {}, Computation::only_trace());
-    std::shared_ptr<const Snapshot> snapshot = session.wait(false);
-    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
-    return snapshot;
+void expect_edits_to_apply(const DocumentOptions& options, const Trace<float>& trace) {
+    if (options.document.empty()) return;
+    const std::vector<IdleEdit> idle = idle_edits(trace);
+    if (idle.empty()) return;
+    const Edit& edit = trace.settings.edits[idle.front().place];
+    const std::string more = idle.size() == 1 ? "" : fmt::format(" (and {} more)", idle.size() - 1);
+    throw FileError(FileFault::Schema, escaped(options.document.native(), 0), fmt::format("/forward/edits/{}", idle.front().place),
+                    fmt::format("this edit of {} changes nothing: {}{}", tensor_name(edit.at), idle.front().why, more));
 }
 
 }  // namespace attn::app

@@ -2,12 +2,11 @@
 /// --preset, --text, --text-file and --document: which document a command works on.
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "app/session/document.hpp"
-#include "app/session/snapshot.hpp"
+#include "engine/trace/trace.hpp"
 
 namespace CLI {
 class App;
@@ -41,7 +40,7 @@ std::vector<std::string> given_texts(const DocumentOptions& options);
 /// The preset or document with the texts given. Throws as given_texts() does, and Error for a preset that does not exist.
 Document make_document(const DocumentOptions& options);
 
-/// Its trace, computed, and nothing else. Throws Error with the reason when the document cannot be computed.
-std::shared_ptr<const Snapshot> compute(const Document& document);
+/// Throws FileError naming the file, the edit and the reason when an edit of the document's file changes nothing in the trace.
+void expect_edits_to_apply(const DocumentOptions& options, const Trace<float>& trace);
 
 }  // namespace attn::app

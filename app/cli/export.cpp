@@ -1,4 +1,4 @@
-/// attnscope export: a stage's numbers, or all of them, into a file.
+/// attnscope export: the numbers of a stage or a parameter, or all of them, into a file.
 
 #include <fmt/core.h>
 
@@ -32,30 +32,52 @@ std::string check_out(const std::string& name) {
                : "'" + name + "' does not end in .csv, .npy or .safetensors";
 }
 
-void say(const ExportOptions& options, const std::string& what) { fmt::print("{}: {}\n", options.out.string(), what); }
+/// The stage or parameter of that name. A stage's name goes before: no parameter has the same.
+TensorChoice choice_of(const ExportOptions& options, const Trace<float>& trace) {
+    TensorChoice choice{{}, options.sequence, options.head, options.gradients, ""};
+    if (trace.parameters->layout().find(options.stage) != nullptr) choice.parameter = options.stage;
+    else choice.stage = named_stage(options.stage, options.layer, trace);
+    return choice;
+}
 
-/// .safetensors holds whole stages with their names, so that other programs find q beside k.
-void write_stages(const ExportOptions& options, const Snapshot& snapshot) {
-    if (options.head || options.sequence || options.gradients)
-        throw Error("--head, --batch and --gradients choose numbers for .csv and .npy; .safetensors holds whole stages");
-    std::optional<StageId> only;
-    if (!options.stage.empty()) only = named_stage(options.stage, options.layer, *snapshot.trace);
-    write_snapshot_trace(options.out, snapshot, only);
-    say(options, only ? tensor_name(*only) : fmt::format("{} stages", snapshot.trace->stages.size()));
+std::string name_of(const TensorChoice& choice) {
+    return (choice.parameter.empty() ? tensor_name(choice.stage) : choice.parameter) + (choice.gradients ? ", gradients" : "");
+}
+
+void say(const ExportOptions& options, const Snapshot& snapshot, const std::string& what) {
+    const std::string model = snapshot.trained_step ? fmt::format(", model of step {}", *snapshot.trained_step) : "";
+    fmt::print("{}: {}{}\n", options.out.string(), what, model);
+}
+
+/// .safetensors holds whole tensors with their names, so that other programs find q beside k.
+void write_safetensors(const ExportOptions& options, const Snapshot& snapshot) {
+    if (options.head || options.sequence)
+        throw Error("--head and --batch choose numbers for .csv and .npy; .safetensors holds whole stages");
+    if (!options.stage.empty()) {
+        const TensorChoice choice = choice_of(options, *snapshot.trace);
+        write_tensor_safetensors(options.out, snapshot, choice);
+        return say(options, snapshot, name_of(choice));
+    }
+    write_snapshot_trace(options.out, snapshot, options.gradients);
+    if (!options.gradients) return say(options, snapshot, fmt::format("{} stages", snapshot.trace->stages.size()));
+    say(options, snapshot,
+        fmt::format("gradients of {} stages and {} parameters", snapshot.gradients->stages.size(),
+                    snapshot.trace->parameters->layout().entries().size()));
 }
 
 void write_tensor(const ExportOptions& options, const Snapshot& snapshot) {
-    if (options.stage.empty()) throw Error("--stage is missing: .csv and .npy hold one stage; only .safetensors holds all");
-    TensorChoice choice{named_stage(options.stage, options.layer, *snapshot.trace), options.sequence, options.head, options.gradients};
-    if (options.head && !snapshot.trace->find(choice.stage)->value.shape().has(Axis::H))
-        throw Error(fmt::format("{} has no heads: leave --head out", tensor_name(choice.stage)));
+    if (options.stage.empty()) throw Error("--stage is missing: .csv and .npy hold one stage or parameter; only .safetensors holds all");
+    const TensorChoice choice = choice_of(options, *snapshot.trace);
+    const Shape whole = chosen_tensor(snapshot, {choice.stage, {}, {}, choice.gradients, choice.parameter}).shape();
+    if (options.head && !whole.has(Axis::H)) throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
+    if (options.sequence && !whole.has(Axis::B)) throw Error(fmt::format("{} is of no sequence: leave --batch out", name_of(choice)));
     (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice);
-    say(options, tensor_name(choice.stage) + (options.gradients ? ", gradients " : " ") + chosen_tensor(snapshot, choice).shape().text());
+    say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice).shape().text());
 }
 
 void write(const ExportOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training, options.gradients);
-    if (options.out.extension() == ".safetensors") write_stages(options, *snapshot);
+    if (options.out.extension() == ".safetensors") write_safetensors(options, *snapshot);
     else write_tensor(options, *snapshot);
 }
 
@@ -63,15 +85,19 @@ void write(const ExportOptions& options) {
 
 void add_export_command(CLI::App& program, int&) {
     auto options = std::make_shared<ExportOptions>();
-    CLI::App* command = program.add_subcommand("export", "Write a stage's numbers as .csv or .npy, or all stages as .safetensors");
+    CLI::App* command = program.add_subcommand(
+        "export", "Write a stage's or a parameter's numbers as .csv, .npy or .safetensors, or all stages as .safetensors");
     add_document_options(*command, options->document);
     add_training_options(*command, options->training);
-    command->add_option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name in the trace")
+    command
+        ->add_option("--stage", options->stage,
+                     "Stage, such as scores or residual_1, a tensor's name in the trace, or a parameter's, such as token_embedding.weight")
         ->type_name("STAGE");
     command->add_option("--layer", options->layer, "Layer, from 0")->type_name("N");
     command->add_option("--head", options->head, "One head, from 0; all by default")->type_name("N");
     command->add_option("--batch", options->sequence, "One sequence of the batch, from 0; all by default")->type_name("N");
-    command->add_flag("--gradients", options->gradients, "What the numbers do to the loss of predicting the next token, instead of them");
+    command->add_flag("--gradients", options->gradients,
+                      "What the numbers do to the loss of predicting the next token, instead of them; all of them with .safetensors");
     command->add_option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
         ->type_name("FILE")
         ->required()

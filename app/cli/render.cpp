@@ -107,10 +107,10 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         step = lesson_step_index(*lesson, options.training.step.value_or(1));
         play_step(application.session(), lesson->steps[step]);
     }
-    prepare_training(application.session(), options.training, options.document);
+    if (lesson == nullptr) prepare_training(application.session(), options.training, options.document);
     if (options.view.compare_step) {
         if (!application.session().document().trained) throw Error("--compare-step needs a training run: --task or --run");
-        application.session().apply({command::CompareMoment{options.view.compare_step}, ""});
+        application.session().apply({command::CompareMoment{kept_step(application.session(), *options.view.compare_step)}, ""});
         application.session().wait_for_other_moment();
     }
     if (!options.dump.empty()) {
@@ -119,6 +119,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     }
     std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    expect_edits_to_apply(options.document, *snapshot->trace);
     if (lesson == nullptr) {
         application.view() = make_view(options.view, *snapshot->trace);
     } else {

@@ -8,6 +8,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
+#include "app/cli/training_options.hpp"
 #include "app/session/tensor_export.hpp"
 #include "engine/trace/not_finite.hpp"
 
@@ -16,15 +17,17 @@ namespace {
 
 struct TraceOptions {
     DocumentOptions document;
+    TrainingOptions training;
     std::filesystem::path out;
 };
 
 void write(const TraceOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(make_document(options.document));
+    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training);
     const Trace<float>& trace = *snapshot->trace;
     write_snapshot_trace(options.out, *snapshot);
-    fmt::print("{}: {} stages of {} sequence{} of up to {} tokens\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
-               trace.tokens.size() == 1 ? "" : "s", trace.tokens.length);
+    const std::string model = snapshot->trained_step ? fmt::format(", model of step {}", *snapshot->trained_step) : "";
+    fmt::print("{}: {} stages of {} sequence{} of up to {} tokens{}\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
+               trace.tokens.size() == 1 ? "" : "s", trace.tokens.length, model);
     if (const auto bad = first_not_finite(trace)) fmt::print("the first number that is not finite: {}\n", bad->text);
 }
 
@@ -34,6 +37,7 @@ void add_trace_command(CLI::App& program, int&) {
     auto options = std::make_shared<TraceOptions>();
     CLI::App* command = program.add_subcommand("trace", "Write every stage of a forward pass to a file");
     add_document_options(*command, options->document);
+    add_training_options(*command, options->training);
     add_output_option(*command, options->out, ".safetensors");
     command->callback([options] { write(*options); });
 }

@@ -1,11 +1,14 @@
 #include "app/cli/training_options.hpp"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/cli/number_checks.hpp"
 #include "app/session/analyst.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
@@ -22,21 +25,32 @@ RunSettings settings_of(const TrainingOptions& options) {
 void add_training_options(CLI::App& command, TrainingOptions& options) {
     std::string names;
     for (const TaskInfo& task : tasks()) names += (names.empty() ? "" : ", ") + std::string(task.name);
-    CLI::Option* task = command.add_option("--task", options.task, "Train on this task before drawing: " + names)->type_name("NAME");
+    CLI::Option* task = command.add_option("--task", options.task, "Train on this task first: " + names)->type_name("NAME");
     command.add_option("--steps", options.steps, "Training steps; as many as the task needs by default")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
         ->needs(task);
     command.add_option("--seed", options.seed, "Seed of the training run")->type_name("N")->check(check_whole_number)->needs(task);
-    CLI::Option* run = command.add_option("--run", options.run, "Draw this training run: its folder, or a checkpoint")->type_name("DIR");
+    CLI::Option* run = command.add_option("--run", options.run, "Take this training run: its folder, or a checkpoint")->type_name("DIR");
     run->excludes(task);
-    command.add_option("--step", options.step, "The step whose model is shown; the newest by default")
+    command
+        .add_option("--step", options.step, "The training step whose model is taken, or the nearest that was kept; the newest by default")
         ->type_name("N")
         ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
 }
 
+std::int64_t kept_step(const Session& session, std::int64_t step) {
+    const TrainingSnapshot& run = *session.training().snapshot;
+    const std::int64_t kept = named_moment(run.moments, run.step, step);
+    if (kept != step) fmt::print(stderr, "attnscope: step {} was not kept: taking step {}, the nearest that was\n", step, kept);
+    return kept;
+}
+
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document) {
-    if (!options.given()) return;
+    if (!options.given()) {
+        if (options.step) throw Error("--step needs a training run: --task or --run");
+        return;
+    }
     if (document.gives_model()) throw Error("--task and --run bring their own model: --preset, --document and --bug do not apply");
     const std::vector<std::string> texts = given_texts(document);
     if (options.run.empty()) {
@@ -49,7 +63,7 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
     const TrainingSnapshot& now = *session.training().snapshot;
     if (now.phase == TrainingPhase::Failed) throw Error(now.message);
     if (now.run == 0) throw Error(now.notice);
-    if (options.step) session.apply({command::ShowMoment{options.step}, ""});
+    if (options.step) session.apply({command::ShowMoment{kept_step(session, *options.step)}, ""});
     if (!texts.empty()) session.apply({command::SetTexts{texts, {}}, ""});
     if (!session.message().empty()) throw Error(session.message());
 }
@@ -60,6 +74,7 @@ std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const T
     prepare_training(session, training, document);
     std::shared_ptr<const Snapshot> snapshot = session.wait(false);
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
+    expect_edits_to_apply(document, *snapshot->trace);
     return snapshot;
 }
 

@@ -53,7 +53,8 @@ struct RestartTraining {};
 /// Two runs of the same seed, one after the other: without the mistake that the document's run makes, then with it. A right run that has
 /// come to its end already is not made again.
 struct TrainBoth {};
-/// Makes the document's model that of the last kept moment of the current run at or before `step`; none: follows the newest.
+/// Makes the document's model that of the kept moment of the current run nearest to `step`, which the run must have made; none: follows
+/// the newest.
 struct ShowMoment {
     std::optional<std::int64_t> step;
 };

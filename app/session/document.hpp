@@ -19,7 +19,7 @@ using attn::TokenizerKind;
 /// Parameters that were learned: those of one moment of a training run of this session.
 struct TrainedModel {
     std::uint64_t run = 0;
-    std::optional<std::int64_t> step;  ///< the last moment kept at or before it; none: follows the newest
+    std::optional<std::int64_t> step;  ///< the kept moment nearest to it; none: follows the newest
     bool operator==(const TrainedModel&) const = default;
 };
 

@@ -20,7 +20,7 @@ public:
     void choose(std::optional<std::int64_t> step);
     std::optional<std::int64_t> step() const { return step_; }
     /// Asks for the document with the model of the chosen moment, unless that is there or asked for already. `moment` gives the kept
-    /// moment of `run` at or before a step; empty when the document's model is none of that run.
+    /// moment of `run` nearest to a step; empty when the document's model is none of that run.
     void keep_up(const std::shared_ptr<const Document>& document, std::uint64_t run, const std::function<Moment(std::int64_t)>& moment);
     /// Null when there is nothing to compare with.
     std::shared_ptr<const Snapshot> snapshot() const;

@@ -19,6 +19,7 @@
 #include "app/session/trainer.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 
@@ -96,7 +97,7 @@ void Session::Impl::changed(const Document& before) {
 }
 
 void Session::Impl::request_other_moment() {
-    const auto of_run = [this](std::int64_t step) { return trainer.moment(run().run, std::max(step, run().moments.front())); };
+    const auto of_run = [this](std::int64_t step) { return trainer.moment(run().run, step); };
     const bool possible = document().trained && document().trained->run == run().run && !run().moments.empty();
     others.keep_up(history.current(), run().run, possible ? of_run : std::function<Moment(std::int64_t)>());
 }
@@ -133,7 +134,7 @@ std::optional<LearnedParameters> Session::Impl::learned_parameters() {
     const TrainedModel& trained = *document().trained;
     if (trained.run == run().run) {
         if (!trained.step.has_value()) return LearnedParameters{run().run, {run().parameters_step, run().parameters}};
-        Moment moment = trainer.moment(run().run, std::max(*trained.step, run().moments.front()));
+        Moment moment = trainer.moment(run().run, *trained.step);
         if (moment.parameters != nullptr) return LearnedParameters{run().run, std::move(moment)};
     }
     // The run is being replaced by another one, which the document will follow in a moment.
@@ -206,6 +207,7 @@ struct Change {
     void operator()(const command::SetSampling& set) { document.sampling = set.sampling; }
     void operator()(const command::ShowMoment& show) {
         if (run.run == 0) throw Error("there is no training run yet");
+        if (show.step) require_step(run.step, *show.step);
         document = document_of_run(std::move(document), run, show.step, probe);
     }
     void operator()(const command::ShowUntrained&) { document = untrained(std::move(document)); }
@@ -235,7 +237,10 @@ struct Order {
     bool operator()(const command::RestartTraining&) { return trainer.restart(settings), true; }
     bool operator()(const command::SaveCheckpoint& save) { return trainer.save(save.path), true; }
     bool operator()(const command::OpenCheckpoint& open) { return trainer.open(open.path), true; }
-    bool operator()(const command::CompareMoment& compare) { return others.choose(compare.step), true; }
+    bool operator()(const command::CompareMoment& compare) {
+        if (compare.step && training.snapshot->run != 0) require_step(training.snapshot->step, *compare.step);
+        return others.choose(compare.step), true;
+    }
     bool operator()(const command::OpenDump& open) { return dumps.open(open.path), true; }
     bool operator()(const command::ForgetRun& forget) {
         if (forget.run == training.snapshot->run) throw Error("the curves of the run under way cannot be removed");

@@ -59,7 +59,7 @@ struct Snapshot {
     std::shared_ptr<const Document> document;   ///< what `trace` was computed from (the last good one)
     std::shared_ptr<const Trace<float>> trace;  ///< null until the first result
     std::uint64_t run = 0;                      ///< whose parameters `trace` has; 0: freshly drawn
-    std::optional<std::int64_t> trained_step;   ///< the moment of `run` that `trace` is of, perhaps before the one asked for
+    std::optional<std::int64_t> trained_step;   ///< the moment of `run` that `trace` is of: the kept one nearest to that asked for
     /// The first sequence written on as `document->sampling` says, for causal models with a head. It follows shortly after `trace`.
     std::shared_ptr<const Sample> sample;
     /// The same parameters and text without masks or dropout and at temperature 1, for before/after. It follows shortly after `trace`

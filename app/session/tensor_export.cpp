@@ -14,15 +14,33 @@
 namespace attn::app {
 namespace {
 
-const Tensor<float>& whole_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
+/// A tensor where it lies.
+struct Whole {
+    Shape shape;
+    const float* values = nullptr;
+};
+
+const GradientTrace<float>& gradients_of(const Snapshot& snapshot) {
+    if (snapshot.gradients == nullptr) throw Error("there are no gradients: the model has no output head, or is too large for them");
+    return *snapshot.gradients;
+}
+
+Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice) {
+    const Parameters<float>& parameters = choice.gradients ? *gradients_of(snapshot).parameters : *snapshot.trace->parameters;
+    const ParameterInfo* info = parameters.layout().find(choice.parameter);
+    if (info == nullptr) throw Error("this model has no parameter " + choice.parameter);
+    return {info->shape, parameters.data() + info->offset};
+}
+
+Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    if (!choice.parameter.empty()) return whole_parameter(snapshot, choice);
     const std::string name = tensor_name(choice.stage);
     const RecordedStage<float>* stage = snapshot.trace->find(choice.stage);
     if (stage == nullptr) throw Error("this model has no stage " + name);
-    if (!choice.gradients) return stage->value;
-    const RecordedStage<float>* gradient = snapshot.gradients == nullptr ? nullptr : snapshot.gradients->find(choice.stage);
-    if (gradient == nullptr) throw Error("there are no gradients of " + name);
-    return gradient->value;
+    if (choice.gradients) stage = gradients_of(snapshot).find(choice.stage);
+    if (stage == nullptr) throw Error("there are no gradients of " + name);
+    return {stage->value.shape(), stage->value.data()};
 }
 
 /// The axes that stay, and which index the fixed ones have.
@@ -48,6 +66,11 @@ class Labels {
 public:
     Labels(const Snapshot& snapshot, const TensorChoice& choice) : snapshot_(snapshot), choice_(choice) {}
 
+    /// The symbol of an id.
+    std::string symbol(std::int64_t id) const {
+        return id < static_cast<std::int64_t>(snapshot_.vocabulary.size()) ? escaped(snapshot_.vocabulary[static_cast<std::size_t>(id)], 0)
+                                                                           : "";
+    }
     /// The token at a position of one sequence.
     std::string token(Axis axis, std::int64_t batch, std::int64_t position) const {
         const auto& row = tokens(axis)[static_cast<std::size_t>(batch)];
@@ -55,13 +78,14 @@ public:
     }
     std::string column(Axis axis, std::int64_t i) const {
         std::string name = std::to_string(i);
-        if (axis == Axis::V && i < static_cast<std::int64_t>(snapshot_.vocabulary.size()))
-            name += " " + escaped(snapshot_.vocabulary[static_cast<std::size_t>(i)], 0);
+        if (axis == Axis::V) name += " " + symbol(i);
         const bool one_sequence = choice_.batch || tokens(axis).size() == 1;
         if (is_position(axis) && one_sequence) name += " " + token(axis, choice_.batch.value_or(0), i);
         return name;
     }
     static bool is_position(Axis axis) { return axis == Axis::T || axis == Axis::S; }
+    /// Indices of the axis stand for tokens.
+    static bool is_named(Axis axis) { return is_position(axis) || axis == Axis::V; }
     static std::string name(Axis axis) {
         switch (axis) {
         case Axis::B:
@@ -102,7 +126,7 @@ public:
         std::string line;
         for (int a = 0; a + 1 < shape_.rank(); ++a) {
             line += Labels::name(shape_[a].axis) + ",";
-            if (Labels::is_position(shape_[a].axis)) line += "token,";
+            if (Labels::is_named(shape_[a].axis)) line += "token,";
         }
         const Dim& last = shape_[shape_.rank() - 1];
         for (std::int64_t i = 0; i < last.size; ++i) line += (i > 0 ? "," : "") + quoted(labels_.column(last.axis, i));
@@ -121,7 +145,8 @@ public:
         for (std::size_t a = 0; a < index.size(); ++a) {
             text += std::to_string(index[a]) + ",";
             const Axis axis = shape_[static_cast<int>(a)].axis;
-            if (Labels::is_position(axis)) text += quoted(labels_.token(axis, batch, index[a])) + ",";
+            if (Labels::is_named(axis))
+                text += quoted(axis == Axis::V ? labels_.symbol(index[a]) : labels_.token(axis, batch, index[a])) + ",";
         }
         return text;
     }
@@ -148,22 +173,28 @@ TokenTexts texts_without_padding(const std::vector<std::vector<Token>>& sequence
     return texts;
 }
 
+void write_contents(const std::filesystem::path& path, const Snapshot& snapshot, bool gradients, TraceContents contents) {
+    if (gradients) contents.gradients = &gradients_of(snapshot);
+    contents.trained_step = snapshot.trained_step;
+    write_trace(path, *snapshot.trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
+}
+
 }  // namespace
 
 Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
-    const Tensor<float>& whole = whole_tensor(snapshot, choice);
-    const Part part = part_of(whole.shape(), choice);
+    const Whole whole = whole_tensor(snapshot, choice);
+    const Part part = part_of(whole.shape, choice);
     Tensor<float> chosen(part.shape);
     std::vector<std::int64_t> index(part.fixed.size());
     for (std::int64_t i = 0; i < chosen.size(); ++i) {
         std::int64_t rest = i, at = 0;
         for (std::size_t a = index.size(); a-- > 0;) {
-            const std::int64_t size = whole.shape()[static_cast<int>(a)].size;
+            const std::int64_t size = whole.shape[static_cast<int>(a)].size;
             index[a] = part.fixed[a].value_or(rest % size);
             if (!part.fixed[a]) rest /= size;
         }
-        for (std::size_t a = 0; a < index.size(); ++a) at = at * whole.shape()[static_cast<int>(a)].size + index[a];
-        chosen.data()[i] = whole.data()[at];
+        for (std::size_t a = 0; a < index.size(); ++a) at = at * whole.shape[static_cast<int>(a)].size + index[a];
+        chosen.data()[i] = whole.values[at];
     }
     return chosen;
 }
@@ -195,21 +226,24 @@ void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapsho
 void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
     const Tensor<float> tensor = chosen_tensor(snapshot, choice);
     const std::string name = path.stem().string();
-    if (choice.stage.stage != Stage::Tokens)
+    if (choice.stage.stage != Stage::Tokens || !choice.parameter.empty())
         return write_npy(path, {name, DType::F32, sizes_of(tensor.shape()), std::as_bytes(tensor.values())});
     std::vector<std::int32_t> ids;
     for (const float id : tensor.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
     write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)));
 }
 
-void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const std::optional<StageId>& only) {
+void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+    whole_tensor(snapshot, choice);  // says what is not there
+    TraceContents contents;
+    contents.parameter = choice.parameter;
+    if (choice.parameter.empty()) contents.stage = choice.stage;
+    write_contents(path, snapshot, choice.gradients, std::move(contents));
+}
+
+void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, bool gradients) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
-    const TokenTexts tokens = texts_without_padding(snapshot.tokens), source = texts_without_padding(snapshot.source_tokens);
-    if (!only) return write_trace(path, *snapshot.trace, tokens, source);
-    const RecordedStage<float>* stage = snapshot.trace->find(*only);
-    if (stage == nullptr) throw Error("this model has no stage " + tensor_name(*only));
-    const Trace<float>& whole = *snapshot.trace;
-    write_trace(path, {whole.config, whole.settings, whole.tokens, whole.source_tokens, whole.parameters, {*stage}}, tokens, source);
+    write_contents(path, snapshot, gradients, {});
 }
 
 }  // namespace attn::app

@@ -10,7 +10,7 @@
 namespace attn::app {
 
 /// The numbers chosen, without the axes that were fixed.
-/// Throws Error for a stage, sequence or head that is not there and for gradients that are not.
+/// Throws Error for a stage, parameter, sequence or head that is not there and for gradients that are not.
 Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice);
 
 /// RFC 4180. A line for every row of the last axis: the index on each other axis, under its name, and beside positions the token there;
@@ -19,7 +19,9 @@ Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice
 void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice);
 /// float32, the token ids int32.
 void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice);
-/// The whole trace, or one stage of it with its mask (see engine/io/trace_file.hpp).
-void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const std::optional<StageId>& only = {});
+/// The whole stage or parameter, whatever sequence or head was chosen, with its mask (see engine/io/trace_file.hpp).
+void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice);
+/// The whole trace, or the gradients of all of it and of the parameters.
+void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, bool gradients = false);
 
 }  // namespace attn::app

@@ -9,6 +9,7 @@
 #include "app/session/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
@@ -92,9 +93,8 @@ void Trainer::update(TrainingReport& report) {
 
 Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
     const std::lock_guard lock(mutex_);
-    if (latest_->run != run) return {};
-    const auto later = std::upper_bound(moments_.begin(), moments_.end(), step, [](std::int64_t s, const Moment& m) { return s < m.step; });
-    return later == moments_.begin() ? Moment{} : *(later - 1);
+    if (latest_->run != run || moments_.empty()) return {};
+    return moments_[nearest_moment(latest_->moments, step)];
 }
 
 void Trainer::wait() {

@@ -48,7 +48,7 @@ public:
 
     /// Brings the report up to date: the newest snapshot, and every point up to its step.
     void update(TrainingReport& report);
-    /// The last kept moment of this run at or before `step`, without parameters when there is none.
+    /// The kept moment of this run that is nearest to `step`, without parameters when the run is gone.
     Moment moment(std::uint64_t run, std::int64_t step) const;
     /// Waits until all orders are carried out and no run is running. For tests and programs without a window.
     void wait();

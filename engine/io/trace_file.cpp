@@ -52,6 +52,11 @@ public:
         stages_.push_back(name);
         if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
     }
+    void add(const Parameters<float>& parameters, const ParameterInfo& info) {
+        const std::span<const float> values(parameters.data() + info.offset, static_cast<std::size_t>(info.shape.count()));
+        views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
+        axes_[info.name] = letters_of(info.shape);
+    }
     /// Beside what a pass with a mistake computed: what its heads were split from, and the mask that was meant.
     void add_meant(const Trace<float>& trace, const StageId& id) {
         const std::string name = tensor_name(id);
@@ -119,16 +124,50 @@ void collect(const Trace<float>& trace, Collector& collector) {
     }
 }
 
+void collect_stage(const Trace<float>& trace, const TraceContents& contents, Collector& collector) {
+    const RecordedStage<float>* stage =
+        contents.gradients == nullptr ? trace.find(*contents.stage) : contents.gradients->find(*contents.stage);
+    if (stage == nullptr) throw Error("there is no " + tensor_name(*contents.stage) + " to write");
+    collector.add(*stage);
+}
+
+void collect_parameters(const Parameters<float>& parameters, const std::string& only, Collector& collector) {
+    bool found = false;
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        if (!only.empty() && info.name != only) continue;
+        collector.add(parameters, info);
+        found = true;
+    }
+    if (!only.empty() && !found) throw Error("there is no parameter " + only + " to write");
+}
+
+void collect(const Trace<float>& trace, const TraceContents& contents, Collector& collector) {
+    const bool gradients = contents.gradients != nullptr;
+    if (contents.stage) return collect_stage(trace, contents, collector);
+    if (!contents.parameter.empty())
+        return collect_parameters(gradients ? *contents.gradients->parameters : *trace.parameters, contents.parameter, collector);
+    if (!gradients) return collect(trace, collector);
+    for (const RecordedStage<float>& stage : contents.gradients->stages) collector.add(stage);
+    collect_parameters(*contents.gradients->parameters, "", collector);
+}
+
 std::map<std::string, std::string> metadata_of(const Trace<float>& trace) {
     return {{"format", "attnscope-trace/1"}, {"config", to_json(trace.config).dump()}, {"settings", to_json(trace.settings).dump()}};
 }
 
 }  // namespace
 
-void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens) {
+void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens,
+                 const TraceContents& contents) {
     Collector collector;
-    collect(trace, collector);
+    collect(trace, contents, collector);
     std::map<std::string, std::string> metadata = metadata_of(trace);
+    if (contents.trained_step) metadata["trained_step"] = std::to_string(*contents.trained_step);
+    if (contents.gradients != nullptr) {
+        metadata["format"] = "attnscope-gradients/1";
+        metadata["loss"] = json(contents.gradients->loss).dump();
+        metadata["counted"] = std::to_string(contents.gradients->counted);
+    }
     metadata["axes"] = collector.axes().dump();
     metadata["stages"] = collector.stages().dump();
     metadata["tokens"] = token_lists(trace.tokens, tokens, "token").dump();

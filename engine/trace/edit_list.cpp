@@ -28,6 +28,16 @@ std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
     return why_without_effect(edit, stage->value.shape(), stage->mask.get());
 }
 
+std::vector<IdleEdit> idle_edits(const Trace<float>& trace) {
+    std::vector<IdleEdit> idle;
+    const std::vector<Edit>& edits = trace.settings.edits;
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+        if (!edits[i].on) continue;
+        if (std::string why = why_without_effect(edits[i], trace); !why.empty()) idle.push_back({i, std::move(why)});
+    }
+    return idle;
+}
+
 bool is_inside(const Shape& shape, const CellRef& cell) {
     for (int axis = 0; axis < static_cast<int>(cell.index.size()); ++axis) {
         const std::int64_t i = cell.index[static_cast<std::size_t>(axis)];

@@ -1,6 +1,7 @@
 #pragma once
 /// Edits as a list that a person works on, and how they lie in a trace.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,14 @@ std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit);
 
 /// Why the edit changes nothing in this trace, in plain words; "" when it does.
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace);
+
+/// An edit that is switched on and changes nothing.
+struct IdleEdit {
+    std::size_t place = 0;  ///< in the list
+    std::string why;        ///< as why_without_effect() says
+};
+/// Those of the trace's own settings.
+std::vector<IdleEdit> idle_edits(const Trace<float>& trace);
 
 /// True when the edit is switched on and reaches the cell.
 bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell);

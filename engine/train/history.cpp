@@ -45,11 +45,6 @@ void History::add(Moment moment) {
     }
 }
 
-const Moment* History::at(std::int64_t step) const {
-    const auto later = std::upper_bound(moments_.begin(), moments_.end(), step, [](std::int64_t s, const Moment& m) { return s < m.step; });
-    return later == moments_.begin() ? nullptr : &*(later - 1);
-}
-
 std::size_t History::bytes() const {
     std::size_t sum = 0;
     for (const Moment& moment : moments_) sum += bytes_of(moment);

@@ -26,8 +26,6 @@ public:
     /// Keeps a moment; drops what the budget no longer holds. Throws Error unless it is later than all before.
     void add(Moment moment);
     const std::vector<Moment>& moments() const { return moments_; }  ///< steps ascend
-    /// The last moment at or before `step`; nullptr when there is none.
-    const Moment* at(std::int64_t step) const;
     std::int64_t spacing() const { return spacing_; }
     std::size_t bytes() const;
     std::size_t budget() const { return budget_; }

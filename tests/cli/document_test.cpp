@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -101,6 +102,40 @@ TEST_F(EditedDocument, IsDrawnWithTheSessionsNumbers) {
         run({"render", "--document", document, "--stage", "scores", "--out", folder_.path("scores.svg")});
         EXPECT_EQ(read_bytes(folder_.path("scores.svg")).find(">77.2") != std::string::npos, planted) << document;
     }
+}
+
+TEST_F(EditedDocument, AnEditThatChangesNothingIsNamedAndNothingIsWritten) {
+    const std::vector<std::pair<Edit, std::string>> idle = {
+        {{.kind = EditKind::Set, .at = {Stage::Weights, 9}, .row = 0, .column = 0, .value = 1}, "layers.9.attention.weights"},
+        {{.kind = EditKind::Set, .at = {Stage::Scores, 0}, .row = 50, .column = 0, .value = 1}, "position 50"},
+        {{.kind = EditKind::Set, .at = {Stage::Weights, 0}, .row = 0, .column = 3, .value = 1}, "masked"},
+        {{.kind = EditKind::Scale, .at = {Stage::Context, 0}, .head = 9, .value = 0}, "head 9"},
+    };
+    const std::string document = folder_.path("idle.attnscope.json"), never = folder_.path("never");
+    for (const auto& [edit, words] : idle) {
+        app::Document bad = *unedited_->document;
+        bad.forward.edits = {one_of_each_kind()[0], edit};
+        app::save_document(document, bad);
+        for (const std::vector<std::string>& command :
+             std::vector<std::vector<std::string>>{{"trace", "--out", never + ".safetensors"},
+                                                   {"export", "--stage", "weights", "--out", never + ".csv"},
+                                                   {"snippet"},
+                                                   {"render", "--out", never + ".svg"},
+                                                   {"doctor", "--leak", "2"}}) {
+            std::vector<std::string> arguments = command;
+            arguments.insert(arguments.end(), {"--document", document});
+            const Outcome outcome = attnscope(arguments);
+            EXPECT_EQ(outcome.exit_code, 2) << command[0];
+            EXPECT_EQ(outcome.out, "");
+            EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+            for (const std::string& part : {std::string("idle.attnscope.json, /forward/edits/1: "), words})
+                EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+        }
+        bad.forward.edits[1].on = false;
+        app::save_document(document, bad);
+        run({"trace", "--document", document, "--out", folder_.path("off.safetensors")});
+    }
+    for (const char* extension : {".safetensors", ".csv", ".svg"}) EXPECT_FALSE(std::filesystem::exists(never + extension));
 }
 
 }  // namespace

@@ -136,6 +136,101 @@ TEST(Export, SafetensorsOfOneStageHoldsItAlone) {
     EXPECT_EQ(bytes.find("\"layers.0.attention.weights\""), std::string::npos);
 }
 
+/// Reads one.csv, one.npy and one.safetensors of the same parameter.
+constexpr const char* kParameter = R"(
+import csv, json, struct
+import numpy as np
+data = open('one.safetensors', 'rb').read()
+n, = struct.unpack('<Q', data[:8])
+header = json.loads(data[8:8 + n])
+names = [k for k in header if k != '__metadata__']
+assert names == [NAME], names
+stored = np.frombuffer(data[8 + n:], np.float32).reshape(header[NAME]['shape'])
+assert json.loads(header['__metadata__']['axes'])[NAME] == AXES, header
+one = np.load('one.npy')
+assert one.dtype == np.float32 and one.tobytes() == stored.tobytes() and one.shape == stored.shape
+rows = list(csv.reader(open('one.csv', newline='', encoding='utf-8')))
+left = 0 if len(AXES) == 1 else 2 if AXES[0] == 'V' else 1
+table = np.array([[np.float32(c) for c in r[left:]] for r in rows[1:]], np.float32)
+assert table.tobytes() == one.tobytes()
+if AXES[0] == 'V': assert rows[0][:2] == ['V', 'token'] and rows[1][:2] == ['0', '<pad>'] and rows[3][1] == 'a', rows[:4]
+)";
+
+TEST(Export, AParameterIsTheSameInEveryFormat) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    for (const auto& [name, axes] :
+         {std::pair{"token_embedding.weight", "VC"}, {"layers.1.attention.qkv.weight", "CN"}, {"layers.0.norm_1.bias", "C"}}) {
+        for (const char* file : {"one.csv", "one.npy", "one.safetensors"}) {
+            const Outcome outcome = attnscope({"export", "--preset", "gpt-tiny", "--stage", name, "--out", folder.path(file)});
+            ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+            EXPECT_NE(outcome.out.find(name), std::string::npos) << outcome.out;
+        }
+        const PythonOutcome python = run_python(folder.path(""), std::string("NAME, AXES = '") + name + "', '" + axes + "'\n" + kParameter);
+        EXPECT_TRUE(python.ok) << name << ": " << python.said;
+    }
+}
+
+/// Gradients of all kinds in one file, with what follows from them by the chain rule.
+constexpr const char* kGradients = R"(
+import json, struct
+import numpy as np
+
+def load(path):
+    data = open(path, 'rb').read()
+    n, = struct.unpack('<Q', data[:8])
+    header = json.loads(data[8:8 + n])
+    metadata = header.pop('__metadata__')
+    kinds = {'F32': np.float32, 'I32': np.int32, 'BOOL': np.bool_}
+    return {k: np.frombuffer(data[8 + n + e['data_offsets'][0]:8 + n + e['data_offsets'][1]], kinds[e['dtype']]).reshape(e['shape'])
+            for k, e in header.items()}, metadata
+
+trace, about = load('trace.safetensors')
+gradients, metadata = load('all.safetensors')
+assert metadata['format'] == 'attnscope-gradients/1' and metadata['config'] == about['config']
+stages = json.loads(about['stages'])
+assert json.loads(metadata['stages']) == [s for s in stages if s != 'tokens']
+for name in stages:
+    if name != 'tokens': assert gradients[name].shape == trace[name].shape, name
+parameters = [k for k in gradients if k not in stages]
+assert {'token_embedding.weight', 'position_embedding.weight', 'layers.3.ffn.out.bias', 'final_norm.weight'} <= set(parameters), parameters
+tokens = trace['tokens'].astype(int)
+p = trace['probabilities'].astype(np.float64)
+right = p[0, np.arange(tokens.shape[1] - 1), tokens[0, 1:]]
+assert abs(-np.log(right).mean() - float(json.loads(metadata['loss']))) < 1e-5 and int(metadata['counted']) == tokens.shape[1] - 1
+# A tied embedding is used twice: by the head and by the lookup.
+expected = np.einsum('btv,btc->vc', gradients['logits'].astype(np.float64), trace['final_norm'])
+np.add.at(expected, tokens, gradients['token_embedding'].astype(np.float64))
+found = gradients['token_embedding.weight']
+assert np.abs(expected - found).max() <= 1e-6 + 1e-4 * np.abs(expected).max() and np.abs(found).max() > 1e-3
+one = np.load('one.npy')
+assert one.tobytes() == found.tobytes()
+)";
+
+TEST(Export, AllGradientsAreInOneFile) {
+    const ScratchFolder folder;
+    ATTN_NEEDS_NUMPY(folder.path(""));
+    const auto run = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), {"--preset", "gpt-tiny"});
+        const Outcome outcome = attnscope(arguments);
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    };
+    run({"trace", "--out", folder.path("trace.safetensors")});
+    run({"export", "--gradients", "--out", folder.path("all.safetensors")});
+    run({"export", "--gradients", "--stage", "token_embedding.weight", "--out", folder.path("one.npy")});
+    const PythonOutcome python = run_python(folder.path(""), kGradients);
+    EXPECT_TRUE(python.ok) << python.said;
+    run({"export", "--gradients", "--stage", "weights", "--layer", "1", "--out", folder.path("one.safetensors")});
+    const std::string bytes = read_bytes(folder.path("one.safetensors"));
+    EXPECT_NE(bytes.find("layers.1.attention.weights"), std::string::npos);
+    EXPECT_EQ(bytes.find("layers.0.attention.weights"), std::string::npos);
+    EXPECT_NE(bytes.find("attnscope-gradients/1"), std::string::npos);
+    const PythonOutcome planted =
+        run_python(folder.path(""), std::string(kGradients) + "found = found * 1.01\nassert np.abs(expected - found)"
+                                                              ".max() <= 1e-6 + 1e-4 * np.abs(expected).max()\n");
+    EXPECT_FALSE(planted.ok) << "the negative control";
+}
+
 TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     const ScratchFolder folder;
     const auto refused = [&](std::vector<std::string> arguments, const std::string& words) {
@@ -157,6 +252,11 @@ TEST(Export, RefusesWhatIsNotThereAndWritesNothing) {
     refused({"--stage", "embedding", "--head", "0", "--out", csv}, "no heads");
     refused({"--stage", "tokens", "--gradients", "--out", csv}, "gradients");
     refused({"--stage", "weights", "--head", "0", "--out", folder.path("x.safetensors")}, "--head");
+    refused({"--stage", "token_embedding.wait", "--out", csv}, "token_embedding.wait");
+    refused({"--stage", "token_embedding.weight", "--head", "0", "--out", csv}, "no heads");
+    refused({"--stage", "token_embedding.weight", "--batch", "0", "--out", csv}, "--batch");
+    refused({"--preset", "numpy-single-head", "--gradients", "--out", folder.path("x.safetensors")}, "gradients");
+    refused({"--stage", "weights", "--step", "3", "--out", csv}, "--step");
     refused({"--stage", "weights", "--out", folder.path("nowhere/x.csv")}, "x.csv");
 }
 

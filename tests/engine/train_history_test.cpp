@@ -6,6 +6,7 @@
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/train/history.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn {
 namespace {
@@ -33,7 +34,7 @@ std::vector<std::int64_t> steps_of(const History& history) {
 
 TEST(TrainHistory, KeepsEveryStepWhileThereIsRoom) {
     History history(5 * kOne);
-    EXPECT_EQ(history.at(0), nullptr);
+    EXPECT_TRUE(history.moments().empty());
     for (std::int64_t step = 0; step < 5; ++step) {
         EXPECT_TRUE(history.wants(step));
         history.add(moment(step));
@@ -68,10 +69,7 @@ TEST(TrainHistory, StaysWithinItsBudgetForRunsOfAnyKind) {
                     ASSERT_EQ(steps[k] % history.spacing(), 0);
                 }
             }
-            const Moment* found = history.at(step);
-            ASSERT_EQ(found->parameters, all.back().parameters) << "the very numbers that were given";
-            ASSERT_EQ(history.at(all.front().step - 1), nullptr);
-            ASSERT_EQ(history.at(step + 1000)->step, step);
+            ASSERT_EQ(history.moments().back().parameters, all.back().parameters) << "the very numbers that were given";
             step += 1 + static_cast<std::int64_t>(random.bits(10 + i) % 4);
         }
     }
@@ -95,15 +93,6 @@ TEST(TrainHistory, WantsWhatWillStay) {
     }
 }
 
-TEST(TrainHistory, FindsTheLastMomentBefore) {
-    History history;
-    for (const std::int64_t step : {10, 20, 40}) history.add(moment(step));
-    EXPECT_EQ(history.at(9), nullptr);
-    EXPECT_EQ(history.at(10)->step, 10);
-    EXPECT_EQ(history.at(39)->step, 20);
-    EXPECT_EQ(history.at(40)->step, 40);
-}
-
 TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     History history;
     history.add(moment(4));
@@ -111,6 +100,44 @@ TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     EXPECT_THROW(history.add(moment(3)), Error);
     EXPECT_THROW(history.add({5, nullptr}), Error);
     EXPECT_THAT(steps_of(history), testing::ElementsAre(4));
+}
+
+/// Every distance written out.
+std::size_t nearest_by_search(const std::vector<std::int64_t>& kept, std::int64_t step) {
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < kept.size(); ++i)
+        if (std::abs(kept[i] - step) < std::abs(kept[best] - step)) best = i;
+    return best;
+}
+
+TEST(Moments, TheNearestIsTheOneThatASearchFinds) {
+    for (const std::vector<std::int64_t>& kept : {std::vector<std::int64_t>{7}, {0, 1, 2, 3}, {0, 26, 52, 78, 104, 600}, {5, 6, 16}})
+        for (std::int64_t step = -3; step <= kept.back() + 30; ++step)
+            ASSERT_EQ(nearest_moment(kept, step), nearest_by_search(kept, step)) << step;
+    EXPECT_EQ(nearest_moment(std::vector<std::int64_t>{78, 104}, 91), 0U) << "of two equally near the earlier";
+}
+
+/// What is said of a step that cannot be had; "" when it can.
+std::string refusal(const std::vector<std::int64_t>& kept, std::int64_t steps, std::int64_t step) {
+    try {
+        named_moment(kept, steps, step);
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Moments, AStepThatIsNamedIsTheNearestOrRefused) {
+    const std::vector<std::int64_t> kept{0, 26, 52, 78, 104, 600};
+    EXPECT_EQ(named_moment(kept, 600, 100), 104);
+    EXPECT_EQ(named_moment(kept, 600, 78), 78);
+    EXPECT_EQ(named_moment(kept, 600, 600), 600);
+    EXPECT_EQ(named_moment(kept, 610, 605), 600) << "the newest parameters may be some steps old";
+    EXPECT_EQ(named_moment(std::vector<std::int64_t>{600}, 600, 3), 600) << "a checkpoint alone";
+    EXPECT_NE(refusal(kept, 600, 91).find("78 and 104"), std::string::npos) << refusal(kept, 600, 91);
+    EXPECT_NE(refusal(kept, 600, 99999).find("has made 600 steps"), std::string::npos) << refusal(kept, 600, 99999);
+    EXPECT_NE(refusal(kept, 600, -1), "");
+    EXPECT_EQ(refusal(kept, 600, 90), "");
 }
 
 }  // namespace

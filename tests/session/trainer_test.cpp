@@ -229,19 +229,19 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     EXPECT_EQ(fault_of(desk.report), "");
 }
 
-TEST(Trainer, GivesTheMomentAtOrBeforeAStep) {
+TEST(Trainer, GivesTheMomentNearestToAStep) {
     Desk desk;
     desk.trainer.start(fake_settings(100));
     desk.settle();
     ASSERT_LT(desk.now().moments.size(), 100U) << "the history was to be thinned out";
-    for (std::int64_t step = 0; step <= 120; ++step) {
+    for (std::int64_t step = -1; step <= 120; ++step) {
         const Moment moment = desk.trainer.moment(1, step);
-        const auto& kept = desk.now().moments;
-        EXPECT_EQ(moment.step, *(std::upper_bound(kept.begin(), kept.end(), step) - 1));
+        std::int64_t distance = 1000;
+        for (const std::int64_t kept : desk.now().moments) distance = std::min(distance, std::abs(kept - step));
+        EXPECT_EQ(std::abs(moment.step - step), distance);
         if (moment.step == 0) continue;
         EXPECT_EQ(moment.parameters->data()[0], static_cast<float>(moment.step));
     }
-    EXPECT_EQ(desk.trainer.moment(1, -1).parameters, nullptr);
     EXPECT_EQ(desk.trainer.moment(2, 5).parameters, nullptr);
 }
 

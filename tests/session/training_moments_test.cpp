@@ -41,15 +41,33 @@ TEST(TrainingMoments, EveryKeptMomentIsTheModelOfARunThatEndsThere) {
     EXPECT_FALSE(same_numbers(*session.wait(false)->trace->parameters, again.state().parameters()));
 }
 
-TEST(TrainingMoments, AStepThatWasNotKeptShowsTheLastOneBefore) {
+TEST(TrainingMoments, AStepThatWasNotKeptShowsTheNearest) {
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     train(session, test::fake_settings(100));
     const std::vector<std::int64_t>& moments = session.training().snapshot->moments;
     ASSERT_LT(moments.size(), 100U);
-    apply(session, command::ShowMoment{moments.at(2) - 1});
-    EXPECT_EQ(session.wait(false)->trained_step, moments.at(1));
-    EXPECT_EQ(session.wait(false)->trace->parameters->data()[0], static_cast<float>(moments.at(1)));
+    ASSERT_GE(moments.at(2) - moments.at(1), 3);
+    for (const std::int64_t place : {1, 2}) {
+        const std::int64_t kept = moments.at(static_cast<std::size_t>(place)), beside = place == 1 ? kept + 1 : kept - 1;
+        apply(session, command::ShowMoment{beside});
+        EXPECT_EQ(session.wait(false)->trained_step, kept);
+        EXPECT_EQ(session.wait(false)->trace->parameters->data()[0], static_cast<float>(kept));
+    }
+}
+
+TEST(TrainingMoments, AStepThatTheRunHasNotMadeIsRefusedAndNothingChanges) {
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session);
+    apply(session, command::ShowMoment{4});
+    for (const Command& command : {Command{command::ShowMoment{25}, ""}, Command{command::CompareMoment{25}, ""}}) {
+        session.apply(command);
+        EXPECT_NE(session.message().find("no step 25: it has made 24 steps"), std::string::npos) << session.message();
+        EXPECT_EQ(session.document().trained->step, 4);
+        EXPECT_EQ(session.other_step(), std::nullopt);
+    }
+    apply(session, command::ShowMoment{24});
+    EXPECT_EQ(session.wait(false)->trained_step, 24);
 }
 
 TEST(TrainingMoments, AMomentAnswersTheUsersOwnQuestions) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/widgets/number.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
@@ -150,9 +151,7 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
     const auto& moments = context.training.snapshot->moments;
     context.view.compare.choose(Compare::Moment);
     if (moments.empty()) return;
-    const auto after = std::lower_bound(moments.begin(), moments.end(), step);
-    std::int64_t nearest = after == moments.end() ? moments.back() : *after;
-    if (after != moments.begin() && (after == moments.end() || step - *(after - 1) < nearest - step)) nearest = *(after - 1);
+    const std::int64_t nearest = moments[nearest_moment(moments, step)];
     if (context.other_step != nearest) context.commands.push_back({command::CompareMoment{nearest}, ""});
 }
 

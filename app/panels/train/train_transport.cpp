@@ -9,6 +9,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
@@ -38,9 +39,7 @@ void show_moment(PanelContext& context, std::optional<std::int64_t> step) {
 std::size_t shown_moment(const PanelContext& context) {
     const auto& moments = context.training.snapshot->moments;
     if (moments.empty() || follows_newest(context)) return moments.empty() ? 0 : moments.size() - 1;
-    const std::int64_t step = shown_step(context).value_or(moments.back());
-    const auto after = std::upper_bound(moments.begin(), moments.end(), step);
-    return after == moments.begin() ? 0 : static_cast<std::size_t>(after - moments.begin()) - 1;
+    return nearest_moment(moments, shown_step(context).value_or(moments.back()));
 }
 
 void go_to_moment(PanelContext& context, std::size_t index) {
@@ -98,11 +97,7 @@ void show_step(PanelContext& context, double step) {
     const auto& moments = context.training.snapshot->moments;
     if (moments.empty()) return;
     context.view.train.replaying = false;
-    const auto after = std::lower_bound(moments.begin(), moments.end(), static_cast<std::int64_t>(std::llround(step)));
-    auto index = static_cast<std::size_t>(after - moments.begin());
-    if (index == moments.size()) return follow_newest(context);
-    if (index > 0 && step - static_cast<double>(moments[index - 1]) < static_cast<double>(moments[index]) - step) --index;
-    go_to_moment(context, index);
+    go_to_moment(context, nearest_moment(moments, std::llround(step)));
 }
 
 void follow_newest(PanelContext& context) {
