@@ -106,6 +106,8 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         lesson = find_lesson(options.lesson);
         step = lesson_step_index(*lesson, options.training.step.value_or(1));
         play_step(application.session(), lesson->steps[step]);
+        const std::string missing = missing_moment(lesson->steps[step], *application.session().training().snapshot);
+        if (!missing.empty()) throw Error(fmt::format("{}, step {}: {}", options.lesson, step + 1, missing));
     }
     if (lesson == nullptr) prepare_training(application.session(), options.training, options.document);
     if (options.view.compare_step) {

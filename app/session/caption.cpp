@@ -78,6 +78,8 @@ void name_tensor(Quote& quote, std::string_view name, int layer) {
     }
 }
 
+bool names_whole_axis(const Quote& quote) { return std::count(quote.index.begin(), quote.index.end(), std::nullopt) > 0; }
+
 Quote parse_quote(std::string_view source, int layer) {
     Quote quote;
     quote.source = source;
@@ -95,10 +97,14 @@ Quote parse_quote(std::string_view source, int layer) {
     quote.index = take_index(text, source);
     if (quote.kind == QuoteKind::Token) {
         if (!text.empty() || quote.index.empty() || quote.index.size() > 2) refuse(source, "a token is written {token[position]}");
+        if (names_whole_axis(quote)) refuse(source, "one token is meant: * is no position");
         return quote;
     }
     name_tensor(quote, text, layer);
-    const bool whole = std::any_of(quote.index.begin(), quote.index.end(), [](const auto& i) { return !i.has_value(); });
+    if (quote.kind == QuoteKind::Shape && !quote.index.empty()) refuse(source, "a shape is that of the whole tensor: leave the index out");
+    if (quote.kind == QuoteKind::Most && std::count(quote.index.begin(), quote.index.end(), std::nullopt) != 1)
+        refuse(source, "one row is meant: give the index on every axis but one, and * there");
+    const bool whole = names_whole_axis(quote);
     const bool single = quote.kind == QuoteKind::Value || quote.kind == QuoteKind::Exp;
     if (single && (whole || quote.index.empty())) refuse(source, "one number is meant: give the index on every axis");
     return quote;
@@ -179,12 +185,52 @@ std::string number_text(double value, int decimals) {
     return value < 0 && !zero ? "−" + text : text;
 }
 
-std::optional<std::string> token_at(const Snapshot& snapshot, std::int64_t sequence, std::int64_t position) {
-    if (sequence >= static_cast<std::int64_t>(snapshot.tokens.size())) return std::nullopt;
-    const std::vector<Token>& row = snapshot.tokens[static_cast<std::size_t>(sequence)];
+std::optional<std::string> token_at(const std::vector<std::vector<Token>>& tokens, std::int64_t sequence, std::int64_t position) {
+    if (sequence >= static_cast<std::int64_t>(tokens.size())) return std::nullopt;
+    const std::vector<Token>& row = tokens[static_cast<std::size_t>(sequence)];
     if (position >= static_cast<std::int64_t>(row.size())) return std::nullopt;
     const Token& token = row[static_cast<std::size_t>(position)];
     return token.padding ? "<pad>" : token.text;
+}
+
+/// The axis that a quotation has * on; none where it has it nowhere.
+std::optional<Axis> whole_axis(const Quote& quote, const Shape& shape) {
+    const auto star = std::find(quote.index.begin(), quote.index.end(), std::nullopt);
+    if (star == quote.index.end()) return std::nullopt;
+    return shape[static_cast<int>(star - quote.index.begin())].axis;
+}
+
+/// What stands at a place of a row that is as long as its text or as the vocabulary.
+std::optional<std::string> most_at(const Quote& quote, const Shape& shape, const Snapshot& snapshot, std::int64_t at) {
+    const std::optional<Axis> axis = whole_axis(quote, shape);
+    if (axis == Axis::V) {
+        if (at >= static_cast<std::int64_t>(snapshot.vocabulary.size())) return std::nullopt;
+        return snapshot.vocabulary[static_cast<std::size_t>(at)];
+    }
+    if (axis != Axis::T && axis != Axis::S) return std::nullopt;
+    const bool source = quote.stage.stack == Stack::Encoder || (is_cross(quote.stage.stage) && axis == Axis::S);
+    return token_at(source ? snapshot.source_tokens : snapshot.tokens, quote.index[0].value_or(0), at);
+}
+
+/// What is wrong with the indices for a tensor of this shape; "" when nothing is.
+std::string fault_of_index(const Quote& quote, const Shape& shape) {
+    if (quote.index.empty()) return "";
+    if (static_cast<int>(quote.index.size()) != shape.rank())
+        return fmt::format("there are {} indices, and the tensor is {}", quote.index.size(), shape.text());
+    for (int a = 0; a < shape.rank(); ++a)
+        if (const auto& index = quote.index[static_cast<std::size_t>(a)]; index && *index >= shape[a].size)
+            return fmt::format("there is no {} {}: the tensor is {}", axis_letter(shape[a].axis), *index, shape.text());
+    const std::optional<Axis> row = quote.kind == QuoteKind::Most ? whole_axis(quote, shape) : Axis::T;
+    if (row != Axis::T && row != Axis::S && row != Axis::V) return "* has to stand on an axis of tokens: T, S or V";
+    return "";
+}
+
+std::string fault_of_token(const Quote& quote, const Snapshot& snapshot) {
+    const std::int64_t sequence = quote.index.size() == 1 ? 0 : quote.index[0].value_or(0), position = quote.index.back().value_or(0);
+    if (token_at(snapshot.tokens, sequence, position)) return "";
+    if (sequence >= static_cast<std::int64_t>(snapshot.tokens.size()))
+        return fmt::format("there is no text {}: there are {}", sequence, snapshot.tokens.size());
+    return fmt::format("there is no token {}: the text has {}", position, snapshot.tokens[static_cast<std::size_t>(sequence)].size());
 }
 
 /// The last point of the shown run that is not after the shown step.
@@ -231,7 +277,7 @@ std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, 
     if (takes_nothing(quote.kind)) return quoted_training(quote, snapshot, training);
     if (quote.kind == QuoteKind::Token) {
         const bool first = quote.index.size() == 1;
-        return token_at(snapshot, first ? 0 : quote.index[0].value_or(0), quote.index.back().value_or(0));
+        return token_at(snapshot.tokens, first ? 0 : quote.index[0].value_or(0), quote.index.back().value_or(0));
     }
     const std::optional<Numbers> all = numbers_of(quote, *snapshot.trace);
     if (!all) return std::nullopt;
@@ -240,11 +286,20 @@ std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, 
     if (!numbers) return std::nullopt;
     if (quote.kind == QuoteKind::Most) {
         const std::int64_t at = std::max_element(numbers->begin(), numbers->end()) - numbers->begin();
-        return token_at(snapshot, quote.index.empty() ? 0 : quote.index[0].value_or(0), at);
+        return most_at(quote, all->shape, snapshot, at);
     }
     if (quote.kind == QuoteKind::Zeros) return number_text(reduced(quote.kind, *numbers), 0);
     const bool id = quote.parameter.empty() && quote.stage.stage == Stage::Tokens;
     return number_text(reduced(quote.kind, *numbers), id ? 0 : quote.decimals);
+}
+
+std::string why_unquotable(const Quote& quote, const Snapshot& snapshot) {
+    if (takes_nothing(quote.kind)) return snapshot.trained_step ? "" : "there is no training run";
+    if (quote.kind == QuoteKind::Token) return fault_of_token(quote, snapshot);
+    const std::optional<Numbers> all = numbers_of(quote, *snapshot.trace);
+    if (all) return fault_of_index(quote, all->shape);
+    if (!quote.parameter.empty()) return "this model has no parameter " + quote.parameter;
+    return "this model has no stage " + tensor_name(quote.stage);
 }
 
 std::string caption_text(const Caption& caption, const Snapshot& snapshot, const TrainingReport& training) {

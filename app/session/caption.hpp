@@ -25,7 +25,7 @@ enum class QuoteKind : std::uint8_t {
     Zeros,     ///< {zeros weights[0,0,2,*]}: how many are exactly 0
     Exp,       ///< {exp masked[0,0,2,1]}
     SumExp,    ///< {sumexp masked[0,0,2,*]}
-    Most,      ///< {most weights[0,0,2,*]}: the token at the largest of a row
+    Most,      ///< {most weights[0,0,2,*]}: the token at the largest of a row along T, S or V
     Token,     ///< {token[3]}: a token of the first sequence; {token[1,3]}: of the second
     Shape,     ///< {shape q}
     Step,      ///< {step}: training steps of the model that is shown
@@ -54,6 +54,9 @@ Caption parse_caption(std::string_view text, int layer);
 
 /// The quoted number as text, with a true minus sign; nothing when the trace has no such number.
 std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training);
+
+/// Why a snapshot like this one can never give the number, in words; "" when it can, perhaps once its run has been trained further.
+std::string why_unquotable(const Quote& quote, const Snapshot& snapshot);
 
 /// The whole caption; what cannot be quoted (yet) is "…".
 std::string caption_text(const Caption& caption, const Snapshot& snapshot, const TrainingReport& training);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/session/lesson_check.hpp"
 #include "app/session/presets.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/config_json.hpp"
@@ -12,6 +13,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/json_fields.hpp"
 #include "engine/io/run_json.hpp"
+#include "engine/train/schedule.hpp"
 
 namespace attn::app {
 namespace {
@@ -24,6 +26,8 @@ constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
 // In the order of the enumerations.
 constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "masks", "softmax", "compare", "model",
                                                                      "tokens", "parts", "heads",   "edits",   "mistakes"};
+/// Fields of which it matters later whether this step said them.
+constexpr std::array<std::string_view, 4> kPlaces = {"stage", "layer", "cell", "source_texts"};
 constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
 constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
@@ -53,6 +57,12 @@ void read_panes(JsonObject& object, LessonLook& look) {
     for (std::size_t i = 0; i < controls.size(); ++i) look.controls[i] = controls[i];
 }
 
+/// A layer beside a stage that has none, or has another one in its name, would mean nothing.
+void expect_layer(const JsonObject& object, const StageId& id, std::int32_t layer) {
+    if (id.layer < 0) object.fail("layer", fmt::format("{} belongs to no layer", tensor_name(id)));
+    if (id.layer != layer) object.fail("layer", fmt::format("{} is of layer {}", tensor_name(id), id.layer));
+}
+
 void read_stage(JsonObject& object, StageId& id) {
     std::int32_t layer = std::max(id.layer, 0);
     const bool other_layer = object.read("layer", layer, 0, 1000);
@@ -68,6 +78,7 @@ void read_stage(JsonObject& object, StageId& id) {
     } else if (other_layer && id.layer >= 0) {
         id.layer = layer;
     }
+    if (other_layer) expect_layer(object, id, layer);
 }
 
 void read_cell(JsonObject& object, LessonLook& look) {
@@ -100,13 +111,14 @@ void read_texts(JsonObject& object, std::string_view key, std::vector<std::strin
 void read_document(JsonObject& object, LessonStep& step) {
     std::string preset;
     if (object.read("preset", preset)) {
+        if (object.has("training")) object.fail("preset", "the training run of this step brings its own model");
         try {
             step.document = open_preset(preset);
         } catch (const Error& error) {
             object.fail("preset", error.what());
         }
         step.document.look_at.clear();  // the captions say it
-        if (!object.has("training")) step.training.reset();
+        step.training.reset();
     }
     if (step.training) {
         for (const char* field : {"source_texts", "tokenizer", "special_tokens", "config"})
@@ -130,12 +142,20 @@ void read_document(JsonObject& object, LessonStep& step) {
 }
 
 /// `until` has the run's own stop conditions; those it does not name are off.
-void read_until(JsonObject object, StopAt& stop) {
+void read_until(JsonObject& object, StopAt& stop) {
     stop = {.steps = kMaxTrainingSteps};
     object.read("steps", stop.steps, 1, kMaxTrainingSteps);
     object.read("loss", stop.loss, 0, 1e6);
     object.read("accuracy", stop.accuracy, 0, 1);
     object.expect_no_more();
+}
+
+/// A run that ends by its steps alone has to learn until then.
+void expect_rates(const JsonObject& until, const RunSettings& run) {
+    const bool by_steps = until.has("steps") && run.stop.loss == 0 && run.stop.accuracy == 0;
+    const Schedule& schedule = run.train.schedule;
+    if (by_steps && run.stop.steps > schedule.total_steps && learning_rate(schedule, run.stop.steps - 1) == 0)
+        until.fail("steps", fmt::format("the schedule's learning rate is 0 after step {} (total_steps)", schedule.total_steps));
 }
 
 void read_training(JsonObject& object, LessonStep& step) {
@@ -147,35 +167,51 @@ void read_training(JsonObject& object, LessonStep& step) {
         else if (!step.training) training->fail_missing("task");
         RunSettings& run = step.training->run;
         if (auto settings = training->optional_object("settings")) run = run_settings_from_json(std::move(*settings), run);
-        if (auto until = training->optional_object("until")) read_until(std::move(*until), run.stop);
+        std::optional<JsonObject> until = training->optional_object("until");
+        if (until) read_until(*until, run.stop);
         training->expect_no_more();
         try {
             validate(run);
         } catch (const Error& error) {
             object.fail("training", error.what());
         }
+        if (until) expect_rates(*until, run);
         step.training->moment.reset();
     }
     if (std::int64_t moment = 0; object.read("moment", moment, 0, kMaxTrainingSteps)) {
         if (!step.training) object.fail("moment", "there is no training run whose moment could be shown");
+        const std::int64_t last = step.training->run.stop.steps;
+        if (last > 0 && moment > last) object.fail("moment", fmt::format("the run of this step ends after {} steps", last));
         step.training->moment = moment;
     }
+}
+
+/// Of an encoder-decoder, stages that name no stack are those of the decoder.
+void name_stack(const LessonStep& step, StageId& id) {
+    const bool two = !step.training && step.document.config.architecture == Architecture::EncoderDecoder;
+    if (two && id.stack == Stack::Main) id.stack = Stack::Decoder;
 }
 
 LessonStep read_step(JsonObject& object, const LessonStep& before) {
     LessonStep step = before;
     step.title.clear();
+    step.said.clear();
+    for (const std::string_view field : kPlaces)
+        if (object.has(field)) step.said.emplace(field);
     std::string caption;
     object.read("title", step.title);
     if (!object.read("caption", caption)) object.fail_missing("caption");
     read_training(object, step);
     read_document(object, step);
     read_look(object, step.look);
+    name_stack(step, step.look.stage);
     try {
         step.caption = parse_caption(caption, std::max(step.look.stage.layer, 0));
     } catch (const Error& error) {
         object.fail("caption", error.what());
     }
+    for (CaptionPart& part : step.caption)
+        if (part.quote && part.quote->parameter.empty()) name_stack(step, part.quote->stage);
     object.expect_no_more();
     return step;
 }
@@ -223,8 +259,10 @@ std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file) {
     std::error_code unknown;
     if (!std::filesystem::exists(name_or_file, unknown))
         throw Error(fmt::format("there is no lesson and no file \"{}\"; the lessons are {}", escaped(name_or_file), names));
-    return std::make_shared<const Lesson>(
-        parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
+    const auto lesson =
+        std::make_shared<const Lesson>(parse_lesson(read_whole_file(name_or_file, {.max_bytes = kMaxJsonBytes, .stop = {}}), name_or_file));
+    check_lesson(*lesson, name_or_file);
+    return lesson;
 }
 
 }  // namespace attn::app

@@ -4,8 +4,10 @@
 #include <bitset>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +54,7 @@ struct LessonStep {
     Document document;  ///< what is shown where there is no training
     std::optional<LessonTraining> training;
     LessonLook look;
+    std::set<std::string, std::less<>> said;  ///< the fields that the file has for this step; all else stays as it was
 };
 
 struct Lesson {
@@ -62,12 +65,13 @@ struct Lesson {
     std::vector<LessonStep> steps;
 };
 
-/// Reads a lesson's JSON. Throws FileError naming `source`, the step and the field for anything unknown, missing or impossible.
+/// Reads a lesson's JSON. Throws FileError naming `source`, the step and the field for anything unknown, missing or impossible. Whether
+/// the places that it names exist is check_lesson()'s question.
 Lesson parse_lesson(std::string_view json, std::string_view source);
 
 /// The lessons inside the program in the order of the menu, parsed once.
 std::span<const std::shared_ptr<const Lesson>> lessons();
-/// A lesson by its name, or the file of that path. Throws Error naming the lessons that there are, FileError for a bad file.
+/// A lesson by its name, or the file of that path, checked. Throws Error naming the lessons that there are, FileError for a bad file.
 std::shared_ptr<const Lesson> find_lesson(const std::string& name_or_file);
 
 }  // namespace attn::app

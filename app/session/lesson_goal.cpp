@@ -1,8 +1,11 @@
 #include "app/session/lesson_goal.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "app/session/session.hpp"
+#include "app/session/trained_document.hpp"
 
 namespace attn::app {
 namespace {
@@ -22,9 +25,10 @@ ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapsho
     return forward;
 }
 
-/// The moment that the step shows of a run that may have gone further than the step.
+/// The moment that the step shows of a run that may have gone further than the step, or ended before that moment.
 std::optional<std::int64_t> moment_of(const LessonTraining& training, const TrainingSnapshot& run) {
-    if (training.moment) return training.moment;
+    if (training.moment && *training.moment <= run.step) return training.moment;
+    if (training.moment) return {};
     if (run.step > training.run.stop.steps) return training.run.stop.steps;
     return {};
 }
@@ -70,9 +74,9 @@ std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapsh
     } else if (!now.trained || now.trained->run != run.run) {
         return {};  // it is about to be adopted
     }
-    const std::optional<std::int64_t> moment = moment_of(*step_.training, run);
+    const std::optional<std::int64_t>& moment = step_.training->moment;
     if (moment && run.step < *moment && !at_rest(run)) return commands;
-    show(run, moment, commands);
+    show(run, moment_of(*step_.training, run), commands);
     done_ = true;
     return commands;
 }
@@ -81,6 +85,19 @@ void LessonGoal::show(const TrainingSnapshot& run, std::optional<std::int64_t> m
     commands.push_back({command::ShowMoment{moment}, kMerge});
     commands.push_back({command::SetTexts{texts_of(*step_.training, run), {}}, kMerge});
     commands.push_back({command::SetForward{forward_of(*step_.training, run)}, kMerge});
+}
+
+Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
+    if (!step.training) return step.document;
+    Document document = document_of_run({}, run, {}, "");
+    document.texts = texts_of(*step.training, run);
+    document.forward = forward_of(*step.training, run);
+    return document;
+}
+
+std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run) {
+    if (!step.training || !step.training->moment || *step.training->moment <= run.step || !at_rest(run)) return "";
+    return fmt::format("The run ended after {} steps: there is no step {} to show.", run.step, *step.training->moment);
 }
 
 bool differs(const LessonStep& step, const Document& now, const TrainingReport& training) {

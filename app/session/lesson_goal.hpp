@@ -2,6 +2,7 @@
 /// Brings a session to where a step of a lesson wants it, and back to where it was before the lesson.
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "app/session/commands.hpp"
@@ -37,6 +38,12 @@ private:
     bool restart_ = false, ordered_ = false, started_ = false;
     std::uint64_t replaced_ = 0;  ///< the run that was under way when a new one was ordered
 };
+
+/// The document that a step shows: its own, or that of its run.
+Document shown_document(const LessonStep& step, const TrainingSnapshot& run);
+
+/// Says that the step's run has come to an end before the moment that the step shows; "" where that is not so.
+std::string missing_moment(const LessonStep& step, const TrainingSnapshot& run);
 
 /// What a person has changed since the step was shown, apart from the training run.
 bool differs(const LessonStep& step, const Document& now, const TrainingReport& training);

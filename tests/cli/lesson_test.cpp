@@ -50,6 +50,41 @@ TEST(LessonCommand, RefusesWhatThereIsNot) {
     expect_refused({"render", "--out", out, "--lesson", "masks", "--task", "copy"}, "--lesson");
 }
 
+TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
+    const ScratchFolder folder;
+    const auto lesson = [&](const std::string& step) {
+        return folder.file("own.json",
+                           R"({"name": "own", "title": "Own", "steps": [{"caption": "fine", "preset": "gpt-tiny"}, {"caption": "x")" +
+                               step + "}]}");
+    };
+    for (const auto& [step, named] : std::vector<std::pair<std::string, std::string>>{
+             {R"(, "head": 9)", "own.json, /steps/1/head: there is no head 9"},
+             {R"(, "stage": "weights", "layer": 7)", "own.json, /steps/1/layer: there is no layer 7"},
+             {R"(, "cell": {"T": 99})", "own.json, /steps/1/cell/T: there is no T 99"},
+             {R"(, "forward": {"edits": [{"kind": "set", "stage": "layers.9.attention.weights", "row": 0, "column": 0, "value": 1}]})",
+              "own.json, /steps/1/forward/edits/0: "}}) {
+        const std::string file = lesson(step);
+        expect_refused({"lesson", file}, named);
+        expect_refused({"render", "--out", folder.path("never.png"), "--lesson", file}, named);
+    }
+    const std::string quoting = folder.file(
+        "quoting.json", R"({"name": "a", "title": "b", "steps": [{"preset": "gpt-tiny", "caption": "It is {weights[0,0,99,1]}."}]})");
+    expect_refused({"lesson", quoting}, "quoting.json, /steps/0/caption: {weights[0,0,99,1]}: there is no T 99");
+    EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
+}
+
+TEST(LessonCommand, ARunThatEndsBeforeItsMomentIsSaid) {
+    if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
+    const ScratchFolder folder;
+    const std::string file = folder.file("early.json", R"({"name": "a", "title": "b", "steps": [{"caption": "c", "moment": 50,
+        "training": {"task": "copy", "settings": {"model": {"d_model": 8, "num_heads": 1, "num_layers": 1, "d_ff": 8}, "batch_size": 2,
+        "evaluate_every": 5, "task": {"length": 3, "symbols": 4}}, "until": {"loss": 1000}}}]})");
+    const Outcome outcome = attnscope({"render", "--out", folder.path("never.png"), "--lesson", file});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("there is no step 50"));
+    EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
+}
+
 TEST(LessonPictures, DifferFromStepToStep) {
     if (std::getenv("DISPLAY") == nullptr && std::getenv("ATTN_REQUIRE_GL") == nullptr) GTEST_SKIP() << "there is no screen";
     const ScratchFolder folder;

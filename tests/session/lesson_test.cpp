@@ -7,6 +7,7 @@
 
 #include <regex>
 
+#include "app/session/lesson_check.hpp"
 #include "app/session/lesson_goal.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
@@ -223,6 +224,140 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
     EXPECT_THROW(parse_lesson(R"({"name": "a", "title": "b", "steps": []})", "my.json"), FileError);
     EXPECT_THROW(parse_lesson("{", "my.json"), FileError);
     EXPECT_THROW(find_lesson("no-such-lesson"), Error);
+}
+
+/// What is said of a lesson whose second step, of a model of two layers and four heads over four tokens, has these fields.
+std::string misplaced(const std::string& fields, const std::string& caption = "x") {
+    const std::string json = R"({"name": "own", "title": "Own", "steps": [
+        {"caption": "fine", "preset": "gpt-tiny", "texts": ["one two three four"], "config": {"num_layers": 2}, "stage": "weights"},
+        {"caption": ")" + caption +
+                             "\"" + fields + "}]}";
+    try {
+        check_lesson(parse_lesson(json, "my.json"), "my.json");
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(LessonPlaces, ThoseOfTheBuiltInLessonsExist) {
+    for (const auto& lesson : lessons()) EXPECT_NO_THROW(check_lesson(*lesson, lesson->name)) << lesson->name;
+}
+
+TEST(LessonPlaces, WhatExistsPasses) {
+    for (const char* fields :
+         {"", R"(, "layer": 1, "head": 3, "cell": {"T": 3, "S": 0})", R"(, "gradients": true)", R"(, "compare_unmasked": true)",
+          R"(, "view": "heads", "stage": "scores")", R"(, "stage": "layers.1.ffn_hidden", "cell": {"T": 3, "F": 255})",
+          R"(, "stage": "logits", "cell": {"T": 0, "V": 5})", R"(, "view": "lens", "cell": {"T": 2})",
+          R"(, "view": "totals", "stage": "embedding", "cell": {"T": 2, "S": 1})", R"(, "texts": ["a b", "c"], "sequence": 1)",
+          R"(, "forward": {"masks": {"painted": [[3, 0]]}})", R"(, "preset": "encoder-decoder", "stage": "cross_weights", "layer": 0)",
+          R"(, "forward": {"edits": [{"kind": "scale", "stage": "layers.1.attention.context", "head": 3, "value": 0}]})"})
+        EXPECT_EQ(misplaced(fields), "") << fields;
+    for (const char* quote : {"{weights[0,3,3,0]}", "{layers.1.attention.weights[0,0,0,0]}", "{token[3]}", "{most weights[0,0,3,*]}",
+                              "{most logits[0,3,*]}", "{sum q[*,0,*,3]}", "{token_embedding.weight[5,63]}", "{shape layers.1.ffn_hidden}"})
+        EXPECT_EQ(misplaced("", quote), "") << quote;
+    EXPECT_EQ(misplaced(R"(, "preset": "encoder-decoder")", "{most cross_weights[0,0,1,*]} {weights[0,0,0,0]} {encoder.tokens[0,0]}"), "");
+}
+
+TEST(LessonPlaces, WhatDoesNotExistIsNamedByFileStepAndField) {
+    const std::vector<std::pair<std::string, std::string>> fields = {
+        {R"("layer": 7)", "layer: there is no layer 7: the model has 2"},
+        {R"("stage": "layers.7.attention.q")", "stage: there is no layer 7"},
+        {R"("stage": "cross_weights")", "stage: this model has no stage layers.0.cross_attention.weights"},
+        {R"("stage": "encoder.tokens")", "stage: this model has no stage encoder.tokens"},
+        {R"("stage": "logits", "layer": 1)", "layer: logits belongs to no layer"},
+        {R"("stage": "layers.0.attention.q", "layer": 1)", "layer: layers.0.attention.q is of layer 0"},
+        {R"("head": 9)", "head: there is no head 9: the model has 4"},
+        {R"("sequence": 1)", "sequence: there is no text 1: there are 1"},
+        {R"("cell": {"T": 99})", "cell/T: there is no T 99"},
+        {R"("cell": {"S": 4})", "cell/S: there is no S 4"},
+        {R"("cell": {"F": 0})", "cell/F: layers.0.attention.weights"},
+        {R"("stage": "embedding", "cell": {"C": 64})", "cell/C: there is no C 64"},
+        {R"("texts": ["two words"], "cell": {"T": 2})", "cell/T: there is no T 2"},
+        {R"("preset": "numpy-single-head", "gradients": true)", "gradients: "},
+        {R"("texts": ["alone"], "gradients": true)", "gradients: "},
+        {R"("stage": "tokens", "gradients": true)", "gradients: "},
+        {R"("forward": {"masks": {"causal": false}}, "compare_unmasked": true)", "compare_unmasked: there is nothing to compare"},
+        {R"("preset": "self-attention", "view": "lens")", "view: "},
+        {R"("preset": "self-attention", "view": "knock-out")", "view: "},
+        {R"("view": "heads", "stage": "q")", "stage: the view heads shows attention maps"},
+        {R"("source_texts": ["un deux"])", "source_texts: this model has no encoder"},
+        {R"("preset": "encoder-decoder", "source_texts": ["a", "b", "c"])", "source_texts: "},
+        {R"("texts": ["  "])", "texts: type some text"},
+        {R"("config": {"num_heads": 5})", "config: "},
+        {R"("config": {"context_length": 3})", "config: "},
+        {R"("forward": {"masks": {"painted": [[0, 4]]}})", "forward/masks/painted: there is no cell [0, 4]"},
+        {R"("forward": {"edits": [{"kind": "set", "stage": "layers.0.attention.weights", "row": 50, "column": 0, "value": 1}]})",
+         "forward/edits/0: this edit changes nothing: position 50"},
+        {R"("forward": {"edits": [{"kind": "set", "stage": "layers.0.attention.weights", "row": 0, "column": 3, "value": 1}]})",
+         "forward/edits/0: this edit changes nothing: every cell"},
+        {R"("preset": "self-attention", "training": {"task": "copy"})", "preset: "},
+        {R"("training": {"task": "copy", "until": {"steps": 40}}, "moment": 41)", "moment: the run of this step ends after 40 steps"},
+        {R"("training": {"task": "copy"}, "texts": ["not of its alphabet"])", "texts: "},
+        {R"("training": {"task": "copy"}, "layer": 7)", "layer: there is no layer 7"},
+        {R"("training": {"task": "copy"}, "cell": {"T": 99})", "cell/T: there is no T 99"},
+        {R"("training": {"task": "copy", "settings": {"task": {"length": 2, "symbols": 2}}})", "training: "},
+        {R"("training": {"task": "copy", "settings": {"train": {"schedule": {"kind": "linear", "last_rate": 0, "total_steps": 50}}},
+            "until": {"steps": 60}})",
+         "training/until/steps: "},
+    };
+    for (const auto& [field, expected] : fields) EXPECT_THAT(misplaced(", " + field), HasSubstr("my.json, /steps/1/" + expected)) << field;
+}
+
+TEST(LessonPlaces, QuotationsThatCanNeverBeMadeAreRefused) {
+    const std::vector<std::pair<std::string, std::string>> quotes = {
+        {"{weights[0,0,99,1]}", "there is no T 99"},
+        {"{weights[0,0,1,4]}", "there is no S 4"},
+        {"{weights[0,4,1,1]}", "there is no H 4"},
+        {"{weights[1,0,1,1]}", "there is no B 1"},
+        {"{sum weights[0,0,4,*]}", "there is no T 4"},
+        {"{weights[0,0,1]}", "there are 3 indices"},
+        {"{sum logits[0,0,0,*]}", "there are 4 indices"},
+        {"{layers.2.attention.weights[0,0,0,0]}", "no stage layers.2.attention.weights"},
+        {"{encoder.tokens[0,0]}", "no stage encoder.tokens"},
+        {"{cross_weights[0,0,0,0]}", "no stage"},
+        {"{shape cross_weights}", "no stage"},
+        {"{shape weights[0,0,*,*]}", "leave the index out"},
+        {"{lm_head.weight[0,0]}", "no parameter lm_head.weight"},
+        {"{layers.2.norm_1.bias[0]}", "no parameter"},
+        {"{token_embedding.weight[0,64]}", "there is no C 64"},
+        {"{token_embedding.weight[0]}", "there are 1 indices"},
+        {"{token[4]}", "there is no token 4: the text has 4"},
+        {"{token[1,0]}", "there is no text 1"},
+        {"{token[*]}", "* is no position"},
+        {"{most weights[0,0,9,*]}", "there is no T 9"},
+        {"{most weights[0,*,0,0]}", "an axis of tokens"},
+        {"{most q[0,0,0,*]}", "an axis of tokens"},
+        {"{most weights}", "one row is meant"},
+        {"{step}", "no training run"},
+        {"{loss}", "no training run"},
+        {"{accuracy}", "no training run"},
+    };
+    for (const auto& [quote, expected] : quotes) {
+        const std::string message = misplaced("", "It is " + quote + ".");
+        EXPECT_THAT(message, HasSubstr("my.json, /steps/1/caption: " + quote + ": ")) << quote;
+        EXPECT_THAT(message, HasSubstr(expected)) << quote;
+    }
+}
+
+TEST(LessonPlaces, WhatIsKeptFromAStepBeforeHasToExistToo) {
+    const auto second = [](const std::string& fields) {
+        try {
+            check_lesson(
+                parse_lesson(R"({"name": "own", "title": "Own", "steps": [{"caption": "fine", "preset": "multi-head", "stage": "weights",
+                "head": 2, "cell": {"T": 3, "S": 1}}, {"caption": "x", )" +
+                                 fields + "}]}",
+                             "my.json"),
+                "my.json");
+        } catch (const FileError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_THAT(second(R"("preset": "numpy-single-head")"), HasSubstr("/steps/1/head: there is no head 2"));
+    EXPECT_THAT(second(R"("texts": ["one two"])"), HasSubstr("/steps/1/cell/T: there is no T 3"));
+    EXPECT_EQ(second(R"("stage": "context")"), "") << "as for a person who steps on, the key stays chosen for stages that have keys";
+    EXPECT_THAT(second(R"("stage": "context", "cell": {"T": 3, "S": 1})"), HasSubstr("/steps/1/cell/S: "));
 }
 
 TEST(LessonFiles, WhatAStepDoesNotSayStaysAsItWas) {

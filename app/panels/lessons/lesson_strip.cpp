@@ -46,6 +46,8 @@ std::string training_words(const PanelContext& context) {
     if (!state.shown().training) return "";
     const TrainingSnapshot& run = *context.training.snapshot;
     if (run.phase == TrainingPhase::Failed) return run.message;
+    if (state.goal.done() && same_model(run.settings, state.shown().training->run))
+        if (std::string missing = missing_moment(state.shown(), run); !missing.empty()) return missing;
     if (run.phase != TrainingPhase::Running) return "";
     return fmt::format("training: step {} of at most {}", run.step, run.settings.stop.steps);
 }
