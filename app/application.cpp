@@ -58,7 +58,12 @@ void recall(const Settings& settings, ViewState& view) {
 
 Application::Application(Document document, std::function<void()> wake) : wake_(wake), session_(std::move(document), std::move(wake)) {}
 
-void Application::open(const std::filesystem::path& file) { session_.apply({command::OpenFile{file}, ""}); }
+void Application::open(const std::filesystem::path& file) {
+    session_.apply({command::OpenFile{file}, ""});
+    session_.wait_for_files();
+    session_.wait_for_training();
+    if (session_.files().failed) throw Error(session_.files().notice);
+}
 
 void Application::follow_files(Frame& frame) {
     {
@@ -68,11 +73,15 @@ void Application::follow_files(Frame& frame) {
     const FilesState& files = session_.files();
     if (files.copies != copies_) ImGui::SetClipboardText(files.clipboard.c_str());
     copies_ = files.copies;
-    // A run is watched in the Train view, a dump judged in the doctor's, everything else seen in the others.
-    if (files.openings != openings_ && files.opened == FileKind::Run) view_.view = View::Train;
+    // A dump is judged in the doctor's view, everything else seen in the others.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
     if (files.openings != openings_ && files.opened == FileKind::Document && view_.view == View::Train) view_.view = View::Step;
+    if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
+    // A run is watched in the Train view, once it has turned out to be one.
+    const TrainingSnapshot& run = *session_.training().snapshot;
+    if (opens_run_ && run.from_file && run.run != run_) view_.view = View::Train;
+    if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
     frame.settings.recent_files = files.recent;
     frame.title = window_title(files);
 }

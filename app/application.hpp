@@ -27,7 +27,7 @@ public:
     /// Opens a lesson with the next frame.
     void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0);
 
-    /// Opens a file as if it had been dropped on the window.
+    /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
     void open(const std::filesystem::path& file);
 
     /// Pictures that are taken from outside show what there is to see, not the centre alone.
@@ -54,6 +54,8 @@ private:
     bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen
     bool whole_window_ = false;  ///< of the picture that is being taken
     std::uint64_t copies_ = 0, openings_ = 0;
+    bool opens_run_ = false;  ///< a file that was opened promises a training run
+    std::uint64_t run_ = 0;   ///< the training run of the last frame
 
     std::mutex written_mutex_;
     std::optional<command::TellFile> written_;  ///< what became of the last picture

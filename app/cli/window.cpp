@@ -7,7 +7,6 @@
 #include "app/application.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/session/presets.hpp"
-#include "app/session/readable_file.hpp"
 #include "app/session/settings.hpp"
 #include "engine/io/file_error.hpp"
 
@@ -18,12 +17,11 @@ bool is_preset(const std::string& name) {
     return std::any_of(presets().begin(), presets().end(), [&name](const Preset& preset) { return preset.name == name; });
 }
 
-/// Throws as reading it will. A word that is no file may have been meant as a command.
-void expect_readable(const std::filesystem::path& file) {
+/// A word that is no file may have been meant as a command.
+void expect_file(const std::filesystem::path& file) {
     std::error_code unknown;
     if (!std::filesystem::exists(file, unknown))
         throw FileError(FileFault::Io, escaped(file.native()), "", "there is neither a command nor a file of that name (see --help)");
-    read_any_file(file);
 }
 
 /// What was open last, unless something else is asked for.
@@ -49,9 +47,8 @@ void add_window_options(CLI::App& program, WindowStart& start) {
 }
 
 void open_window(const WindowStart& start) {
-    // A file that cannot be read ends the program before there is a window.
     if (!start.file.empty() && start.document.given()) throw Error("a file brings its own text: give neither --preset nor --text");
-    if (!start.file.empty()) expect_readable(start.file);
+    if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
     LoadedSettings loaded = load_settings(settings_file);
     if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
@@ -59,6 +56,7 @@ void open_window(const WindowStart& start) {
     Waker waker;
     Application application(first_document(start.document, loaded.settings), [&waker] { waker.wake(); });
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
+    // What cannot be opened ends the program before there is a window.
     if (!start.file.empty()) application.open(start.file);
     LoopOptions options;
     options.settings_file = settings_file;

@@ -14,6 +14,7 @@
 namespace attn::app {
 namespace {
 
+constexpr std::size_t kStart = 16;  // bytes by which kinds of files are told apart
 constexpr std::uint64_t kMostHeader = std::uint64_t{16} << 20;
 
 FileError refuse(const std::filesystem::path& path, FileFault fault, std::string_view problem) {
@@ -43,6 +44,19 @@ FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file,
     return FileKind::Dump;
 }
 
+/// Throws for a folder that is not one of a training run, nor of a GPT-2.
+void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
+    const std::filesystem::path model = folder / kCheckpointName;
+    std::error_code unknown;
+    if (!std::filesystem::exists(model, unknown))
+        throw refuse(folder, FileFault::Schema, "this folder holds no training run of attnscope: there is no model.safetensors in it");
+    InputFile input(model, {.stop = stop});
+    if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
+        throw refuse(
+            folder, FileFault::Schema,
+            "this folder holds no training run of attnscope: its model.safetensors is neither a checkpoint of attnscope nor a GPT-2");
+}
+
 bool begins_with(const std::string& bytes, std::string_view start) { return bytes.compare(0, start.size(), start) == 0; }
 
 }  // namespace
@@ -51,13 +65,12 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
     ReadableFile file;
     std::error_code unknown;
     if (std::filesystem::is_directory(path, unknown)) {
-        if (!std::filesystem::exists(path / kCheckpointName, unknown))
-            throw refuse(path, FileFault::Schema, "the folder holds no training run (no model.safetensors)");
+        expect_run(path, stop);
         file.kind = FileKind::Run;
         return file;
     }
     InputFile input(path, {.stop = stop});
-    const std::string start = first_bytes(input, 16);
+    const std::string start = first_bytes(input, kStart);
     if (path.extension() == ".safetensors") {
         file.kind = kind_of_safetensors(path, input, start);
         return file;

@@ -53,12 +53,15 @@ struct Session::Impl {
     void train_both();
     void measure_heads(const KnockOutQuestion& question);
     void adopt_new_run();
+    /// What the trainer could not save or open is said where everything about files is.
+    void tell_refusal();
     void follow();
 
     DocumentHistory history;
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
     std::uint64_t adopted = 0;                 ///< the last run that the document was made to follow
+    std::uint64_t notices = 0;                 ///< of the training run, as far as they have been taken over
     std::string probe;                         ///< of that run
     std::optional<LearnedParameters> learned;  ///< asked for last
     Follower follower;
@@ -162,6 +165,11 @@ void Session::Impl::adopt_new_run() {
                                false},
              ""},
             history.current(), analyst.snapshot());
+}
+
+void Session::Impl::tell_refusal() {
+    if (std::exchange(notices, run().notices) == run().notices || !run().refused) return;
+    files.carry_out({command::TellFile{run().notice, true}, ""}, history.current(), analyst.snapshot());
 }
 
 void Session::Impl::follow() {
@@ -295,6 +303,7 @@ void Session::update() {
     for (const Command& command : opened.commands) apply(command);
     if (!opened.document.empty()) impl_->files.set_document(opened.document, impl_->history.current());
     impl_->trainer.update(impl_->training);
+    impl_->tell_refusal();
     impl_->adopt_new_run();
     impl_->follow();
 }

@@ -141,7 +141,7 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
     } catch (const ConfigError& error) {
         // What is ordered cannot be done; the run under way goes on as it is.
         when_memory_allows([&] {
-            if (order.has_value() && run_ != nullptr) notice(error.what());
+            if (order.has_value() && run_ != nullptr) notice(error.what(), true);
             else set_phase(TrainingPhase::Failed, error.what());
         });
     } catch (const std::exception& error) {
@@ -203,9 +203,9 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
         run_->save(save.path);
         notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
     } catch (const std::bad_alloc&) {
-        notice("there is not enough memory to save this");
+        notice("there is not enough memory to save this", true);
     } catch (const std::exception& error) {
-        notice(error.what());
+        notice(error.what(), true);
     }
 }
 
@@ -214,9 +214,9 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
     try {
         run = engine_.open(open.path);
     } catch (const std::bad_alloc&) {
-        return notice("there is not enough memory to open this");
+        return notice("there is not enough memory to open this", true);
     } catch (const std::exception& error) {
-        return notice(error.what());
+        return notice(error.what(), true);
     }
     take_up(std::move(run), TrainingPhase::Paused, true, job);
     notice("opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
@@ -302,8 +302,9 @@ void Trainer::set_phase(TrainingPhase phase, std::string message) {
     publish(true);
 }
 
-void Trainer::notice(std::string text) {
+void Trainer::notice(std::string text, bool refused) {
     state_.notice = std::move(text);
+    state_.refused = refused;
     ++state_.notices;
     publish(true);
 }

@@ -102,7 +102,7 @@ private:
     /// Of moments that the history keeps, as many as cost little; `always` those of this step.
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");
-    void notice(std::string text);
+    void notice(std::string text, bool refused = false);
     void measure_speed();
     void take_parameters();
     /// `newest`: with the parameters as they are now, else with those of a few steps ago when copying them would cost too much.

@@ -51,6 +51,7 @@ struct TrainingSnapshot {
     double seconds_left = -1;   ///< until settings.stop.steps; below 0: not known
     std::string notice;         ///< what the last saving or opening did or could not do
     std::uint64_t notices = 0;  ///< grows with every `notice`
+    bool refused = false;       ///< `notice` says what could not be done
 };
 
 /// The curves of one run, complete: no point is ever lost or repeated.

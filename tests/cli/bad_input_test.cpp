@@ -65,6 +65,26 @@ TEST(BadInput, DocumentsThatCannotBeComputed) {
     EXPECT_FALSE(std::filesystem::exists(out));
 }
 
+TEST(BadInput, FilesAndFoldersThatTheWindowCannotOpen) {
+    const ScratchFolder folder;
+    for (const char* name : {"empty", "foreign", "damaged"}) std::filesystem::create_directory(folder.path(name));
+    ASSERT_EQ(attnscope({"export", "--stage", "weights", "--out", folder.path("foreign/model.safetensors")}).exit_code, 0);
+    ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "1", "--set", "d_model=8", "--set", "num_heads=1", "--set", "d_ff=8",
+                         "--out", folder.path("damaged")})
+                  .exit_code,
+              0);
+    std::string model = read_bytes(folder.path("damaged/model.safetensors"));
+    model[model.size() - 5] ^= 1;
+    folder.file("damaged/model.safetensors", model);
+
+    expect_refused({folder.path("missing")}, "neither a command nor a file");
+    expect_refused({folder.path("empty")}, "holds no training run of attnscope: there is no model.safetensors");
+    expect_refused({folder.path("foreign")}, "holds no training run of attnscope: its model.safetensors is neither");
+    expect_refused({folder.path("damaged")}, "model.safetensors");
+    expect_refused({folder.file("empty.txt", "")}, "empty.txt");
+    expect_refused({folder.file("broken.json", "{")}, "broken.json");
+}
+
 TEST(BadInput, PlacesThatCannotBeWritten) {
     const ScratchFolder folder;
     expect_refused({"trace"}, "--out");

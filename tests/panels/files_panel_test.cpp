@@ -150,6 +150,34 @@ TEST_F(FilesPanel, CopyIsAProgram) {
     EXPECT_TRUE(all<command::SetForward>().empty()) << "C alone is the causal mask";
 }
 
+TEST_F(FilesPanel, ARefusalStaysUntilItIsDismissed) {
+    with_context([](const PanelContext& context) { EXPECT_FALSE(refusal_is_shown(context)); });
+    const auto shown = [&] {
+        bool is_shown = false;
+        with_context([&](const PanelContext& context) { is_shown = refusal_is_shown(context); });
+        return is_shown;
+    };
+    files.notice = "/elsewhere/folder: this folder holds no training run of attnscope";
+    files.failed = true;
+    files.notices = 1;
+    frames(2, ui_frame);
+    now += 1000;
+    frames(2, ui_frame);
+    EXPECT_TRUE(shown());
+    view.locked.set(Axis::T, 1);
+    press(Key::Escape, ui_frame);
+    EXPECT_FALSE(shown());
+    EXPECT_EQ(view.locked.on(Axis::T), 1) << "Escape does one thing at a time";
+    press(Key::Escape, ui_frame);
+    EXPECT_FALSE(view.locked.on(Axis::T).has_value());
+
+    files.notice = "Saved.";
+    files.failed = false;
+    files.notices = 2;
+    frames(2, ui_frame);
+    EXPECT_FALSE(shown()) << "what went well goes by itself";
+}
+
 TEST_F(FilesPanel, ATextIsAskedAbout) {
     files.text = OpenedText{"/elsewhere/hamlet.txt", std::make_shared<const std::string>("to be")};
     frames(2, ui_frame);

@@ -31,6 +31,20 @@ protected:
         session.update();  // what an answer has set off
     }
     const FilesState& files() const { return session.files(); }
+    /// With the weights of some other model.
+    std::filesystem::path foreign_folder() const {
+        const std::filesystem::path path = folder.path() / "bert";
+        std::filesystem::create_directory(path);
+        const std::vector<float> numbers(4);
+        const NamedArray array = make_array<float>("encoder.layer.0.attention.self.query.weight", {2, 2}, numbers);
+        write_safetensors(path / "model.safetensors", {{"format", "pt"}}, std::vector{view_of(array)});
+        return path;
+    }
+    std::filesystem::path empty_folder() const {
+        const std::filesystem::path path = folder.path() / "nothing";
+        std::filesystem::create_directory(path);
+        return path;
+    }
 
     test::TemporaryFolder folder;
     Session session{open_preset("causal-attention"), [] {}};
@@ -137,6 +151,8 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("archive.zip", "PK\x03\x04zzzz"), ".npz"},
         {put("array.npy", "\x93NUMPY......"), ".npz"},
         {folder.path(), "model.safetensors"},
+        {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
+        {empty_folder(), "holds no training run of attnscope: there is no model.safetensors"},
     };
     const Document before = session.document();
     for (const auto& [path, words] : bad) {
@@ -154,6 +170,23 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
     }
     EXPECT_EQ(files().openings, 0U);
     EXPECT_FALSE(session.can_undo());
+}
+
+TEST_F(Files, ARunThatTurnsOutToBeDamagedIsRefusedInTheSamePlace) {
+    std::filesystem::create_directory(folder.path() / "run");
+    train(session);
+    session.apply({command::SaveCheckpoint{folder.path() / "run" / "model.safetensors"}, ""});
+    session.wait_for_training();
+    std::fstream(folder.path() / "run" / "model.safetensors", std::ios::in | std::ios::out | std::ios::binary).seekp(-8, std::ios::end)
+        << "damaged!";
+    const Document before = session.document();
+    const std::uint64_t run = session.training().snapshot->run;
+    send(command::OpenFile{folder.path() / "run"});
+    session.wait_for_training();
+    EXPECT_TRUE(files().failed);
+    EXPECT_NE(files().notice.find((folder.path() / "run").string()), std::string::npos) << files().notice;
+    EXPECT_EQ(session.document(), before);
+    EXPECT_EQ(session.training().snapshot->run, run);
 }
 
 TEST_F(Files, ADumpIsExamined) {

@@ -103,6 +103,7 @@ void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::cl
 void escape(PanelContext& context) {
     ViewState& view = context.view;
     if (view.help) view.help = false;
+    else if (refusal_is_shown(context)) view.files.notice_until = 0;
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
     else if (view.painting) view.painting = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/maps/gradients.hpp"
@@ -294,31 +295,58 @@ void draw_text_question(PanelContext& context) {
     if (*answer == As::Probe && context.view.view == View::Train) context.view.view = View::Step;
 }
 
-/// What became of the last file, for some seconds at the foot of the window.
+/// Where a notice of this size stands: a refusal above the picture, so that nobody looks past it; all else at the foot of the window.
+ImVec2 notice_place(const PanelContext& context, ImVec2 size) {
+    constexpr float kAbovePicture = 124, kAboveCentreAlone = 26, kFoot = 28;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float top = context.view.panes.only_centre ? kAboveCentreAlone : kAbovePicture;
+    return {(display.x - size.x) / 2, context.files.failed ? context.px(top) : display.y - size.y - context.px(kFoot)};
+}
+
+/// In a window of its own: a click on it is not one on what lies below.
+void draw_notice_box(PanelContext& context, const std::string& text) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const bool failed = context.files.failed;
+    const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
+    const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
+    const ImVec2 size{width + 2 * padding, wrapped_height(fonts.body, width + 1, text) + 2 * padding};
+    const ImVec2 min = notice_place(context, size), max{min.x + size.x, min.y + size.y};
+    ImGui::SetNextWindowPos(min);
+    ImGui::SetNextWindowSize(size);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    ImGui::Begin("##notice", nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_NoFocusOnAppearing | ImGuiWindowFlags_NoSavedSettings);
+    ImGui::PopStyleVar(2);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(min, max, colors.raised, context.px(8));
+    if (failed) list.AddRectFilled(min, max, with_alpha(colors.bad, 0.14F), context.px(8));
+    list.AddRect(min, max, failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(failed ? 2 : 1)));
+    draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseClicked(0)) context.view.files.notice_until = 0;
+    ImGui::End();
+}
+
+/// What became of the last file: for some seconds; what could not be done until it is dismissed.
 void draw_notice(PanelContext& context) {
     const FilesState& files = context.files;
     FileView& view = context.view.files;
     if (files.notices != view.notice) {
         view.notice = files.notices;
-        view.notice_until = context.now + (files.failed ? 14 : 6);
+        view.notice_until = files.failed ? std::numeric_limits<double>::infinity() : context.now + 6;
     }
     if (files.notices == 0 || context.now >= view.notice_until) return;
-    const auto& [colors, fonts, scale] = context.theme;
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const std::string text = visible_text(files.notice, true);
-    const float padding = context.px(14), most = std::min(context.px(720), display.x - context.px(40));
-    const float width = std::min(text_width(fonts.body, text), most - 2 * padding);
-    const float height = wrapped_height(fonts.body, width + 1, text);
-    const ImVec2 min{(display.x - width) / 2 - padding, display.y - height - 2 * padding - context.px(28)};
-    const ImVec2 max{min.x + width + 2 * padding, min.y + height + 2 * padding};
-    ImDrawList& list = *ImGui::GetForegroundDrawList();
-    list.AddRectFilled(min, max, colors.raised, context.px(8));
-    list.AddRect(min, max, files.failed ? colors.bad : colors.line, context.px(8), 0, std::max(1.F, context.px(1)));
-    draw_text_wrapped(list, fonts.body, {min.x + padding, min.y + padding}, width + 1, colors.text, text);
-    if (ImGui::IsMouseClicked(0) && ImGui::IsMouseHoveringRect(min, max, false)) view.notice_until = 0;
+    draw_notice_box(context, visible_text(files.notice, true) + (files.failed ? "\nClick here or press Esc to go on." : ""));
 }
 
 }  // namespace
+
+bool refusal_is_shown(const PanelContext& context) {
+    const FileView& view = context.view.files;
+    return context.files.failed && view.notice == context.files.notices && context.now < view.notice_until;
+}
 
 void draw_file_sheet(PanelContext& context) {
     if (context.files.text) draw_text_question(context);

@@ -9,6 +9,8 @@ namespace attn::app {
 float draw_file_menu(PanelContext& context);
 /// True while a sheet about files has all keys.
 bool file_sheet_is_open(const PanelContext& context);
+/// True while a notice says what could not be done.
+bool refusal_is_shown(const PanelContext& context);
 /// The sheet that is open, if one is, and the notice about the last file.
 void draw_file_sheet(PanelContext& context);
 
