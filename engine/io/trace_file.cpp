@@ -167,6 +167,7 @@ void write_trace(const std::filesystem::path& path, const Trace<float>& trace, c
         metadata["format"] = "attnscope-gradients/1";
         metadata["loss"] = json(contents.gradients->loss).dump();
         metadata["counted"] = std::to_string(contents.gradients->counted);
+        metadata["masked_cells"] = "0";
     }
     metadata["axes"] = collector.axes().dump();
     metadata["stages"] = collector.stages().dump();

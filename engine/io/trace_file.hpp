@@ -36,6 +36,7 @@ struct TraceContents {
 ///   lengths, source_lengths   JSON lists: tokens of each sequence that are not padding
 ///   trained_step   the training step of a trained model
 ///   loss, counted   of gradients: the loss in nats, and over how many predicted tokens it is the mean
+///   masked_cells   of gradients: "0", what they are at masked cells of weights and dropped (see gradient_trace.hpp)
 /// Atomic; throws FileError when it cannot be written, ShapeError when the texts do not fit the trace's tokens, Error for a stage or
 /// parameter that is not there.
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,

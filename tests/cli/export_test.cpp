@@ -187,7 +187,8 @@ def load(path):
 
 trace, about = load('trace.safetensors')
 gradients, metadata = load('all.safetensors')
-assert metadata['format'] == 'attnscope-gradients/1' and metadata['config'] == about['config']
+assert metadata['format'] == 'attnscope-gradients/1' and metadata['masked_cells'] == '0'
+assert metadata['config'] == about['config']
 stages = json.loads(about['stages'])
 assert json.loads(metadata['stages']) == [s for s in stages if s != 'tokens']
 for name in stages:
