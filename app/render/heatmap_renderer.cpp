@@ -94,7 +94,8 @@ void HeatmapRenderer::begin_frame(const HeatmapTheme& theme) {
 }
 
 void HeatmapRenderer::forget_old_tiles() {
-    while (cached_bytes_ > cache_bytes_ && !tiles_.empty() && tiles_.back().last_frame + 1 < frame_) {
+    const auto too_much = [this] { return cached_bytes_ > cache_bytes_ || tiles_.size() > kMostTiles; };
+    while (!tiles_.empty() && too_much() && tiles_.back().last_frame + 1 < frame_) {
         cached_bytes_ -= tiles_.back().bytes();
         index_.erase(tiles_.back().key);
         tiles_.pop_back();

@@ -45,7 +45,11 @@ struct PreparedHeatmap {
 /// Needs a current OpenGL 3.3 context during its whole life.
 class HeatmapRenderer {
 public:
-    /// Keeps textures of about `cache_bytes`; those of the last frame are always kept. Throws GlError.
+    /// Textures kept besides those of the last frame. Every new trace brings new ones, and small ones take the driver ten times the bytes
+    /// of their texels.
+    static constexpr std::size_t kMostTiles = 512;
+
+    /// Keeps textures of about `cache_bytes`, at most kMostTiles; those of the last frame are always kept. Throws GlError.
     explicit HeatmapRenderer(ShaderSource shaders, std::size_t cache_bytes = std::size_t{256} << 20);
 
     /// Colours of what surrounds the heatmaps of the coming frame; forgets old textures; takes changed shader files, if they come
@@ -62,6 +66,7 @@ public:
     /// Why the newest shader files are not used, "" when they are.
     const std::string& shader_problem() const { return shader_problem_; }
     std::size_t cached_bytes() const { return cached_bytes_; }
+    std::size_t cached_tiles() const { return tiles_.size(); }
     /// Tiles sent to the GPU so far.
     std::uint64_t uploads() const { return uploads_; }
 

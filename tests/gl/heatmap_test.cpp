@@ -1,6 +1,9 @@
 /// Pixels as the shader draws them against colours computed on the CPU.
 
+#include <unistd.h>
+
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <random>
 
@@ -195,6 +198,14 @@ TEST_F(HeatmapTest, BeyondTheMatrixNothingIsDrawn) {
     for (int i = 0; i < 80; ++i) EXPECT_EQ(pixel(image, i, i) == untouched, i < 20 || i >= 60) << i;
 }
 
+/// Memory of this process that is there, not only promised.
+double resident_mib() {
+    std::ifstream statm("/proc/self/statm");
+    double total = 0, resident = 0;
+    statm >> total >> resident;
+    return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
+}
+
 TEST_F(HeatmapTest, LinesBetweenLargeCellsOnly) {
     const Matrix matrix(4, 4, 1);
     HeatmapRequest request = matrix.request({});
@@ -236,6 +247,23 @@ TEST_F(HeatmapTest, NumbersAreUploadedOncePerKeyAndForgottenInTime) {
     request.data.key = 1;
     draw(request, 100, 100);
     EXPECT_EQ(renderer_->uploads(), 30U) << "the first one was forgotten";
+}
+
+// A texture costs the driver kilobytes however few texels it has: counted by their texels alone, 10,000 of these would stay.
+TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
+    const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
+    HeatmapRequest request = matrix.request({});
+    double before = 0;
+    for (std::uint64_t key = 1; key <= 10'000; ++key) {
+        request.data.key = key;
+        renderer_->begin_frame(theme_);
+        renderer_->draw(renderer_->prepare(request, {0, 0, 90, 90}, {0, 0, 90, 90}), 90, 90);
+        ASSERT_LE(renderer_->cached_tiles(), HeatmapRenderer::kMostTiles + 1);
+        if (key == 1000) before = resident_mib();
+    }
+    glFinish();
+    EXPECT_EQ(renderer_->uploads(), 10'000U);
+    EXPECT_LT(resident_mib() - before, 5);
 }
 
 TEST_F(HeatmapTest, WhatCannotBeSeenIsNotUploaded) {
