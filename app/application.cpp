@@ -30,15 +30,11 @@ void remember(const ViewState& view, Settings& settings) {
 
 /// What is typed is there again at the next start; while a trained model is shown, what was there before it.
 void remember(const Document& document, Settings& settings) {
-    constexpr std::size_t kMostLetters = 20'000;
     if (document.preset.empty()) return;
     settings.preset = document.preset;
     // Every frame comes by here: nothing is copied while nothing is typed.
     if (settings.texts == document.texts && settings.source_texts == document.source_texts) return;
-    std::size_t letters = 0;
-    for (const std::string& text : document.texts) letters += text.size();
-    for (const std::string& text : document.source_texts) letters += text.size();
-    const bool kept = letters <= kMostLetters;
+    const bool kept = text_bytes(document) <= kMostRememberedLetters;
     settings.texts = kept ? document.texts : std::vector<std::string>();
     settings.source_texts = kept ? document.source_texts : std::vector<std::string>();
 }
@@ -63,6 +59,73 @@ void Application::open(const std::filesystem::path& file) {
     session_.wait_for_files();
     session_.wait_for_training();
     if (session_.files().failed) throw Error(session_.files().notice);
+}
+
+void Application::keep_unsaved_work_in(const std::filesystem::path& folder) {
+    if (folder.empty()) return;
+    try {
+        leftovers_ = AutosaveFolder::leftovers(folder);
+    } catch (const std::exception& error) {
+        session_.apply({command::TellFile{error.what(), true}, ""});
+    }
+    autosave_ = std::make_unique<Autosave>(folder);
+    session_.hand_runs_over_to(
+        [this](std::shared_ptr<const RunFolder> run, bool unsaved) { autosave_->keep_run(std::move(run), unsaved); });
+}
+
+void Application::end() {
+    if (autosave_ == nullptr) return;
+    session_.hand_runs_over_to({});
+    autosave_->discard();
+}
+
+void Application::keep_for_next_start() {
+    if (autosave_ == nullptr) return;
+    session_.update();
+    keep_unsaved_work();
+    autosave_->flush();
+    // The step under way, which may take long: until it is done there is what was just written.
+    session_.apply({command::PauseTraining{}, ""});
+    session_.wait_for_training();
+    keep_unsaved_work();
+    autosave_->flush();
+}
+
+void Application::keep_unsaved_work() {
+    const FilesState& files = session_.files();
+    if (!view_.lesson.open()) own_ = {session_.shared_document(), files.unsaved, files.would_be_lost, session_.training().snapshot->run};
+    if (autosave_ == nullptr) return;
+    autosave_->keep_document(own_.document, files.document, own_.unsaved);
+    const std::string problem = autosave_->problem();
+    if (!problem.empty() && problem != told_problem_) session_.apply({command::TellFile{"Autosave failed: " + problem, true}, ""});
+    told_problem_ = problem;
+}
+
+WouldBeLost Application::would_be_lost() const {
+    const TrainingSnapshot& run = *session_.training().snapshot;
+    // A lesson's own run can be had again by its button.
+    const bool own_run = !view_.lesson.open() || run.run == own_.run;
+    return {own_.would_be_lost, own_run && run.step != run.saved_step};
+}
+
+void Application::answer_about_leftovers() {
+    const FilesState& files = session_.files();
+    if (files.restorations != restorations_) {
+        restorations_ = files.restorations;
+        // What could not be restored stays where it is.
+        if (files.restored && restoring_ && autosave_ != nullptr) autosave_->adopt(std::move(*restoring_));
+        restoring_.reset();
+    }
+    const RestoreAnswer answer = std::exchange(view_.files.restore, RestoreAnswer::None);
+    if (leftovers_.empty() || answer == RestoreAnswer::None) return;
+    AutosaveFolder folder = std::move(leftovers_.front());
+    leftovers_.erase(leftovers_.begin());
+    if (answer == RestoreAnswer::Discard) return folder.remove();
+    // One answer of another kind is enough for this start.
+    leftovers_.clear();
+    if (answer == RestoreAnswer::Later) return;
+    session_.apply({command::RestoreWork{folder.path()}, ""});
+    restoring_ = std::move(folder);
 }
 
 void Application::follow_files(Frame& frame) {
@@ -141,7 +204,11 @@ void Application::draw(Frame& frame) {
     }
     first_frame_ = false;
     session_.update();
-    if (!frame.for_picture) follow_files(frame);
+    if (!frame.for_picture) {
+        keep_unsaved_work();
+        answer_about_leftovers();
+        follow_files(frame);
+    }
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (first_look_ && snapshot->trace != nullptr) {
         first_look_ = false;
@@ -168,9 +235,14 @@ void Application::draw(Frame& frame) {
                          .files = session_.files(),
                          .other_moment = session_.other_moment(),
                          .other_step = session_.other_step(),
+                         .would_be_lost = would_be_lost(),
+                         .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words(),
                          .kept_readings = session_.kept_readings()};
     if (frame.for_picture) return draw_for_picture(context);
+    if (frame.close_asked) close_window(context);
     draw_frame(context);
+    frame.quit = view_.files.closing == Closing::Now;
+    if (view_.files.closing == Closing::Saving || view_.files.restore != RestoreAnswer::None) frame.redraw_after = 0;
     for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});
     for (const Command& command : commands) session_.apply(command);
     order_picture(frame);

@@ -5,12 +5,15 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/platform/frame.hpp"
+#include "app/session/autosave.hpp"
 #include "app/session/session.hpp"
 
 namespace attn::app {
@@ -20,6 +23,14 @@ class Application {
 public:
     /// `wake` is called from a worker when there is something new to draw.
     Application(Document document, std::function<void()> wake);
+
+    /// Keeps what is not saved in this folder from now on, and asks about what a process that is gone has left there. Never throws for what
+    /// it finds.
+    void keep_unsaved_work_in(const std::filesystem::path& folder);
+    /// The person has closed the window: nothing has to be kept.
+    void end();
+    /// The process is about to end although nobody has closed the window: writes what is not saved as it is now.
+    void keep_for_next_start();
 
     Session& session() { return session_; }
     ViewState& view() { return view_; }
@@ -37,6 +48,10 @@ public:
     void draw(Frame& frame);
 
 private:
+    /// Hands what is not saved to the autosave, and sees to the answer about what was left behind.
+    void keep_unsaved_work();
+    void answer_about_leftovers();
+    WouldBeLost would_be_lost() const;
     /// What the files' worker has done since the last frame.
     void follow_files(Frame& frame);
     /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
@@ -45,6 +60,7 @@ private:
     void draw_for_picture(PanelContext& context);
 
     std::function<void()> wake_;
+    std::unique_ptr<Autosave> autosave_;  ///< null: nothing is kept; before the session, whose trainer hands its runs to it
     Session session_;
     ViewState view_;
     MatrixStore matrices_;
@@ -56,6 +72,17 @@ private:
     std::uint64_t copies_ = 0, openings_ = 0;
     bool opens_run_ = false;  ///< a file that was opened promises a training run
     std::uint64_t run_ = 0;   ///< the training run of the last frame
+
+    /// The person's own document, which a lesson's takes the place of.
+    struct Own {
+        std::shared_ptr<const Document> document;
+        bool unsaved = false, would_be_lost = false;
+        std::uint64_t run = 0;
+    } own_;
+    std::vector<AutosaveFolder> leftovers_;  ///< the first is asked about
+    std::optional<AutosaveFolder> restoring_;
+    std::uint64_t restorations_ = 0;
+    std::string told_problem_;  ///< of the autosave
 
     std::mutex written_mutex_;
     std::optional<command::TellFile> written_;  ///< what became of the last picture

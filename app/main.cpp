@@ -102,7 +102,7 @@ int run(int argc, char** argv) {
         complain(with_short_quotes(error.what(), argc, argv) + " (attnscope --help lists what there is)");
         return kExitBadInput;
     }
-    if (program.get_subcommands().empty()) open_window(window);
+    if (program.get_subcommands().empty()) exit_code = open_window(window);
     return exit_code;
 }
 

@@ -11,6 +11,7 @@ namespace attn::app {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitMismatch = 1;  ///< a check was made and failed
 inline constexpr int kExitBadInput = 2;
+inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as shells report it
 
 /// `exit_code` is what the program returns; a command that has something else than kExitOk to say sets it.
 void add_trace_command(CLI::App& program, int& exit_code);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/session/document_json.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
 #include "engine/io/file_error.hpp"
@@ -36,7 +37,7 @@ std::string bug_names() {
 std::vector<std::string> given_texts(const DocumentOptions& options) {
     if (!options.texts.empty() && !options.text_file.empty()) throw Error("--text and --text-file cannot be given together");
     if (options.text_file.empty()) return options.texts;
-    std::vector<std::string> lines = lines_with_text(read_text_file(options.text_file).text);
+    std::vector<std::string> lines = lines_with_text(read_text_file(options.text_file, {.max_bytes = kTextLimitBytes, .stop = {}}).text);
     if (lines.empty()) throw FileError(FileFault::Schema, options.text_file.string(), "", "there is no text in it");
     return lines;
 }

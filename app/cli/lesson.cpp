@@ -26,13 +26,16 @@ void print_list() {
     for (const auto& lesson : lessons()) fmt::print("{:{}}  {:2} steps  {}\n", lesson->name, widest, lesson->steps.size(), lesson->summary);
 }
 
-void open(const LessonOptions& options) {
-    if (options.list) return print_list();
+int open(const LessonOptions& options) {
+    if (options.list) {
+        print_list();
+        return kExitOk;
+    }
     if (options.lesson.empty()) throw Error("which lesson? attnscope lesson --list names them");
     WindowStart start;
     start.lesson = find_lesson(options.lesson);
     start.lesson_step = lesson_step_index(*start.lesson, options.step);
-    open_window(start);
+    return open_window(start);
 }
 
 }  // namespace
@@ -43,14 +46,14 @@ std::size_t lesson_step_index(const Lesson& lesson, std::int64_t step) {
     return static_cast<std::size_t>(step - 1);
 }
 
-void add_lesson_command(CLI::App& program, int&) {
+void add_lesson_command(CLI::App& program, int& exit_code) {
     auto options = std::make_shared<LessonOptions>();
     CLI::App* command = program.add_subcommand("lesson", "Open the window on a lesson");
     command->add_option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own")->type_name("NAME|FILE");
     command->add_option("--step", options->step, "The step to begin with, from 1")->type_name("N");
     command->add_flag("--list", options->list, "Print what lessons there are");
     command->footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
-    command->callback([options] { open(*options); });
+    command->callback([options, &exit_code] { exit_code = open(*options); });
 }
 
 }  // namespace attn::app

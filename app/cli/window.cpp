@@ -5,6 +5,8 @@
 #include <iostream>
 
 #include "app/application.hpp"
+#include "app/cli/commands.hpp"
+#include "app/cli/stop_signal.hpp"
 #include "app/platform/app_loop.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/settings.hpp"
@@ -46,7 +48,8 @@ void add_window_options(CLI::App& program, WindowStart& start) {
         ->check(CLI::ExistingDirectory);
 }
 
-void open_window(const WindowStart& start) {
+int open_window(const WindowStart& start) {
+    // A file that cannot be read ends the program before there is a window.
     if (!start.file.empty() && start.document.given()) throw Error("a file brings its own text: give neither --preset nor --text");
     if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
@@ -61,7 +64,16 @@ void open_window(const WindowStart& start) {
     LoopOptions options;
     options.settings_file = settings_file;
     options.shader_folder = start.shader_folder;
+    options.stop = [] { return StopSignal::received() != 0; };
+    application.keep_unsaved_work_in(autosave_path());
+    const StopSignal signals;
     run_window(options, loaded.settings, waker, [&](Frame& frame) { application.draw(frame); });
+    if (StopSignal::received() == 0) {
+        application.end();
+        return kExitOk;
+    }
+    application.keep_for_next_start();
+    return kExitOnSignal + StopSignal::received();
 }
 
 }  // namespace attn::app

@@ -16,7 +16,8 @@ struct WindowStart {
 
 void add_window_options(CLI::App& program, WindowStart& start);
 
-/// Returns when the user closes the window.
-void open_window(const WindowStart& start);
+/// Returns when the user closes the window or a signal ends it, with the exit code. What is not saved is kept for the next start unless the
+/// user closed it.
+int open_window(const WindowStart& start);
 
 }  // namespace attn::app

@@ -22,6 +22,12 @@ inline const FilesState& no_files() {
     return kNone;
 }
 
+/// What closing the window now would lose.
+struct WouldBeLost {
+    bool document = false, run = false;
+    bool any() const { return document || run; }
+};
+
 struct PanelContext {
     const Theme& theme;
     Canvas& canvas;
@@ -40,7 +46,9 @@ struct PanelContext {
     const FilesState& files = no_files();
     std::shared_ptr<const Snapshot> other_moment{};  ///< the moment that is compared with; null: none
     std::optional<std::int64_t> other_step{};        ///< its step, also before it is computed
-    ReadingsReport kept_readings{};                  ///< of the kept state that a view has asked for last
+    WouldBeLost would_be_lost{};
+    const AutosaveWords* leftover = nullptr;  ///< work of a process that is gone, to be asked about; null: none
+    ReadingsReport kept_readings{};           ///< of the kept state that a view has asked for last
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }

@@ -71,6 +71,10 @@ void draw_sequence_menu(PanelContext& context) {
 
 void draw_editor(PanelContext& context, float width) {
     const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text, width);
+    if (result.too_long)
+        context.commands.push_back(
+            {command::TellFile{fmt::format("That is too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true},
+             ""});
     if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
     if (result.committed || result.cancelled) ++context.view.gesture;
 }
@@ -104,7 +108,11 @@ void draw_chips(PanelContext& context, float width) {
 
 }  // namespace
 
-void start_text_edit(PanelContext& context) { begin_text_edit(context.view.text, shown_texts(context)[shown_index(context)]); }
+void start_text_edit(PanelContext& context) {
+    const std::string& text = shown_texts(context)[shown_index(context)];
+    begin_text_edit(context.view.text, text);
+    context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
+}
 
 void draw_text_row(PanelContext& context) {
     const Ui ui = context.ui();

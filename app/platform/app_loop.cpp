@@ -30,6 +30,8 @@ constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
 constexpr double kFontsPeriod = 0.05;
 /// Longest sleep: nothing depends on it.
 constexpr double kLongestSleep = 60;
+/// Seconds between looks at what may end the program from outside.
+constexpr double kStopPeriod = 0.25;
 
 WindowPlacement remembered_placement(const Settings& settings) {
     return {settings.window_width, settings.window_height, settings.window_x,
@@ -115,8 +117,9 @@ public:
 
     void run(const DrawUi& ui) {
         GLFWwindow* window = window_.get();
-        for (int frame = 0; glfwWindowShouldClose(window) == 0 && (options_.frames == 0 || frame < options_.frames);) {
+        for (int frame = 0; !quit_ && !stopped() && (options_.frames == 0 || frame < options_.frames);) {
             wait_for_events();
+            notice_close_button();
             int width = 0, height = 0;
             glfwGetFramebufferSize(window, &width, &height);
             if (frames_due_ == 0 || width <= 0 || height <= 0) continue;  // asleep or minimised
@@ -128,6 +131,17 @@ public:
     }
 
 private:
+    bool stopped() const { return options_.stop && options_.stop(); }
+
+    /// The drawing decides; it may have a question, which has to be seen.
+    void notice_close_button() {
+        if (glfwWindowShouldClose(window_.get()) == 0) return;
+        glfwSetWindowShouldClose(window_.get(), GLFW_FALSE);
+        if (glfwGetWindowAttrib(window_.get(), GLFW_ICONIFIED) != 0) glfwRestoreWindow(window_.get());
+        close_asked_ = true;
+        frames_due_ = kFramesPerEvent;
+    }
+
     void wait_for_events() {
         const double now = glfwGetTime();
         const bool minimized = glfwGetWindowAttrib(window_.get(), GLFW_ICONIFIED) != 0;
@@ -136,6 +150,7 @@ private:
         } else {
             remember();
             double sleep = std::clamp(redraw_at_ - now, 0.0, kLongestSleep);
+            if (options_.stop) sleep = std::min(sleep, kStopPeriod);
             if (!options_.shader_folder.empty()) sleep = std::min(sleep, kShaderPeriod);
             if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
         }
@@ -157,7 +172,8 @@ private:
         // Ctrl + K is no K because Ctrl came up before the frame.
         const int modifiers = std::exchange(events_.modifiers, 0);
         if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
-        const Screen::Wishes wishes = screen_->draw(ui, settings_, target, std::exchange(events_.dropped_files, {}));
+        const Screen::Wishes wishes =
+            screen_->draw(ui, settings_, target, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false)});
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
         if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
@@ -170,7 +186,7 @@ private:
         const double rested = glfwGetTime() - last_event_;
         if (rested < kTooltipDelay) next = std::min(next, kTooltipDelay - rested);
         redraw_at_ = glfwGetTime() + std::max(next, 0.0);
-        if (wishes.quit) glfwSetWindowShouldClose(window_.get(), GLFW_TRUE);
+        quit_ = quit_ || wishes.quit;
         report(screen_->shader_problem());
         if (!window_.messages().empty()) report(window_.messages().back());
     }
@@ -217,6 +233,7 @@ private:
     int frames_due_ = kFramesPerEvent;
     double redraw_at_ = 0;
     double last_event_ = 0;
+    bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
     std::deque<PictureOrder> orders_;  // that are not carried out yet
 };

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -29,10 +30,12 @@ struct LoopOptions {
     std::string title = "attnscope";
     std::filesystem::path settings_file;  ///< where changed settings are saved; empty = nowhere
     std::filesystem::path shader_folder;  ///< empty = the shaders inside the program
+    std::function<bool()> stop{};         ///< asked several times a second; true closes the window at once; none: never
     int frames = 0;                       ///< close after so many frames; 0 = when the user does
 };
 
-/// Opens the window where `settings` remember it and draws `ui` whenever something may have changed, until it is closed.
+/// Opens the window where `settings` remember it and draws `ui` whenever something may have changed, until that asks to quit; the close
+/// button is passed on to it.
 /// Throws PlatformError without a display or OpenGL 3.3, and whatever `ui` throws; problems that leave the window usable, such as
 /// settings that cannot be saved, are printed to stderr once.
 void run_window(const LoopOptions& options, Settings& settings, Waker& waker, const DrawUi& ui);

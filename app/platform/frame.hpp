@@ -36,6 +36,7 @@ struct Frame {
     double time = 0;                         ///< seconds since the start; offscreen the frame's number / 60
     std::vector<std::string> dropped_files;  ///< dragged onto the window since the last frame
 
+    bool close_asked = false;  ///< the window's close button was pressed; `quit` closes it
     bool for_picture = false;  ///< part of an order's picture: nothing is pointed at or typed
 
     // What the drawing asks for.

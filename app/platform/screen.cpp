@@ -90,14 +90,15 @@ void Screen::begin_untouched_frame(int width, int height) {
 }
 
 Screen::Wishes Screen::draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
-                                  std::vector<std::string> dropped_files) {
+                                  Arrivals arrivals) {
     Frame frame{theme_,
                 canvas,
                 settings,
                 static_cast<float>(target.width),
                 static_cast<float>(target.height),
                 target.time,
-                std::move(dropped_files),
+                std::move(arrivals.dropped_files),
+                arrivals.close_asked,
                 for_picture};
     ui(frame);
     return {frame.quit, ImGui::GetIO().WantTextInput, frame.redraw_after, std::move(frame.title), std::move(frame.picture)};
@@ -112,7 +113,7 @@ void Screen::draw_pixels(const Target& target) {
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files) {
+Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals) {
     const double zoomed = target.display_scale * settings.zoom;
     apply_theme(settings.dark, std::isfinite(zoomed) ? std::clamp(static_cast<float>(zoomed), kSmallestScale, kLargestScale) : 1);
     ImGui_ImplOpenGL3_NewFrame();
@@ -126,7 +127,7 @@ Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& 
     const Palette& colors = theme_.colors;
     canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
     ImGui::NewFrame();
-    Wishes wishes = draw_frame(ui, settings, target, *canvas_, false, std::move(dropped_files));
+    Wishes wishes = draw_frame(ui, settings, target, *canvas_, false, std::move(arrivals));
     ImGui::Render();
     draw_pixels(target);
     return wishes;

@@ -30,6 +30,11 @@ public:
         double time = 0;     ///< seconds since the start
         double seconds = 0;  ///< since the frame before; without a window only, which knows by itself
     };
+    /// What has happened to the window since the last frame.
+    struct Arrivals {
+        std::vector<std::string> dropped_files{};
+        bool close_asked = false;
+    };
     struct Wishes {
         bool quit = false;
         bool typing = false;  ///< a text field has the keyboard: its caret blinks
@@ -38,7 +43,7 @@ public:
         std::optional<PictureOrder> picture{};
     };
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
-    Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, std::vector<std::string> dropped_files);
+    Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
 
     /// Whether take_picture() has the fonts that it takes. If not, they are being made from now on, which may take a second: ask again.
     /// Throws PlatformError if a font is damaged.
@@ -60,8 +65,7 @@ private:
     /// Lets ImGui begin a frame in which no mouse and no keyboard take part.
     void begin_untouched_frame(int width, int height);
     /// Between ImGui's NewFrame and Render.
-    Wishes draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
-                      std::vector<std::string> dropped_files);
+    Wishes draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
     void draw_pixels(const Target& target);
     std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
 

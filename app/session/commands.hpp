@@ -107,6 +107,10 @@ struct SaveDocument {
 struct OpenFile {
     std::filesystem::path path;
 };
+/// Takes up the work in an autosave's folder: its document, and its run, paused.
+struct RestoreWork {
+    std::filesystem::path folder;
+};
 /// What the text that was opened is for.
 struct UseText {
     enum class As : std::uint8_t { Probe, Training, Nothing } as;
@@ -142,8 +146,8 @@ struct Command {
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
                  command::ShowUntrained, command::SetSampling, command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint,
                  command::OpenCheckpoint, command::MeasureHeads, command::StopMeasuring, command::ReadState, command::SaveDocument,
-                 command::OpenFile, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile,
-                 command::OpenDump, command::Undo, command::Redo>
+                 command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet,
+                 command::ListFolder, command::TellFile, command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

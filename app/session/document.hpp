@@ -1,6 +1,7 @@
 #pragma once
 /// What the user set: a plain value from which everything on screen follows.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -43,5 +44,17 @@ struct Document {
     RunSettings run = default_run(TaskKind::Repeat);  ///< the next training run, and what is to apply to the one under way
     bool operator==(const Document&) const = default;
 };
+
+/// What the texts of a document, source texts included, may hold together. A trace of one text this long would not fit by far; every step
+/// of the undo history holds them.
+inline constexpr std::size_t kTextLimitBytes = 128 << 10;
+
+inline std::size_t bytes_of(const std::vector<std::string>& texts) {
+    std::size_t bytes = 0;
+    for (const std::string& text : texts) bytes += text.size();
+    return bytes;
+}
+/// Of texts and source texts.
+inline std::size_t text_bytes(const Document& document) { return bytes_of(document.texts) + bytes_of(document.source_texts); }
 
 }  // namespace attn::app

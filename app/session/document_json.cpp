@@ -21,7 +21,6 @@ constexpr std::string_view kFormat = "attnscope-document/1";
 constexpr std::array<std::string_view, 3> kTokenizers{"character", "word", "byte"};  // in the order of TokenizerKind
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
-constexpr std::size_t kMostTaskText = std::size_t{4} << 20;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
 
 Json to_json(const TrainedModel& trained) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Documents as JSON text, and as files on disk.
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,6 +14,9 @@ namespace attn::app {
 /// The fields that documents and presets share. Missing fields keep their default, except `texts`, which must be there.
 /// Throws FileError naming the source and the JSON pointer.
 void read_document_fields(JsonObject& object, Document& document);
+
+/// Bytes of a text to train on that can stand in a document.
+inline constexpr std::size_t kMostTaskText = std::size_t{4} << 20;
 
 /// Every field; document_from_json() gives an equal document back. Text that is not UTF-8 is written with replacement characters.
 /// Throws FileError for a text to train on that is not UTF-8 or longer than 4 MiB.

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "app/session/document_json.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/readable_file.hpp"
 #include "app/session/scarce_memory.hpp"
+#include "app/session/settings.hpp"
 #include "app/session/stage_snippet.hpp"
 #include "app/session/tensor_export.hpp"
 #include "engine/io/file_error.hpp"
@@ -87,6 +89,7 @@ struct FileDesk::Requests {
     bool operator()(const command::OpenFile& open) const {
         desk.send([path = open.path](Result& result, const std::stop_token& stop) {
             ReadableFile file = read_any_file(path, stop);
+            if (file.document) expect_bearable_texts(*file.document);
             result.opened = file.kind;
             if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
             result.path = std::filesystem::absolute(path);
@@ -96,6 +99,18 @@ struct FileDesk::Requests {
                 result.notice = "Opened " + shown(path) + ".";
                 if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";
                 result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+            }
+        });
+        return true;
+    }
+    bool operator()(const command::RestoreWork& restore) const {
+        desk.send([folder = restore.folder](Result& result, const std::stop_token&) {
+            result.restoring = true;
+            try {
+                result.kept = AutosaveFolder::read(folder);
+            } catch (const std::exception& error) {
+                result.notice = error.what();
+                result.failed = true;
             }
         });
         return true;
@@ -204,6 +219,8 @@ void FileDesk::take(Result result, Opened& opened) {
         state_.listing = std::move(result.listing);
         return;
     }
+    if (result.kept) opened.kept = std::move(result.kept);
+    else if (result.restoring) return finish_restoring(false, {}, std::move(result.notice));
     if (!result.notice.empty()) tell(std::move(result.notice), result.failed);
     if (!result.clipboard.empty()) {
         state_.clipboard = std::move(result.clipboard);
@@ -231,15 +248,46 @@ FileDesk::Opened FileDesk::update(const std::shared_ptr<const Document>& documen
     for (Result& result : results) take(std::move(result), opened);
     if (document != compared_) {
         compared_ = document;
-        state_.unsaved = clean_ != nullptr && *document != *clean_;
+        state_.unsaved = clean_ == nullptr || *document != *clean_;
+        state_.would_be_lost = state_.unsaved && would_be_lost(*document);
     }
     return opened;
+}
+
+bool FileDesk::would_be_lost(const Document& document) const {
+    const auto same_but_for = [&](const std::shared_ptr<const Document>& other, auto part) {
+        if (other == nullptr) return false;
+        Document alike = *other;
+        part(alike);
+        return alike == document;
+    };
+    // Looking at another moment of a run is no work.
+    if (same_but_for(by_run_, [&](Document& d) { d.trained = document.trained; })) return false;
+    // Neither are the texts of an example, which the settings remember.
+    const bool remembered = state_.document.empty() && !document.preset.empty() && text_bytes(document) <= kMostRememberedLetters;
+    return !remembered || !same_but_for(clean_, [&](Document& d) {
+        d.texts = document.texts;
+        d.source_texts = document.source_texts;
+    });
 }
 
 void FileDesk::set_document(std::filesystem::path path, std::shared_ptr<const Document> document) {
     state_.document = std::move(path);
     clean_ = std::move(document);
+    by_run_.reset();
     compared_.reset();
+}
+
+void FileDesk::set_made_by_run(std::shared_ptr<const Document> document) {
+    by_run_ = std::move(document);
+    compared_.reset();
+}
+
+void FileDesk::finish_restoring(bool done, std::filesystem::path file, std::string notice) {
+    if (done) set_document(std::move(file), nullptr);
+    state_.restored = done;
+    ++state_.restorations;
+    tell(std::move(notice), !done);
 }
 
 void FileDesk::use_text(command::UseText::As as, const Document& document) {

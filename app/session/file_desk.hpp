@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/session/autosave_folder.hpp"
 #include "app/session/commands.hpp"
 #include "app/session/files_state.hpp"
 #include "app/session/snapshot.hpp"
@@ -35,11 +36,16 @@ public:
     struct Opened {
         std::vector<Command> commands;   ///< to be applied
         std::filesystem::path document;  ///< the file that the document then is in, if one was opened
+        std::optional<KeptWork> kept;    ///< to be taken up; finish_restoring() ends it
     };
     /// Takes over what the worker has finished.
     Opened update(const std::shared_ptr<const Document>& document);
     /// The document is now as in this file (empty: as in an example).
     void set_document(std::filesystem::path path, std::shared_ptr<const Document> document);
+    /// The document is that of a training run, as the session has made it by itself from one in which nothing would have been lost.
+    void set_made_by_run(std::shared_ptr<const Document> document);
+    /// What was kept is taken up, as a document that is not as in its file, or could not be.
+    void finish_restoring(bool done, std::filesystem::path file, std::string notice);
     void set_recent(std::vector<std::string> recent) { state_.recent = std::move(recent); }
     const FilesState& state() const { return state_; }
     /// Waits until every job is done.
@@ -57,11 +63,14 @@ private:
         std::shared_ptr<const std::string> text;  ///< a Text
         std::shared_ptr<const FolderListing> listing;
         std::string clipboard;
+        std::optional<KeptWork> kept;
+        bool restoring = false;
     };
     using Job = std::function<void(Result&, const std::stop_token&)>;
     void send(Job job);
     void work(const std::stop_token& stop);
     void take(Result result, Opened& opened);
+    bool would_be_lost(const Document& document) const;
     void use_text(command::UseText::As as, const Document& document);
     void remember(const std::filesystem::path& path);
     void tell(std::string notice, bool failed);
@@ -70,7 +79,8 @@ private:
 
     const std::function<void()> wake_;
     FilesState state_;
-    std::shared_ptr<const Document> clean_;     ///< the document as it was opened or saved
+    std::shared_ptr<const Document> clean_;     ///< the document as it was opened or saved; null: as in no file
+    std::shared_ptr<const Document> by_run_;    ///< see set_made_by_run()
     std::shared_ptr<const Document> compared_;  ///< the one that state_.unsaved speaks of
     std::vector<Command> waiting_;              ///< for the next update
 

@@ -34,9 +34,17 @@ struct OpenedText {
     std::shared_ptr<const std::string> text;
 };
 
+/// What an autosave holds, in words for the person who is asked about it.
+struct AutosaveWords {
+    std::string document;         ///< "gpt-tiny: the cat sat"; "" without a document
+    std::string run;              ///< "Copy, step 312"; "" without a run
+    std::int64_t written_at = 0;  ///< seconds since 1970
+};
+
 struct FilesState {
     std::filesystem::path document;                ///< the file of the document; empty while it has none
     bool unsaved = false;                          ///< the document is not as it was opened or saved
+    bool would_be_lost = false;                    ///< and it would not be there again at the next start
     bool busy = false;                             ///< something is being read or written
     std::string notice;                            ///< what became of the last file, in one sentence
     bool failed = false;                           ///< the notice says what went wrong
@@ -46,6 +54,8 @@ struct FilesState {
     std::vector<std::string> recent;               ///< opened or saved, newest first
     std::string clipboard;                         ///< a text to be copied
     std::uint64_t copies = 0;                      ///< grows with every such text
+    std::uint64_t restorations = 0;                ///< grows with every RestoreWork that is done or has failed
+    bool restored = false;                         ///< the last of them is done
     FileKind opened = FileKind::Document;          ///< what was opened last
     std::uint64_t openings = 0;                    ///< grows with every file that was opened
 };

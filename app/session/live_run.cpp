@@ -5,7 +5,6 @@
 #include <span>
 #include <utility>
 
-#include "engine/io/checkpoint.hpp"
 #include "engine/io/folder_lock.hpp"
 #include "engine/io/run_folder.hpp"
 #include "engine/model/transformer.hpp"
@@ -59,11 +58,12 @@ public:
     }
     std::vector<HeldOutExample> examples(const std::stop_token& stop) override;
     PastPoints take_past() override { return std::exchange(past_, {}); }
+    Checkpoint checkpoint() const override { return take_checkpoint(*run_); }
     void save(const std::filesystem::path& path) override {
         // Under this name another process may be saving a run of its own.
         std::optional<FolderLock> lock;
         if (path.filename() == kCheckpointName) lock.emplace(path.has_parent_path() ? path.parent_path() : ".");
-        write_checkpoint(path, take_checkpoint(*run_));
+        write_checkpoint(path, checkpoint());
     }
 
 private:

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/training_report.hpp"
+#include "engine/io/checkpoint.hpp"
 #include "engine/io/tokenizer.hpp"
 #include "engine/train/history.hpp"
 
@@ -43,7 +44,9 @@ public:
     virtual std::vector<HeldOutExample> examples(const std::stop_token& stop) = 0;
     /// To be asked for once, before the first step.
     virtual PastPoints take_past() { return {}; }
-    /// Writes a checkpoint; throws FileError.
+    /// The run as it stands, from which it can be taken up.
+    virtual Checkpoint checkpoint() const = 0;
+    /// Writes it; throws FileError.
     virtual void save(const std::filesystem::path& path) = 0;
 };
 

@@ -20,17 +20,16 @@ constexpr double kMiB = 1024.0 * 1024.0;
 
 bool has_source(const Document& document) { return document.config.architecture == Architecture::EncoderDecoder; }
 
+void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
+    if (bytes <= limit) return;
+    throw DocumentError(fmt::format("the {} {} KiB long: at most {} KiB can be looked at", what, (bytes + 1023) >> 10, limit >> 10),
+                        Field::Texts);
+}
+
 Tokenizer build_tokenizer(const Document& document) {
     std::vector<std::string> texts = document.vocabulary_texts;
     if (has_source(document)) texts.insert(texts.end(), document.source_texts.begin(), document.source_texts.end());
     texts.insert(texts.end(), document.texts.begin(), document.texts.end());
-    std::size_t bytes = 0;
-    for (const std::string& text : texts) bytes += text.size();
-    if (bytes > kTextLimitBytes) {
-        throw DocumentError(fmt::format("the text is {:.1f} MiB long: at most {:.1f} MiB can be looked at",
-                                        static_cast<double>(bytes) / kMiB, static_cast<double>(kTextLimitBytes) / kMiB),
-                            Field::Texts);
-    }
     try {
         if (!document.vocabulary.empty())
             return Tokenizer::from_vocabulary(document.tokenizer, document.vocabulary, document.special_tokens);
@@ -157,7 +156,13 @@ double stack_numbers(const Config& config, double positions, double memory_posit
 
 }  // namespace
 
+void expect_bearable_texts(const Document& document) {
+    expect_at_most(kTextLimitBytes, text_bytes(document), "text is");
+    expect_at_most(kVocabularyTextLimitBytes, bytes_of(document.vocabulary_texts), "texts of the vocabulary are");
+}
+
 Prepared prepare(const Document& document) {
+    expect_bearable_texts(document);
     const Tokenizer tokenizer = build_tokenizer(document);
     const Encoded text = encode(tokenizer, document.texts, Field::Texts, "type some text");
     const Encoded source = encode_source(tokenizer, document);

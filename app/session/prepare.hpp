@@ -1,6 +1,7 @@
 #pragma once
 /// From what the user set to what the engine is given: vocabulary, token ids, the derived sizes of the model.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,8 +13,8 @@
 
 namespace attn::app {
 
-/// Text beyond this is refused before it is split into tokens.
-inline constexpr std::size_t kTextLimitBytes = 1 << 20;
+/// What texts may hold together that only give their symbols to the vocabulary.
+inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 /// A trace (with its parameters) that would take more is refused.
 inline constexpr double kTraceLimitMiB = 1024;
 /// The baseline without masks is computed for traces up to this size.
@@ -28,6 +29,9 @@ struct Prepared {
     std::vector<std::string> vocabulary;           ///< text of every id
     double trace_mib = 0;                          ///< what recording every stage takes, with the parameters
 };
+
+/// Throws DocumentError for texts beyond kTextLimitBytes, or such texts beyond theirs.
+void expect_bearable_texts(const Document& document);
 
 /// Throws DocumentError for text that is empty, longer than the context or too large to compute, and for a configuration that
 /// cannot work; nothing large is allocated before the sizes are known to be bearable.

@@ -1,8 +1,8 @@
 #include "app/session/readable_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <sstream>
 
 #include "app/session/document_json.hpp"
 #include "engine/io/file_error.hpp"
@@ -92,17 +92,18 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
     return file;
 }
 
-std::vector<std::string> lines_with_text(const std::string& text, std::size_t most, std::size_t longest) {
+std::vector<std::string> lines_with_text(std::string_view text, std::size_t most, std::size_t longest) {
     std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; lines.size() < most && std::getline(stream, line);) {
-        if (line.find_first_not_of(" \t\v\f\r") == std::string::npos) continue;
+    for (std::size_t begin = 0, end = 0; lines.size() < most && begin < text.size(); begin = end + 1) {
+        end = std::min(text.find('\n', begin), text.size());
+        std::string_view line = text.substr(begin, end - begin);
+        if (line.find_first_not_of(" \t\v\f\r") == std::string_view::npos) continue;
         if (line.size() > longest) {
-            std::size_t end = longest;
-            while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
-            line.resize(end);
+            std::size_t cut = longest;
+            while (cut > 0 && (static_cast<unsigned char>(line[cut]) & 0xC0U) == 0x80U) --cut;
+            line = line.substr(0, cut);
         }
-        lines.push_back(line);
+        lines.emplace_back(line);
     }
     return lines;
 }

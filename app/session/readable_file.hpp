@@ -6,6 +6,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/session/document.hpp"
@@ -24,7 +25,7 @@ struct ReadableFile {
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
 /// Every line that is not blank; at most `most` of them, each cut after `longest` bytes (not inside a character).
-std::vector<std::string> lines_with_text(const std::string& text, std::size_t most = std::string::npos,
+std::vector<std::string> lines_with_text(std::string_view text, std::size_t most = std::string::npos,
                                          std::size_t longest = std::string::npos);
 
 }  // namespace attn::app

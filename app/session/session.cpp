@@ -7,12 +7,14 @@
 #include <utility>
 
 #include "app/session/analyst.hpp"
+#include "app/session/document_error.hpp"
 #include "app/session/dump_reader.hpp"
 #include "app/session/file_desk.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
 #include "app/session/knock_out_worker.hpp"
 #include "app/session/other_moment.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readings_worker.hpp"
 #include "app/session/trained_document.hpp"
@@ -55,6 +57,10 @@ struct Session::Impl {
     void adopt_new_run();
     /// What the trainer could not save or open is said where everything about files is.
     void tell_refusal();
+    void adopt_run_of_document();
+    void restore(KeptWork work);
+    /// Makes the restored document current; `with_run`: its run has been taken up.
+    void finish_restoring(bool with_run);
     void follow();
 
     DocumentHistory history;
@@ -63,6 +69,8 @@ struct Session::Impl {
     std::uint64_t adopted = 0;                 ///< the last run that the document was made to follow
     std::uint64_t notices = 0;                 ///< of the training run, as far as they have been taken over
     std::string probe;                         ///< of that run
+    std::optional<KeptWork> restored;          ///< waits for its run
+    std::uint64_t told_before = 0;             ///< notices of the trainer when it was asked for that run
     std::optional<LearnedParameters> learned;  ///< asked for last
     Follower follower;
     FileDesk files;
@@ -151,13 +159,26 @@ void Session::Impl::measure_heads(const KnockOutQuestion& question) {
 }
 
 void Session::Impl::adopt_new_run() {
+    if (restored && run().run == adopted && run().notices != told_before) return finish_restoring(false);
     if (run().run == adopted) return;
     adopted = run().run;
+    if (restored && restored->document) {
+        probe = run().probe;
+        finish_restoring(true);
+    } else {
+        adopt_run_of_document();
+        if (restored) finish_restoring(true);
+    }
+}
+
+void Session::Impl::adopt_run_of_document() {
     Document next = document_of_run(document(), run(), {}, probe);
     probe = run().probe;
     if (run().from_file) next.run = run().settings;
     const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
+    const bool nothing_lost = !files.state().would_be_lost;
     change(std::move(next), "");
+    if (nothing_lost) files.set_made_by_run(history.current());
     if (kept < edits)
         files.carry_out(
             {command::TellFile{fmt::format("The run's model is another one: {} stayed behind with the model before. Undo goes back there.",
@@ -170,6 +191,29 @@ void Session::Impl::adopt_new_run() {
 void Session::Impl::tell_refusal() {
     if (std::exchange(notices, run().notices) == run().notices || !run().refused) return;
     files.carry_out({command::TellFile{run().notice, true}, ""}, history.current(), analyst.snapshot());
+}
+
+void Session::Impl::restore(KeptWork work) {
+    restored = std::move(work);
+    told_before = run().notices;
+    if (restored->run.empty()) finish_restoring(false);
+    else trainer.open(restored->run, true);
+}
+
+void Session::Impl::finish_restoring(bool with_run) {
+    const KeptWork work = *std::exchange(restored, {});
+    if (work.document) {
+        Document next = *work.document;
+        const bool fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
+        if (fits) next.trained->run = run().run;
+        else next = untrained(std::move(next));
+        change(std::move(next), "");
+    }
+    const bool lost = !work.problem.empty() || (!work.run.empty() && !with_run);
+    std::string notice = "Restored what was not saved.";
+    if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
+    else if (lost) notice = "The training run could not be restored: " + run().notice;
+    files.finish_restoring(!lost, work.file, std::move(notice));
 }
 
 void Session::Impl::follow() {
@@ -188,6 +232,7 @@ struct Change {
     void operator()(const command::SetTexts& set) {
         document.texts = set.texts;
         document.source_texts = set.source_texts;
+        expect_bearable_texts(document);
     }
     void operator()(const command::SetTokenizer& set) {
         if (set.kind == document.tokenizer) return;
@@ -204,7 +249,10 @@ struct Change {
     }
     void operator()(const command::SetForward& set) { document.forward = set.forward; }
     void operator()(const command::OpenPreset& open) { replace(open_preset(open.name)); }
-    void operator()(const command::OpenDocument& open) { document = ready_to_open(open.document); }
+    void operator()(const command::OpenDocument& open) {
+        expect_bearable_texts(open.document);
+        document = ready_to_open(open.document);
+    }
     void operator()(const command::SetRun& set) { document.run = set.run; }
     void operator()(const command::OpenTrainingText& open) {
         TaskSettings& task = document.run.task;
@@ -275,6 +323,10 @@ Session::~Session() = default;
 
 const Document& Session::document() const { return impl_->document(); }
 
+std::shared_ptr<const Document> Session::shared_document() const { return impl_->history.current(); }
+
+void Session::hand_runs_over_to(KeepRun keep) { impl_->trainer.hand_over_to(std::move(keep)); }
+
 void Session::apply(const Command& command) {
     // A view asks for this, not the person, whose last message stays.
     if (const auto* read = std::get_if<command::ReadState>(&command.what)) return impl_->kept_readings.request(read->state);
@@ -293,6 +345,9 @@ void Session::apply(const Command& command) {
         impl_->change(std::move(change.document), command.merge);
         // An example that was just opened is as good as saved.
         if (std::holds_alternative<command::OpenPreset>(command.what)) impl_->files.set_document({}, impl_->history.current());
+    } catch (const DocumentError& error) {
+        impl_->message = error.what();
+        impl_->files.carry_out({command::TellFile{error.what(), true}, ""}, impl_->history.current(), impl_->analyst.snapshot());
     } catch (const Error& error) {
         impl_->message = error.what();
     }
@@ -302,6 +357,7 @@ void Session::update() {
     const FileDesk::Opened opened = impl_->files.update(impl_->history.current());
     for (const Command& command : opened.commands) apply(command);
     if (!opened.document.empty()) impl_->files.set_document(opened.document, impl_->history.current());
+    if (opened.kept) impl_->restore(*opened.kept);
     impl_->trainer.update(impl_->training);
     impl_->tell_refusal();
     impl_->adopt_new_run();

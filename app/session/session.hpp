@@ -30,6 +30,7 @@ public:
     Session& operator=(const Session&) = delete;
 
     const Document& document() const;
+    std::shared_ptr<const Document> shared_document() const;  ///< the same
     /// Applies one user action; never throws for bad user input: see message().
     void apply(const Command& command);
     /// To be called once a frame: takes over what the training run has sent, and lets a document that follows it keep up.
@@ -67,6 +68,9 @@ public:
 
     /// As of the last update().
     const FilesState& files() const;
+    /// From now on the training runs are handed to `keep`, from the worker that trains.
+    void hand_runs_over_to(KeepRun keep);
+
     /// What was opened before this session.
     void set_recent_files(std::vector<std::string> recent);
 

@@ -45,16 +45,27 @@ std::filesystem::path absolute_from(const char* variable) {
     return path.is_absolute() ? path : std::filesystem::path();
 }
 
-}  // namespace
-
-std::filesystem::path settings_path() {
-    std::filesystem::path base = absolute_from("XDG_CONFIG_HOME");
+/// "$VARIABLE/attnscope", else "~/`folder`/attnscope".
+std::filesystem::path folder_of_user(const char* variable, const char* folder) {
+    std::filesystem::path base = absolute_from(variable);
     if (base.empty()) {
         const std::filesystem::path home = absolute_from("HOME");
         if (home.empty()) return {};
-        base = home / ".config";
+        base = home / folder;
     }
-    return base / "attnscope" / "settings.json";
+    return base / "attnscope";
+}
+
+}  // namespace
+
+std::filesystem::path settings_path() {
+    const std::filesystem::path folder = folder_of_user("XDG_CONFIG_HOME", ".config");
+    return folder.empty() ? folder : folder / "settings.json";
+}
+
+std::filesystem::path autosave_path() {
+    const std::filesystem::path folder = folder_of_user("XDG_STATE_HOME", ".local/state");
+    return folder.empty() ? folder : folder / "autosave";
 }
 
 LoadedSettings load_settings(const std::filesystem::path& path) {

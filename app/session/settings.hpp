@@ -1,6 +1,7 @@
 #pragma once
 /// What the window remembers from one start to the next; none of it belongs to a document.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -23,8 +24,15 @@ struct Settings {
     bool operator==(const Settings&) const = default;
 };
 
+/// Letters of the last texts that are remembered; longer ones are not.
+inline constexpr std::size_t kMostRememberedLetters = 20'000;
+
 /// $XDG_CONFIG_HOME/attnscope/settings.json, else ~/.config/attnscope/settings.json; empty when neither variable is an absolute path.
 std::filesystem::path settings_path();
+
+/// Where work that is not saved is kept: $XDG_STATE_HOME/attnscope/autosave, else ~/.local/state/attnscope/autosave; empty when neither
+/// variable is an absolute path.
+std::filesystem::path autosave_path();
 
 struct LoadedSettings {
     Settings settings;

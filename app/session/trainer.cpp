@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/session/scarce_memory.hpp"
+#include "engine/io/run_folder.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -33,6 +34,12 @@ void append(RunCurves& all, RunCurves& more) {
     append(all.validations, more.validations);
     append(all.heads, more.heads);
     ++all.serial;
+}
+
+void add_copies(RunCurves& all, const RunCurves& more) {
+    all.losses.insert(all.losses.end(), more.losses.begin(), more.losses.end());
+    all.validations.insert(all.validations.end(), more.validations.begin(), more.validations.end());
+    all.heads.insert(all.heads.end(), more.heads.begin(), more.heads.end());
 }
 
 /// The curves of `run` at the end of `runs`, begun when they are not there.
@@ -65,7 +72,12 @@ void Trainer::restart(RunSettings settings) { send(NewRun{std::move(settings), t
 void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::move(first), std::move(second)}); }
 void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
 void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
-void Trainer::open(std::filesystem::path path) { send(Open{std::move(path)}); }
+void Trainer::open(std::filesystem::path path, bool kept) { send(Open{std::move(path), kept}); }
+
+void Trainer::hand_over_to(KeepRun keep) {
+    const std::lock_guard lock(mutex_);
+    keep_ = std::move(keep);
+}
 
 void Trainer::send(Order order) {
     {
@@ -148,6 +160,7 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
         const std::string message = message_of(error);
         when_memory_allows([&] { set_phase(TrainingPhase::Failed, message); });
     }
+    hand_over();
 }
 
 void Trainer::carry_out(const Start& start, const std::stop_token& job) {
@@ -201,6 +214,8 @@ void Trainer::carry_out(const Save& save, const std::stop_token&) {
     try {
         if (run_ == nullptr) throw Error("there is no training run to save yet");
         run_->save(save.path);
+        state_.saved_step = run_->steps();
+        handed_step_ = -1;
         notice("saved step " + std::to_string(run_->steps()) + " as " + save.path.string());
     } catch (const std::bad_alloc&) {
         notice("there is not enough memory to save this", true);
@@ -219,7 +234,9 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
         return notice(error.what(), true);
     }
     take_up(std::move(run), TrainingPhase::Paused, true, job);
-    notice("opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
+    if (open.kept) state_.saved_step = 0;
+    notice(open.kept ? "restored step " + std::to_string(run_->steps())
+                     : "opened " + open.path.string() + " at step " + std::to_string(run_->steps()));
 }
 
 void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
@@ -232,6 +249,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     state.notice = std::move(state_.notice);
     state.notices = state_.notices;
     state.from_file = from_file;
+    state.saved_step = run_->steps();
     state.vocabulary = run_->tokenizer().vocabulary();
     state.tokenizer = run_->tokenizer().kind();
     state.special_tokens = run_->tokenizer().has_special_tokens();
@@ -240,6 +258,8 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     fresh_ = {};
     fresh_.run = state_.run;
     fresh_.settings = run_->settings();
+    told_ = {};
+    handed_step_ = -1;
     add_past();
     heads_step_ = -1;
     heads_due_ = {};
@@ -309,6 +329,28 @@ void Trainer::notice(std::string text, bool refused) {
     publish(true);
 }
 
+void Trainer::hand_over() {
+    if (run_ == nullptr || handed_step_ == run_->steps()) return;
+    if (state_.phase == TrainingPhase::Running && handed_step_ >= 0 && Clock::now() < hand_over_due_) return;
+    KeepRun keep;
+    {
+        const std::lock_guard lock(mutex_);
+        keep = keep_;
+    }
+    if (!keep) return;
+    hand_over_due_ = Clock::now() + kHandOverPause;
+    try {
+        RunCurves points = told_;
+        add_copies(points, fresh_);
+        RunFolder taken{run_->checkpoint(), std::move(points.losses), std::move(points.validations), std::move(points.heads),
+                        run_->history().moments()};
+        keep(std::make_shared<const RunFolder>(std::move(taken)), state_.saved_step != run_->steps());
+        handed_step_ = run_->steps();
+    } catch (const std::bad_alloc&) {
+        // What was handed over before is kept on; another try comes after the pause.
+    }
+}
+
 void Trainer::measure_speed() {
     const double seconds = busy_ - mark_.busy;
     const std::int64_t steps = run_->steps() - mark_.step;
@@ -350,6 +392,7 @@ void Trainer::publish(bool newest) {
         measure_speed();
     }
     ++state_.serial;
+    add_copies(told_, fresh_);
     // What these replace is destroyed at the end, after the lock is given back and the window is told.
     auto snapshot = std::make_shared<const TrainingSnapshot>(state_);
     {

@@ -21,6 +21,9 @@
 
 namespace attn::app {
 
+/// Seconds of training between two such calls; a run that rests is handed over at once.
+inline constexpr std::chrono::milliseconds kHandOverPause{4000};
+
 /// One thread, which owns the run under way. It carries out orders in their order, between two steps; a new run abandons the step under
 /// way. It publishes a snapshot at every change of phase and else at most 30 times a second, with all points since the last one. All
 /// methods are for one thread (the UI's).
@@ -43,8 +46,11 @@ public:
     void chain(RunSettings first, RunSettings second);
     void apply(RunSettings settings);  ///< to the run under way, but for a mistake: that is made from a run's first step on
     void save(std::filesystem::path path);
-    /// Takes up the run in the file, paused; the one under way goes on when the file cannot be used.
-    void open(std::filesystem::path path);
+    /// Takes up the run in the file, paused; the one under way goes on when the file cannot be used. `kept`: the file is an autosave, so
+    /// the run still counts as unsaved.
+    void open(std::filesystem::path path, bool kept = false);
+    /// From now on runs are handed over to `keep`.
+    void hand_over_to(KeepRun keep);
 
     /// Brings the report up to date: the newest snapshot, and every point up to its step.
     void update(TrainingReport& report);
@@ -77,6 +83,7 @@ private:
     };
     struct Open {
         std::filesystem::path path;
+        bool kept;
     };
     using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open>;
     void send(Order order);
@@ -103,6 +110,8 @@ private:
     void score_heads(bool always, const std::stop_token& job);
     void set_phase(TrainingPhase phase, std::string message = "");
     void notice(std::string text, bool refused = false);
+    /// When the run has changed since the last time, and it is time again or the run rests.
+    void hand_over();
     void measure_speed();
     void take_parameters();
     /// `newest`: with the parameters as they are now, else with those of a few steps ago when copying them would cost too much.
@@ -111,7 +120,7 @@ private:
     const TrainingEngine engine_;
     const std::function<void()> wake_;
 
-    mutable std::mutex mutex_;  // guards the six below; held for moves and pointer swaps only
+    mutable std::mutex mutex_;  // guards the seven below; held for moves and pointer swaps only
     std::condition_variable_any ordered_;
     std::condition_variable resting_;
     std::deque<Order> orders_;
@@ -120,12 +129,16 @@ private:
     std::shared_ptr<const TrainingSnapshot> latest_;
     std::vector<Moment> moments_;    // of the run of latest_, as long as its moments
     std::vector<RunCurves> curves_;  // what the UI has not taken yet
+    KeepRun keep_;                   // none: nobody keeps it
 
     // The worker's own.
     std::unique_ptr<LiveRun> run_;
     std::optional<RunSettings> then_;  // of the run that begins when this one has ended
     TrainingSnapshot state_;           // as it is to be published next
     RunCurves fresh_;                  // points since the last publication
+    RunCurves told_;                   // all points of the run that are published
+    std::int64_t handed_step_ = -1;    // of the run as it was handed over last; -1: it is to be
+    Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;
     Clock::time_point heads_due_, parameters_due_, publication_due_;
     double busy_ = 0;  // seconds of training so far, evaluations included

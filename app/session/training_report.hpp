@@ -2,6 +2,7 @@
 /// What a training run shows of itself: the newest state, and curves that only grow. Panels read it, the session fills it.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,7 +12,14 @@
 #include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
 
+namespace attn {
+struct RunFolder;
+}
+
 namespace attn::app {
+
+/// Is given a run as it stands, with its curves and kept moments, and whether it would be lost.
+using KeepRun = std::function<void(std::shared_ptr<const RunFolder>, bool unsaved)>;
 
 enum class TrainingPhase : std::uint8_t {
     Idle,  ///< no run yet
@@ -38,6 +46,7 @@ struct TrainingSnapshot {
     RunSettings settings;          ///< as the run uses them now
     Mistake then = Mistake::None;  ///< of the run that begins when this one has ended; None: no run does
     std::int64_t step = 0;
+    std::int64_t saved_step = 0;  ///< the last one that stands in a file; 0 for a new run, which has nothing to lose
     std::shared_ptr<const Parameters<float>> parameters;  ///< after `step` steps, or a few before the newest
     std::int64_t parameters_step = 0;
     std::vector<std::int64_t> moments;  ///< steps whose parameters the history keeps, ascending

@@ -7,6 +7,14 @@
 namespace attn::app {
 namespace {
 
+/// Takes away what is too much at the end, not inside a character.
+void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
+    if (static_cast<std::size_t>(data.BufTextLen) <= most_bytes) return;
+    int end = static_cast<int>(most_bytes);
+    while (end > 0 && (static_cast<unsigned char>(data.Buf[end]) & 0xC0U) == 0x80U) --end;
+    data.DeleteChars(end, data.BufTextLen - end);
+}
+
 /// Lets ImGui write into a std::string that grows with the text, and puts the caret behind the text once: ImGui would select all of
 /// it, and the first letter typed would take the whole text's place.
 int on_input(ImGuiInputTextCallbackData* data) {
@@ -14,11 +22,14 @@ int on_input(ImGuiInputTextCallbackData* data) {
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
         edit.field.resize(static_cast<std::size_t>(data->BufTextLen));
         data->Buf = edit.field.data();
-    } else if (edit.caret_to_end) {
+        return 0;
+    }
+    if (edit.caret_to_end) {
         data->ClearSelection();
         data->CursorPos = data->BufTextLen;
         edit.caret_to_end = false;
     }
+    cut_to(edit.most_bytes, *data);
     return 0;
 }
 
@@ -37,8 +48,12 @@ void begin_text_edit(TextEdit& edit, std::string text) {
 TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float width, const char* hint) {
     TextEditResult result;
     const std::string before = edit.text, field_before = edit.field;
-    const ClipboardFilter filter([&edit](std::string_view pasted) { return edit.stand_ins.to_field(pasted); },
-                                 [&edit](std::string_view copied) { return edit.stand_ins.from_field(copied); });
+    // Before ImGui has seen it: it would lay out every letter.
+    const auto paste = [&](std::string_view pasted) {
+        result.too_long = pasted.size() > edit.most_bytes - std::min(edit.most_bytes, edit.text.size());
+        return result.too_long ? std::string() : edit.stand_ins.to_field(pasted);
+    };
+    const ClipboardFilter filter(paste, [&edit](std::string_view copied) { return edit.stand_ins.from_field(copied); });
     ImGui::PushID(id);
     push_font(ui.fonts().mono_body);
     const float padding = (ui.px(42) - ImGui::GetFontSize()) / 2;
@@ -52,6 +67,7 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     const ImGuiInputTextFlags flags =
         ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool entered = ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_input, &edit);
+    result.too_long = result.too_long || (edit.field != field_before && edit.field.size() >= edit.most_bytes);
     if (edit.field != field_before) edit.text = edit.stand_ins.from_field(edit.field);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();
     ImGui::GetWindowDrawList()->AddRect(ImGui::GetItemRectMin(), ImGui::GetItemRectMax(), ui.colors().accent, ui.px(6), 0, ui.px(1.5f));

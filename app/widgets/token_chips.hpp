@@ -41,12 +41,14 @@ struct TextEdit {
     std::string text;           ///< what is typed so far
     std::string original;       ///< what Escape brings back
     FieldText stand_ins{};
-    std::string field;  ///< the text as the field holds it
+    std::string field;                              ///< the text as the field holds it
+    std::size_t most_bytes = std::size_t{1} << 20;  ///< longer texts are refused
 };
 
 struct TextEditResult {
     bool changed = false;    ///< `text` differs from the frame before: recompute
     bool committed = false;  ///< Enter, or the field lost the keyboard
+    bool too_long = false;   ///< what was pasted, or typed last, was refused
     bool cancelled = false;  ///< Escape: `text` is the original again
 };
 

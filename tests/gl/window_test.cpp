@@ -1,7 +1,10 @@
 /// The event loop in a real window, on whatever screen there is.
 
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -119,6 +122,36 @@ TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {
     EXPECT_EQ(pictures[1].taken, pictures[1].ordered) << "they are at hand now";
     EXPECT_GT(pictures[0].image.width, 4 * 300);
     EXPECT_TRUE(pictures[0].image.pixels == pictures[1].image.pixels);
+}
+
+TEST(Window, TheCloseButtonIsAQuestionToTheDrawing) {
+    Settings settings;
+    Waker waker;
+    int frames = 0, asked = 0;
+    run_window({}, settings, waker, [&](Frame& frame) {
+        ++frames;
+        if (frame.close_asked) ++asked;
+        // What the window system does when the button is pressed.
+        if (frames == 2 || frames == 6) glfwSetWindowShouldClose(glfwGetCurrentContext(), GLFW_TRUE);
+        frame.quit = asked == 2;
+        frame.redraw_after = 0;
+    });
+    EXPECT_EQ(asked, 2);
+    EXPECT_GT(frames, 6) << "the first time the window stays open";
+}
+
+TEST(Window, SleepEndsWhenItIsToldToStop) {
+    Settings settings;
+    Waker waker;
+    LoopOptions options;
+    std::atomic<bool> stop = false;
+    options.stop = [&stop] { return stop.load(); };
+    std::jthread later([&stop] {
+        std::this_thread::sleep_for(std::chrono::seconds(2));
+        stop = true;
+    });
+    run_window(options, settings, waker, [](Frame&) {});
+    EXPECT_TRUE(stop);
 }
 
 TEST(Window, AnExceptionOfTheDrawingComesOut) {

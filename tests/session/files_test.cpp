@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "app/session/document_json.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
 #include "app/session/session.hpp"
@@ -256,6 +257,24 @@ TEST_F(Files, FoldersAreListed) {
     EXPECT_EQ(files().listing->entries[1].name, "a.txt");
     send(command::ListFolder{folder.path() / "missing"});
     EXPECT_FALSE(files().listing->problem.empty());
+}
+
+TEST_F(Files, TextsThatAreTooLongAreRefusedWithOneSentence) {
+    const Document before = session.document();
+    const std::string longest(kTextLimitBytes, 'x');
+    session.apply({command::SetTexts{{longest, "y"}, {}}, ""});
+    EXPECT_EQ(session.document(), before);
+    EXPECT_TRUE(files().failed);
+    EXPECT_EQ(files().notice, "the text is 129 KiB long: at most 128 KiB can be looked at");
+    session.apply({command::SetTexts{{longest}, {}}, ""});
+    EXPECT_EQ(session.document().texts, std::vector{longest}) << "as much as the limit is taken";
+    Document big = before;
+    big.texts = {std::string(900'000, 'x')};
+    const std::filesystem::path path = folder.path() / "big.attnscope.json";
+    save_document(path, big);
+    send(command::OpenFile{path});
+    EXPECT_TRUE(files().failed);
+    EXPECT_EQ(session.document().texts, std::vector{longest});
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ TEST(Prepare, RefusesAbsurdSizesWithTheMemoryTheyWouldTake) {
 
 TEST(Prepare, RefusesATextBeyondTheLimitBeforeReadingIt) {
     EXPECT_EQ(error_of(with_texts({std::string(kTextLimitBytes + 1, 'x')})),
-              (std::pair<std::string, Field>{"the text is 1.0 MiB long: at most 1.0 MiB can be looked at", Field::Texts}));
+              (std::pair<std::string, Field>{"the text is 129 KiB long: at most 128 KiB can be looked at", Field::Texts}));
 }
 
 TEST(Prepare, AnEncoderDecoderNeedsATextOnEachSide) {

@@ -85,6 +85,14 @@ public:
         return point;
     }
     std::vector<HeldOutExample> examples(const std::stop_token&) override { return {{{std::to_string(steps_)}, {""}, {-1}}}; }
+    Checkpoint checkpoint() const override {
+        Checkpoint taken;
+        taken.settings = settings_;
+        taken.steps = steps_;
+        taken.vocabulary = tokenizer_.vocabulary();
+        taken.parameters = std::make_shared<const Parameters<float>>(parameters_);
+        return taken;
+    }
     void save(const std::filesystem::path& path) override {
         if (path == "full") throw Error("full: no space left on the disk");
     }

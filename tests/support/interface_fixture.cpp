@@ -36,6 +36,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .files = files,
                          .other_moment = session->other_moment(),
                          .other_step = session->other_step(),
+                         .would_be_lost = would_be_lost,
+                         .leftover = leftover,
                          .kept_readings = session->kept_readings()};
     matrices.use(*snapshot_, other_states(context));
     use(context);

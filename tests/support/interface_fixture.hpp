@@ -27,6 +27,8 @@ protected:
     const std::function<void()> ui_frame = [this] { draw(); };
     std::unique_ptr<Session> session;
     FilesState files;
+    WouldBeLost would_be_lost;
+    const AutosaveWords* leftover = nullptr;
     ViewState view;
     MatrixStore matrices;
     std::vector<Command> commands;  ///< of all frames

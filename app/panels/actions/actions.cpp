@@ -293,6 +293,7 @@ std::vector<Action> table() {
          [](C& c) { copy_snippet(c, true); },
          ready,
          "A program that computes it again from its operands."},
+        {"Quit", "File", {ctrl('Q')}, kAll, "quit", close_window},
         {"Undo", "Edit", {ctrl('Z')}, kAll, "undo", [](C& c) { emit(c, command::Undo{}); }, [](const C& c) { return c.can_undo; }},
         {"Redo",
          "Edit",

@@ -44,6 +44,8 @@ void begin_save(PanelContext& context, bool ask) {
           context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension : context.files.document.string());
 }
 
+void begin_save_run(PanelContext& context) { begin(context, FileTask::SaveRun, usual_folder(context) + "run.safetensors"); }
+
 void begin_export(PanelContext& context) {
     begin(context, FileTask::Export, usual_folder(context) + std::string(stage_name(context.view.stage.stage)) + ".png");
     FileView& view = context.view.files;
@@ -72,7 +74,10 @@ float draw_file_menu(PanelContext& context) {
     return context.px(kWidth);
 }
 
-bool file_sheet_is_open(const PanelContext& context) { return context.view.files.task != FileTask::None || context.files.text.has_value(); }
+bool file_sheet_is_open(const PanelContext& context) {
+    const FileView& view = context.view.files;
+    return view.task != FileTask::None || view.closing == Closing::Asked || context.leftover != nullptr || context.files.text.has_value();
+}
 
 std::string window_title(const FilesState& files) {
     const std::string name = files.document.empty() ? "" : visible_text(files.document.filename().string()) + " - ";

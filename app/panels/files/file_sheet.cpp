@@ -181,6 +181,10 @@ void confirm(PanelContext& context) {
     case FileTask::Save:
         context.commands.push_back({command::SaveDocument{path}, ""});
         break;
+    case FileTask::SaveRun:
+        view.run_notices = context.training.snapshot->notices;
+        context.commands.push_back({command::SaveCheckpoint{path}, ""});
+        break;
     case FileTask::Export:
         if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
@@ -213,33 +217,17 @@ bool can_confirm(const PanelContext& context) {
     return view.task != FileTask::Export || std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
 }
 
-/// A card in the upper half of the window; false when the mouse was pressed outside of it.
-bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
-    const auto& [colors, fonts, scale] = context.theme;
-    const ImVec2 display = ImGui::GetIO().DisplaySize;
-    const float width = std::min(context.px(logical_width), display.x - context.px(40));
-    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
-    ImGui::SetNextWindowSize({width, 0});
-    ImGui::SetNextWindowFocus();
-    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
-    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(24), context.px(18)});
-    ImGui::Begin(id, nullptr,
-                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
-                     ImGuiWindowFlags_AlwaysAutoResize);
-    ImGui::PopStyleVar(2);
-    ImGui::PopStyleColor(2);
-    return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
-}
-
 void draw_path_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    const bool open = view.task == FileTask::Open, save = view.task == FileTask::Save;
+    const bool open = view.task == FileTask::Open, save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
     bool stays = begin_sheet(context, "##file_sheet", 640);
-    text_line(ui, fonts.heading, colors.text, open ? "Open" : save ? "Save as" : "Export " + tensor_name(context.view.stage));
+    text_line(ui, fonts.heading, colors.text,
+              open                             ? "Open"
+              : view.task == FileTask::SaveRun ? "Save the training run as"
+              : save                           ? "Save as"
+                                               : "Export " + tensor_name(context.view.stage));
     gap(ui, 6);
     if (view.task == FileTask::Export) draw_export_options(context);
     keep_listing(context);
@@ -348,8 +336,30 @@ bool refusal_is_shown(const PanelContext& context) {
     return context.files.failed && view.notice == context.files.notices && context.now < view.notice_until;
 }
 
+bool begin_sheet(const PanelContext& context, const char* id, float logical_width) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 display = ImGui::GetIO().DisplaySize;
+    const float width = std::min(context.px(logical_width), display.x - context.px(40));
+    ImGui::SetNextWindowPos({(display.x - width) / 2, display.y * 0.14F});
+    ImGui::SetNextWindowSize({width, 0});
+    ImGui::SetNextWindowFocus();
+    ImGui::PushStyleColor(ImGuiCol_WindowBg, colors.pane);
+    ImGui::PushStyleColor(ImGuiCol_Border, colors.accent);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, context.px(10));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {context.px(24), context.px(18)});
+    ImGui::Begin(id, nullptr,
+                 ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoNav |
+                     ImGuiWindowFlags_AlwaysAutoResize);
+    ImGui::PopStyleVar(2);
+    ImGui::PopStyleColor(2);
+    return !(ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing());
+}
+
 void draw_file_sheet(PanelContext& context) {
-    if (context.files.text) draw_text_question(context);
+    draw_close_sheet(context);
+    if (context.view.files.closing == Closing::Asked) return draw_notice(context);
+    if (context.leftover != nullptr) draw_restore_sheet(context);
+    else if (context.files.text) draw_text_question(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notice(context);
 }

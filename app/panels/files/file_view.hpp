@@ -10,7 +10,14 @@
 
 namespace attn::app {
 
-enum class FileTask : std::uint8_t { None, Open, Save, Export };
+enum class FileTask : std::uint8_t { None, Open, Save, SaveRun, Export };
+
+/// The way from the wish to close the window to its end.
+enum class Closing : std::uint8_t { No, Asked, Saving, Now };
+/// What is being saved on that way.
+enum class ClosingPart : std::uint8_t { None, Document, Run };
+
+enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 
 /// What an export becomes, in the order of the sheet's choices.
 enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands };
@@ -34,7 +41,11 @@ struct FileView {
     std::optional<PictureWish> picture;  ///< for the platform to take
     std::uint64_t notice = 0;            ///< the one shown, or already gone
     double notice_until = 0;             ///< seconds
-    bool open_menu = false;              ///< the File menu opens in the next frame
+    Closing closing = Closing::No;
+    ClosingPart closing_part = ClosingPart::None;
+    std::uint64_t run_notices = 0;                ///< of the trainer when it was told to save the run
+    RestoreAnswer restore = RestoreAnswer::None;  ///< for the application to act on
+    bool open_menu = false;                       ///< the File menu opens in the next frame
 };
 
 }  // namespace attn::app

@@ -17,8 +17,19 @@ void draw_file_sheet(PanelContext& context);
 void begin_open(PanelContext& context);
 /// Saves where the document is, or asks where.
 void begin_save(PanelContext& context, bool ask);
+void begin_save_run(PanelContext& context);
 void begin_export(PanelContext& context);
 void copy_snippet(PanelContext& context, bool torch);
+
+/// Closes the window, after a question when something would be lost.
+void close_window(PanelContext& context);
+/// The question, while it is open, and the saving that follows from its answer.
+void draw_close_sheet(PanelContext& context);
+/// The question whether to take up work of a process that is gone.
+void draw_restore_sheet(PanelContext& context);
+
+/// A card in the upper half of the window; false when the mouse was pressed outside of it. ImGui::End() follows.
+bool begin_sheet(const PanelContext& context, const char* id, float logical_width);
 
 /// "attnscope", with the document's name, and a dot where it is not saved.
 std::string window_title(const FilesState& files);

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "app/panels/files/files.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string document_words(const PanelContext& context) {
+    const std::string name = visible_text(context.files.document.filename().string());
+    return name.empty() ? "The document has changes that are not saved." : fmt::format("\"{}\" has changes that are not saved.", name);
+}
+
+std::string run_words(const PanelContext& context) {
+    const TrainingSnapshot& run = *context.training.snapshot;
+    if (run.phase == TrainingPhase::Running) return fmt::format("A training run is under way, at step {}. It is not saved.", run.step);
+    return fmt::format("The training run, at step {}, is not saved.", run.step);
+}
+
+void begin_saving(PanelContext& context) {
+    context.view.files.closing = Closing::Saving;
+    context.view.files.closing_part = ClosingPart::None;
+    // What is saved is then all there is of the run.
+    if (context.would_be_lost.run && context.training.snapshot->phase == TrainingPhase::Running)
+        context.commands.push_back({command::PauseTraining{}, ""});
+}
+
+void draw_question(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    begin_sheet(context, "##close_sheet", 520);
+    text_line(ui, fonts.heading, colors.text, "Close attnscope?");
+    gap(ui, 6);
+    if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));
+    if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
+    gap(ui, 10);
+    if (button(ui, "Save and close",
+               {.look = ButtonLook::Accent, .notes = {.tooltip = "Asks for a name where there is none yet (Enter)."}}) ||
+        key_pressed(Key::Enter, false))
+        begin_saving(context);
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Close without saving", {.notes = {.tooltip = "What is not saved is gone, with its autosave."}}))
+        view.closing = Closing::Now;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false)) view.closing = Closing::No;
+    ImGui::End();
+}
+
+/// Saves one part after the other; a sheet that is cancelled or a file that cannot be written leaves the window open.
+void go_on_saving(PanelContext& context) {
+    FileView& view = context.view.files;
+    if (view.task != FileTask::None || context.files.busy) return;
+    if (!context.would_be_lost.any()) {
+        view.closing = Closing::Now;
+        return;
+    }
+    const ClosingPart part = context.would_be_lost.document ? ClosingPart::Document : ClosingPart::Run;
+    if (view.closing_part != part) {
+        view.closing_part = part;
+        // Differs from any count of the trainer until its sheet is confirmed.
+        view.run_notices = ~std::uint64_t{0};
+        if (part == ClosingPart::Document) begin_save(context, false);
+        else begin_save_run(context);
+        return;
+    }
+    const bool run_is_written = part == ClosingPart::Run && view.run_notices == context.training.snapshot->notices;
+    if (!run_is_written) view.closing = Closing::No;
+}
+
+}  // namespace
+
+void close_window(PanelContext& context) {
+    FileView& view = context.view.files;
+    if (view.closing != Closing::No) return;
+    view.closing = context.would_be_lost.any() ? Closing::Asked : Closing::Now;
+    view.task = FileTask::None;
+    context.view.palette.open = false;
+    context.view.help = false;
+    stop_typing();
+}
+
+void draw_close_sheet(PanelContext& context) {
+    if (context.view.files.closing == Closing::Asked) draw_question(context);
+    else if (context.view.files.closing == Closing::Saving) go_on_saving(context);
+}
+
+}  // namespace attn::app

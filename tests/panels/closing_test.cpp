@@ -1,0 +1,127 @@
+/// The question before the window closes, what follows from its answers, and the question about work that was left behind.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/files/files.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class ClosingTest : public InterfaceFixture {
+protected:
+    ClosingTest() {
+        carry_out = false;
+        open_example("causal-attention");
+    }
+    void quit() {
+        hold_modifiers(true, false);
+        press('Q', ui_frame);
+        hold_modifiers(false, false);
+        frames(2, ui_frame);
+    }
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Command& command : commands)
+            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
+        return found;
+    }
+    Closing closing() const { return view.files.closing; }
+};
+
+TEST_F(ClosingTest, NothingIsAskedWhenNothingWouldBeLost) {
+    quit();
+    EXPECT_EQ(closing(), Closing::Now);
+}
+
+TEST_F(ClosingTest, AskedOnceAndCancelled) {
+    would_be_lost.document = true;
+    quit();
+    EXPECT_EQ(closing(), Closing::Asked);
+    quit();
+    EXPECT_EQ(closing(), Closing::Asked);
+    type("c", ui_frame);
+    EXPECT_TRUE(all<command::SetForward>().empty()) << "keys belong to the question";
+    press(Key::Escape, ui_frame);
+    EXPECT_EQ(closing(), Closing::No);
+    EXPECT_TRUE(commands.empty());
+}
+
+TEST_F(ClosingTest, ADocumentWithAFileIsSavedAndTheWindowCloses) {
+    would_be_lost.document = true;
+    files.document = "/elsewhere/mine.json";
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    EXPECT_EQ(all<command::SaveDocument>()[0].path, files.document);
+    view.files.closing = Closing::Saving;
+    view.files.closing_part = ClosingPart::Document;
+    files.busy = true;
+    frames(3, ui_frame);
+    EXPECT_EQ(closing(), Closing::Saving) << "until it is written";
+    files.busy = false;
+    would_be_lost.document = false;
+    frames(1, ui_frame);
+    EXPECT_EQ(closing(), Closing::Now);
+    EXPECT_EQ(all<command::SaveDocument>().size(), 1U);
+}
+
+TEST_F(ClosingTest, AFileThatCannotBeWrittenLeavesTheWindowOpen) {
+    would_be_lost.document = true;
+    files.document = "/elsewhere/mine.json";
+    quit();
+    press(Key::Enter, ui_frame);  // carried out by nobody: the document stays unsaved
+    frames(2, ui_frame);
+    EXPECT_EQ(closing(), Closing::No);
+}
+
+TEST_F(ClosingTest, ARunAsksForAFile) {
+    would_be_lost.run = true;
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(view.files.task, FileTask::SaveRun);
+    view.files.path.text = "/elsewhere/";
+    view.files.path.focus = true;
+    ImGui::ClearActiveID();
+    frames(3, ui_frame);
+    type("r.safetensors", ui_frame);
+    hold(Key::Enter, true);
+    frame(ui_frame);
+    hold(Key::Enter, false);
+    ASSERT_EQ(all<command::SaveCheckpoint>().size(), 1U);
+    EXPECT_EQ(all<command::SaveCheckpoint>()[0].path, "/elsewhere/r.safetensors");
+    frames(2, ui_frame);
+    EXPECT_EQ(closing(), Closing::Saving) << "the trainer has not answered yet";
+    would_be_lost.run = false;
+    frames(1, ui_frame);
+    EXPECT_EQ(closing(), Closing::Now);
+}
+
+TEST_F(ClosingTest, ACancelledSheetLeavesTheWindowOpen) {
+    would_be_lost.run = true;
+    quit();
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(view.files.task, FileTask::SaveRun);
+    press(Key::Escape, ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_EQ(closing(), Closing::No);
+    EXPECT_TRUE(all<command::SaveCheckpoint>().empty());
+}
+
+TEST_F(ClosingTest, WhatWasLeftBehindIsAskedAbout) {
+    const AutosaveWords words{"gpt-tiny: the cat sat", "Copy, step 312", 1'700'000'000};
+    leftover = &words;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.restore, RestoreAnswer::None);
+    press(Key::Escape, ui_frame);
+    EXPECT_EQ(view.files.restore, RestoreAnswer::Later);
+    view.files.restore = RestoreAnswer::None;
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.files.restore, RestoreAnswer::Restore);
+}
+
+}  // namespace
+}  // namespace attn::app::test
