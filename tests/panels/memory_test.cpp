@@ -1,0 +1,54 @@
+/// What stays in memory when the same thing is done again and again.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <memory>
+#include <vector>
+
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+/// Bytes that are allocated and not freed, of all threads.
+double live_mib() {
+    const auto info = ::mallinfo2();
+    return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
+}
+
+class MemoryTest : public InterfaceFixture {
+protected:
+    MemoryTest() {
+        open_example("causal-attention");
+        instant = false;
+    }
+    /// Switches the causal mask on and off, with all panels drawn each time.
+    void toggle(int times) {
+        for (int i = 0; i < times; ++i) {
+            ForwardSettings forward = session->document().forward;
+            forward.masks.causal = !forward.masks.causal;
+            session->apply({command::SetForward{forward}, ""});
+            if (i % 4 == 0) session->wait(false);
+            frame(ui_frame);
+            if (keeps) kept.push_back(session->snapshot());
+        }
+        session->wait(true);
+        frame(ui_frame);
+    }
+    bool keeps = false;
+    std::vector<std::shared_ptr<const Snapshot>> kept;
+};
+
+TEST_F(MemoryTest, TogglesOfAMaskLeaveNothingBehind) {
+    toggle(600);  // the undo history is full
+    const double before = live_mib();
+    toggle(2000);
+    EXPECT_LT(live_mib() - before, 1);
+    keeps = true;
+    toggle(100);
+    EXPECT_GT(live_mib() - before, 1) << "what is measured sees a hundred traces that are kept";
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,51 @@
+/// Editing the text in its row.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/panels.hpp"
+#include "app/session/prepare.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class TextRow : public InterfaceFixture {
+protected:
+    TextRow() {
+#if IMGUI_VERSION_NUM < 18700
+        ImGui::GetIO().KeyMap[ImGuiKey_V] = 'V';
+#endif
+        open_example("causal-attention");
+        type("t", ui_frame);
+        frames(3, ui_frame);
+    }
+    void paste(std::size_t bytes) {
+        ImGui::SetClipboardText(std::string(bytes, 'x').c_str());
+        hold_modifiers(true, false);
+        press('V', ui_frame);
+        hold_modifiers(false, false);
+        frames(2, ui_frame);
+    }
+    std::size_t refusals() const {
+        std::size_t count = 0;
+        for (const Command& command : commands)
+            if (const auto* told = std::get_if<command::TellFile>(&command.what)) count += told->failed ? 1 : 0;
+        return count;
+    }
+};
+
+TEST_F(TextRow, WhatIsTooLongIsNotPasted) {
+    ASSERT_TRUE(view.text.editing);
+    const Document before = session->document();
+    paste(900'000);
+    EXPECT_EQ(refusals(), 1U);
+    EXPECT_EQ(session->document(), before);
+    EXPECT_EQ(view.text.text, before.texts[0]);
+    EXPECT_LT(vertices(), 200'000) << "letter by letter it would be laid out";
+    paste(10);
+    EXPECT_EQ(session->document().texts[0], before.texts[0] + std::string(10, 'x'));
+    EXPECT_EQ(refusals(), 1U);
+}
+
+}  // namespace
+}  // namespace attn::app::test
