@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "app/cli/commands.hpp"
@@ -37,6 +38,15 @@ std::string cell_text(const std::vector<std::int64_t>& cell) {
     return text.empty() ? "" : "[" + text + "]";
 }
 
+/// Doubts and whatever else is worth knowing, each behind the attention that it is about.
+std::vector<std::string> warnings_of(const doctor::Diagnosis& diagnosis) {
+    std::vector<std::string> warnings;
+    for (const doctor::Finding& finding : diagnosis.findings)
+        if (finding.severity == doctor::Severity::Warning)
+            warnings.push_back(finding.attention.empty() ? finding.sentence : finding.attention + ": " + finding.sentence);
+    return warnings;
+}
+
 /// JSON has no infinity: an error that is not a number is null.
 void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     Json line;
@@ -52,6 +62,7 @@ void print_json(const std::string& file, const doctor::Diagnosis& diagnosis) {
     if (std::isfinite(diagnosis.max_error)) line["max_error"] = diagnosis.max_error;
     line["explanation"] = diagnosis.explanation;
     line["attention"] = diagnosis.attention;
+    line["warnings"] = warnings_of(diagnosis);
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 

@@ -39,8 +39,8 @@ public:
         find_wrong();
         if (wrong_) explain_wrong();
         else if (!find_odd_number() && !find_dropout_left_on()) explain_right();
-        for (const std::string& note : attention_.notes) add(Severity::Note, note);
-        for (Finding& finding : observations(attention_, judged_)) out_.findings.push_back(std::move(finding));
+        for (const std::string& doubt : attention_.doubts) add(Severity::Warning, doubt);
+        for (Finding& finding : observations(attention_, judged_, wrong_.has_value())) out_.findings.push_back(std::move(finding));
         return std::move(out_);
     }
 
@@ -127,7 +127,8 @@ private:
         if (first == kPartCount) throw Error("a sequence was judged wrong without a stage that differs");
         // No mask makes a score NaN or infinite: where one is, what follows from it tells nothing.
         if (first_odd_part() <= std::min(first, static_cast<int>(Part::Scaled)) && find_odd_number()) return;
-        if ((found.empty() || nothing_but_nan(first)) && find_odd_number()) return;
+        const bool explains_nan = !found.empty() && found.front().suspect->bug == Bug::MaskSign && found.front().complete(wrong);
+        if ((found.empty() || nothing_but_nan(first)) && !explains_nan && find_odd_number()) return;
         place(static_cast<Part>(first), judgement);
         const bool dropout = !found.empty() && found.front().suspect->bug == Bug::DropoutLeftOn;
         if (dropout && hints_.training == true && found.front().complete(wrong)) {
@@ -204,8 +205,9 @@ private:
     }
 
     std::string consequence(const Explanation& best, std::size_t wrong) const {
-        if (best.complete(wrong))
-            return best.suspect->bug == Bug::DropoutLeftOn ? " If this is a training step, say so in the metadata: training = true." : "";
+        if (best.complete(wrong) && best.suspect->bug == Bug::DropoutLeftOn)
+            return " If this is a training step, say so in the metadata: training = true.";
+        if (best.complete(wrong)) return bug_advice(best.suspect->bug).empty() ? "" : fmt::format(" {}", bug_advice(best.suspect->bug));
         if (best.sequences < wrong) return fmt::format(" This explains {} of {} sequences that differ.", best.sequences, wrong);
         return fmt::format(" This explains the stage, but {} differs besides.", part_name(static_cast<Part>(best.first_failure)));
     }
@@ -220,6 +222,9 @@ private:
             if (const auto& compared = each.outcome.parts[static_cast<std::size_t>(part)])
                 out_.max_error = std::max(out_.max_error, compared->max_error);
         const std::string recorded = fmt::format("{}{} is {}", out_.stage, cell_text(out_.cell), number_text(comparison.recorded));
+        if (std::isnan(comparison.expected) && !judgement.suspects.empty() && judgement.suspects.front().bug == Bug::AlibiSign)
+            difference_ = "The bias in the file cannot be right.";
+        else
         difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
                           ? fmt::format("{} where the mask lets a score through.", recorded)
                           : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
@@ -269,7 +274,7 @@ private:
 
     std::string reason_for_odd(Part part, std::size_t b, std::ptrdiff_t flat) const {
         const Sequence& sequence = attention_.sequences[b];
-        if (part <= Part::V) return " It came in with the input.";
+        if (part <= Part::VRotated) return " It came in with the input.";
         if (part == Part::Scores || part == Part::Scaled) return " A product is too large for its number format.";
         if (!is_map(part)) return "";
         const Keep& keep = *judged_[b].plan.keep;

@@ -11,8 +11,8 @@
 
 namespace attn::doctor {
 
-/// The known mistakes of one attention, those that a model can be told to make; Other stands for numbers that are wrong in a way that none
-/// of them reproduces.
+/// The known mistakes of one attention: first those that a model can be told to make, then those that are only found in recordings. Other
+/// stands for numbers that are wrong in a way that none of them reproduces.
 enum class Bug : std::uint8_t {
     NoScale,
     ScaleByModelWidth,
@@ -28,19 +28,32 @@ enum class Bug : std::uint8_t {
     HeadsJoinedWithoutTranspose,
     DropoutLeftOn,
     KeysValuesSwapped,
+    AlibiSign,
+    CausalOffset,
+    QueriesKeysSwapped,
+    GroupedHeadsTiled,
+    RotatedValues,
+    MaskSign,
+    SoftmaxOverHeads,
+    PositionOffset,
     NonFinite,
     Other,
 };
 inline constexpr int kBugCount = static_cast<int>(Bug::Other) + 1;
 
-/// Nothing for NonFinite and Other, and for mistakes that lie outside of the attention.
+/// Nothing for what no model can be told to do.
 std::optional<Mistake> mistake_of(Bug bug);
+/// Nothing for mistakes that lie outside of the attention.
 std::optional<Bug> bug_of(Mistake mistake);
 
 /// "no_scale", "softmax_over_queries": the name in JSON.
 std::string_view bug_name(Bug bug);
 /// "the scores are not scaled": what a sentence says of it.
 std::string_view bug_words(Bug bug);
+/// "No scaling": a headline.
+std::string_view bug_title(Bug bug);
+/// One sentence on what to do about it; "" where the words say it already.
+std::string_view bug_advice(Bug bug);
 
 enum class Verdict : std::uint8_t { Correct, Wrong, Unknown };
 std::string_view verdict_name(Verdict verdict);

@@ -139,12 +139,15 @@ Hints read_hints(const ArrayFile& file) {
         return hints;
     }
     hints.num_heads = facts.count({"num_heads", "n_heads", "n_head", "num_attention_heads", "nhead", "heads"});
+    hints.num_key_heads = facts.count({"num_kv_heads", "num_key_value_heads", "n_kv_heads", "n_kv_head", "num_query_groups"});
     hints.d_model = facts.count({"d_model", "embed_dim", "hidden_size", "n_embd"});
     hints.head_size = facts.count({"d_head", "head_dim", "head_size", "d_k"});
     hints.causal = facts.flag({"causal", "is_causal"});
     hints.training = facts.flag({"training", "train", "mode"});
     hints.dropout = facts.number({"dropout", "dropout_p", "attn_dropout", "attention_dropout"});
     hints.scale = facts.number({"scale", "softmax_scale"});
+    hints.rotary_base = facts.number({"rope_theta", "rope_base", "rotary_base", "rotary_emb_base"});
+    if (hints.rotary_base && !(*hints.rotary_base > 1)) throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta has to be above 1");
     if (const auto temperature = facts.number({"temperature"})) {
         if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature has to be above 0");
         hints.temperature = *temperature;

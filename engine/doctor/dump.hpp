@@ -13,11 +13,12 @@ namespace attn::doctor {
 
 /// What the file's metadata (or scalars in it) say besides the tensors.
 struct Hints {
-    std::optional<std::int64_t> num_heads, d_model, head_size;
+    std::optional<std::int64_t> num_heads, num_key_heads, d_model, head_size;
     std::optional<bool> causal;
     std::optional<bool> training;   ///< dropout is meant to be on, or off
     std::optional<double> dropout;  ///< the rate that is meant
     std::optional<double> scale;
+    std::optional<double> rotary_base;
     double temperature = 1;
 };
 

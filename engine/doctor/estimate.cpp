@@ -30,6 +30,19 @@ void for_heads(std::int64_t heads, std::int64_t positions, std::int64_t size, co
             for (std::int64_t d = 0; d < size; ++d) move(flat++, h, p, d);
 }
 
+/// Head h of the result is head from(h) of `count`.
+template <class From>
+Estimate gather_heads(const Estimate& rows, std::int64_t count, std::int64_t heads, const From& from) {
+    const std::size_t size = rows.value.size() / static_cast<std::size_t>(count);
+    Estimate out;
+    for (std::int64_t h = 0; h < heads; ++h) {
+        const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(from(h)) * size), last = first + static_cast<std::ptrdiff_t>(size);
+        out.value.insert(out.value.end(), rows.value.begin() + first, rows.value.begin() + last);
+        if (!rows.slack.empty()) out.slack.insert(out.slack.end(), rows.slack.begin() + first, rows.slack.begin() + last);
+    }
+    return out;
+}
+
 }  // namespace
 
 double least(const Rounding& rounding) { return rounding.unit >= 0x1p-11 ? 0x1p-24 : rounding.unit >= 0x1p-24 ? 1e-37 : 1e-300; }
@@ -57,6 +70,15 @@ Estimate unpack(const Estimate& packed, Packing packing, std::int64_t heads, std
         if (!packed.slack.empty()) out.slack[flat] = packed.slack[from];
     });
     return out;
+}
+
+Estimate repeat_heads(const Estimate& rows, std::int64_t stored, std::int64_t heads) {
+    if (stored == heads) return rows;
+    return gather_heads(rows, stored, heads, [&](std::int64_t h) { return h / (heads / stored); });
+}
+
+Estimate tile_heads(const Estimate& repeated, std::int64_t stored, std::int64_t heads) {
+    return gather_heads(repeated, heads, heads, [&](std::int64_t h) { return h % stored * (heads / stored); });
 }
 
 Estimate pack(const Estimate& heads, Packing packing, std::int64_t count, std::int64_t positions, std::int64_t size) {
@@ -205,7 +227,7 @@ Comparison compare(const std::vector<double>& recorded, const Estimate& expected
         if (std::isinf(slack) || std::isnan(slack)) continue;
         ++out.judged;
         if (std::isfinite(x)) out.recorded_squares += x * x;
-        if (x == y || (std::isnan(x) && std::isnan(y)) || (x <= kForbidding && y == -kInfinity)) {
+        if (x == y || (std::isnan(x) && std::isnan(y)) || (x <= kForbidding && y == -kInfinity) || (x >= -kForbidding && y == kInfinity)) {
             ++out.exact;
             continue;
         }

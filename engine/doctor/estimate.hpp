@@ -39,6 +39,10 @@ enum class SoftmaxAxis : std::uint8_t { Keys, Queries, Heads };
 
 /// heads [H,P,D] out of packed [P,HD].
 Estimate unpack(const Estimate& packed, Packing packing, std::int64_t heads, std::int64_t positions, std::int64_t size);
+/// Keys or values [H,P,D] of all query heads out of `stored` ones that they share: each several times in a row.
+Estimate repeat_heads(const Estimate& rows, std::int64_t stored, std::int64_t heads);
+/// The same repeated heads in the order of a program that tiles them: query head h gets head h % stored.
+Estimate tile_heads(const Estimate& repeated, std::int64_t stored, std::int64_t heads);
 /// packed [P,HD] out of heads [H,P,D].
 Estimate pack(const Estimate& heads, Packing packing, std::int64_t count, std::int64_t positions, std::int64_t size);
 /// a [H,T,D] times b [H,S,D] transposed.
@@ -68,7 +72,7 @@ struct Comparison {
     double recorded_squares = 0;        ///< sum of their own squares
     bool ok() const { return first < 0; }
 };
-/// Where -inf is expected, as in a masked map, any number below kForbidding will do.
+/// Where -inf is expected, as in a masked map, any number below kForbidding will do; where +inf is, any above -kForbidding.
 Comparison compare(const std::vector<double>& recorded, const Estimate& expected);
 
 }  // namespace attn::doctor

@@ -6,6 +6,7 @@
 
 #include "engine/doctor/dropout_evidence.hpp"
 #include "engine/doctor/emptied.hpp"
+#include "engine/doctor/rotation.hpp"
 
 namespace attn::doctor {
 namespace {
@@ -17,15 +18,20 @@ MaybeEstimate share(Estimate estimate) { return std::make_shared<const Estimate>
 class Evaluation {
 public:
     Evaluation(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared)
-        : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared) {}
+        : sequence_(sequence), recipe_(recipe), rounding_(rounding), shared_(shared) {
+        if (recipe.bias_factor == 0) return;
+        bias_ = sequence.intent.bias;
+        for (double& x : bias_) x *= recipe.bias_factor;
+    }
 
-    Outcome run() {
+    Outcome run(int needed) {
         for (int i = 0; i < kPartCount; ++i) {
             const Part part = static_cast<Part>(i);
             if (!sequence_.has(part)) continue;
             if (const MaybeEstimate expected = recomputed(part)) {
                 outcome_.parts[static_cast<std::size_t>(i)] = compare(sequence_[part], *expected);
                 if (part == Part::Weights) compare_sums(*expected, *outcome_.parts[static_cast<std::size_t>(i)]);
+                if (i <= needed && !outcome_.parts[static_cast<std::size_t>(i)]->ok()) break;
             }
         }
         return outcome_;
@@ -71,11 +77,19 @@ private:
     MaybeEstimate compute(Part part) {
         switch (part) {
         case Part::Q:
-            return heads_of(Part::QProj, sequence_.queries, sequence_.head_size);
+            return queries();
         case Part::K:
-            return heads_of(recipe_.projections_swapped ? Part::VProj : Part::KProj, sequence_.keys, sequence_.head_size);
+            return keys();
         case Part::V:
-            return heads_of(recipe_.projections_swapped ? Part::KProj : Part::VProj, sequence_.keys, sequence_.value_size);
+            return values();
+        case Part::QRotated:
+            return rotated(input(Part::Q), sequence_.queries, sequence_.head_size, rotation_after_q(), first_query());
+        case Part::KRotated:
+            return rotated(tiled(Part::K, Part::KRotated, recipe_.keys_tiled), sequence_.keys, sequence_.head_size, rotation_after_q(),
+                           first_key());
+        case Part::VRotated:
+            return rotated(tiled(Part::V, Part::VRotated, recipe_.values_tiled), sequence_.keys, sequence_.value_size,
+                           values_turn_at_projection() ? nullptr : values_rotation(), first_value());
         case Part::Scores:
             return scores();
         case Part::Scaled:
@@ -95,18 +109,81 @@ private:
         }
     }
 
-    MaybeEstimate heads_of(Part projection, std::int64_t positions, std::int64_t size) {
+    MaybeEstimate queries() {
+        return rotated(heads_of(recipe_.queries_from_keys ? Part::KProj : Part::QProj, sequence_.queries, sequence_.head_size, false),
+                       sequence_.queries, sequence_.head_size, rotation_at_projection(), first_query());
+    }
+    MaybeEstimate keys() {
+        const Part from = recipe_.projections_swapped ? Part::VProj : recipe_.queries_from_keys ? Part::QProj : Part::KProj;
+        return rotated(heads_of(from, sequence_.keys, sequence_.head_size, recipe_.keys_tiled && !sharing_is_ahead(Part::K)),
+                       sequence_.keys, sequence_.head_size, rotation_at_projection(), first_key());
+    }
+    MaybeEstimate values() {
+        const Part from = recipe_.projections_swapped ? Part::KProj : Part::VProj;
+        return rotated(heads_of(from, sequence_.keys, sequence_.value_size, recipe_.values_tiled && !sharing_is_ahead(Part::V)),
+                       sequence_.keys, sequence_.value_size, values_turn_at_projection() ? values_rotation() : nullptr, first_value());
+    }
+
+    MaybeEstimate heads_of(Part projection, std::int64_t positions, std::int64_t size, bool tile) {
         if (!sequence_.has(projection) || size == 0) return nullptr;
-        if (static_cast<std::int64_t>(sequence_[projection].size()) != sequence_.heads * positions * size) return nullptr;
-        return share(unpack({sequence_[projection], {}}, recipe_.split, sequence_.heads, positions, size));
+        const std::int64_t stored = sequence_.heads_stored(projection);
+        if (static_cast<std::int64_t>(sequence_[projection].size()) != stored * positions * size) return nullptr;
+        Estimate heads = repeat_heads(unpack({sequence_[projection], {}}, recipe_.split, stored, positions, size), stored, sequence_.heads);
+        return share(tile ? tile_heads(heads, stored, sequence_.heads) : std::move(heads));
+    }
+
+    /// Whether the part holds fewer heads than there are queries' ones, so that a later stage hands them out.
+    bool sharing_is_ahead(Part part) const { return sequence_.has(part) && sequence_.heads_stored(part) < sequence_.heads; }
+
+    /// The part as a later one gets it: that is where a program that tiles shared heads does it. Null: as the scores or the context do.
+    MaybeEstimate tiled(Part from, std::optional<Part> to, bool tile) {
+        MaybeEstimate rows = input(from);
+        if (rows == nullptr || !tile || !sharing_is_ahead(from) || (to && !sequence_.has(*to)) || (to && sharing_is_ahead(*to))) return rows;
+        return share(tile_heads(*rows, sequence_.heads_stored(from), sequence_.heads));
+    }
+    /// Keys or values as they enter the scores or the context.
+    MaybeEstimate handed_out(Part plain, Part rotated, bool tile) {
+        MaybeEstimate rows = input(rotated);
+        const Part last = sequence_.has(rotated) ? rotated : plain;
+        if (rows == nullptr || !tile || !sharing_is_ahead(last)) return rows;
+        return share(tile_heads(*rows, sequence_.heads_stored(last), sequence_.heads));
+    }
+
+    const Rotation* rotation_at_projection() const {
+        return sequence_.rotation && sequence_.rotation->at_projection ? &*sequence_.rotation : nullptr;
+    }
+    const Rotation* rotation_after_q() const {
+        return sequence_.rotation && !sequence_.rotation->at_projection ? &*sequence_.rotation : nullptr;
+    }
+    const Rotation* values_rotation() const { return recipe_.values_rotated ? &*recipe_.values_rotated : nullptr; }
+    /// A program that turns v does so where it turns q and k, if v is recorded on both sides of it.
+    bool values_turn_at_projection() const {
+        return sequence_.has(Part::VProj) && sequence_.has(Part::V) && !sequence_.has(Part::VRotated) &&
+               (recipe_.values_rotated ? recipe_.values_rotated->at_projection : false);
+    }
+    std::int64_t first_key() const { return sequence_.rotation ? sequence_.rotation->first_key : 0; }
+    std::int64_t first_value() const { return recipe_.values_rotated ? recipe_.values_rotated->first_key : 0; }
+    std::int64_t first_query() const {
+        return recipe_.positions_as_seen ? sequence_.rotation->first_query : first_key() + sequence_.first_query();
+    }
+
+    MaybeEstimate rotated(const MaybeEstimate& rows, std::int64_t positions, std::int64_t size, const Rotation* rotation,
+                          std::int64_t first) const {
+        if (rows == nullptr || rotation == nullptr) return rows;
+        return share(rotate(*rows, positions, size, *rotation, first, rounding_));
     }
 
     MaybeEstimate scores() {
-        const MaybeEstimate q = input(Part::Q), k = input(recipe_.scores_use_values ? Part::V : Part::K);
-        if (q == nullptr || k == nullptr) return nullptr;
-        std::shared_ptr<const Estimate>& product = shared_.scores[{recipe_.split, recipe_.projections_swapped, recipe_.scores_use_values}];
-        if (product == nullptr)
+        std::shared_ptr<const Estimate>& product =
+            shared_.scores[{recipe_.split, recipe_.projections_swapped, recipe_.scores_use_values, recipe_.queries_keys_swapped,
+                            recipe_.queries_from_keys, recipe_.keys_tiled, recipe_.positions_as_seen}];
+        if (product == nullptr) {
+            MaybeEstimate q = input(Part::QRotated);
+            MaybeEstimate k = recipe_.scores_use_values ? input(Part::V) : handed_out(Part::K, Part::KRotated, recipe_.keys_tiled);
+            if (q == nullptr || k == nullptr) return nullptr;
+            if (recipe_.queries_keys_swapped) std::swap(q, k);
             product = share(products(*q, *k, sequence_.heads, sequence_.queries, sequence_.keys, sequence_.head_size, rounding_));
+        }
         partial_ = 1;
         if (!sequence_.has(Part::Scores)) return product;
         // The recorded scores may hold part of the scaling already: many programs scale q, or name the scaled scores so.
@@ -132,10 +209,7 @@ private:
         return share(doctor::scaled(*from, recipe_.scale / partial_, rounding_));
     }
 
-    const std::vector<double>& bias() const {
-        static const std::vector<double> kNone;
-        return recipe_.with_bias ? sequence_.intent.bias : kNone;
-    }
+    const std::vector<double>& bias() const { return bias_; }
 
     Estimate with_mask(const Estimate& from, const Keep& keep, const std::vector<double>& biases) const {
         return masked(from, keep, biases, sequence_.intent.bias_error, rounding_);
@@ -147,6 +221,7 @@ private:
         if (!sequence_.has(Part::Masked) || (!intent.given && intent.causal != true)) return nullptr;
         if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
         if (recipe_.mask == MaskUse::AsZeros) return nullptr;
+        if (recipe_.mask == MaskUse::WrongSign) return share(lift({sequence_[Part::Masked], {}}));
         const Keep* keep = recipe_.mask == MaskUse::BeforeSoftmax ? recipe_.keep.get() : recipe_.shown.get();
         Estimate out{sequence_[Part::Masked], {}};
         for (std::size_t i = 0; i < out.value.size(); ++i) {
@@ -166,10 +241,48 @@ private:
                 if ((*recipe_.keep)[i] == 0) out.value[i] = 0;
             return share(std::move(out));
         }
+        if (recipe_.mask == MaskUse::WrongSign) return share(lift(plus_bias(*from)));
         if (recipe_.mask == MaskUse::BeforeSoftmax) return share(with_untold_bias(with_mask(*from, *recipe_.keep, bias())));
         if (recipe_.mask == MaskUse::OfWeights) return masked_weights();
         if (recipe_.shown != nullptr) return share(with_mask(*from, *recipe_.shown, sequence_.intent.bias));
         return from;
+    }
+
+    Estimate plus_bias(const Estimate& from) const { return with_mask(from, Keep(from.value.size(), 1), bias()); }
+
+    /// Scores to which a large number is added where nothing may be attended.
+    Estimate lift(Estimate out) const {
+        for (std::size_t i = 0; i < out.value.size(); ++i)
+            if ((*recipe_.shown)[i] == 0) out.value[i] = std::numeric_limits<double>::infinity();
+            else if (out.value[i] >= -kForbidding) out.value[i] = std::numeric_limits<double>::quiet_NaN();
+        return out;
+    }
+
+    /// What is left of lifted scores: only the lifted cells of a row count, if it has some.
+    MaybeEstimate lifted_logits() {
+        MaybeEstimate from = input(Part::Scaled);
+        if (recipe_.lifted == Lifted::AsRecorded || from == nullptr) return input(Part::Masked);
+        Estimate out = with_mask(*from, *recipe_.keep, bias());
+        // 1e9 takes the digits beyond 1e-7 from a score in double, 1e5 those beyond 0.01 in 32 bits.
+        const double lost = rounding_.unit < 0x1p-24 ? 4e9 * 0x1p-53 : 0.02;
+        for (std::size_t i = 0; i < out.value.size(); ++i) {
+            if ((*recipe_.shown)[i] != 0) continue;
+            if (recipe_.lifted == Lifted::EqualShares) out.value[i] = out.slack[i] = 0;
+            else out.slack[i] += lost;
+        }
+        return share(std::move(out));
+    }
+
+    /// Infinity minus infinity in every row with a lifted cell.
+    void lose_lifted_rows(Estimate& out) const {
+        const double left = recipe_.lifted == Lifted::Nan ? std::numeric_limits<double>::quiet_NaN() : 0;
+        const auto keys = static_cast<std::ptrdiff_t>(sequence_.keys);
+        for (std::ptrdiff_t row = 0; row < std::ssize(out.value); row += keys) {
+            const auto meant = recipe_.shown->begin() + row;
+            if (std::find(meant, meant + keys, std::uint8_t{0}) == meant + keys) continue;
+            std::fill_n(out.value.begin() + row, keys, left);
+            std::fill_n(out.slack.begin() + row, keys, 0.0);
+        }
     }
 
     /// A mistake may let in what the file's additive mask forbids, where its number is no bias but the ban. Which bias the program added
@@ -208,6 +321,7 @@ private:
 
     /// What the softmax is taken of.
     MaybeEstimate logits() {
+        if (recipe_.mask == MaskUse::WrongSign) return lifted_logits();
         if (recipe_.mask == MaskUse::BeforeSoftmax || recipe_.mask == MaskUse::AsZeros) return input(Part::Masked);
         MaybeEstimate from = input(Part::Scaled);
         // A softmax that is not that of the masked scores is that of the ones before; without them masked may show what they were.
@@ -229,6 +343,7 @@ private:
             else fill_rows(out, sequence_[Part::Weights], sequence_.keys, [](const Estimate& map) { return map; });
         }
         if (recipe_.mask == MaskUse::AfterSoftmax) mask_weights(out);
+        if (recipe_.mask == MaskUse::WrongSign && recipe_.lifted >= Lifted::Nan) lose_lifted_rows(out);
         if (recipe_.dropout == DropoutUse::InWeights && sequence_.has(Part::Weights)) {
             DropoutEvidence evidence = find_dropout(sequence_[Part::Weights], out, rounding_);
             outcome_.dropout_rate = evidence.present() ? evidence.rate() : 0;
@@ -322,7 +437,8 @@ private:
 
     MaybeEstimate context() {
         MaybeEstimate map = input(recipe_.context_ignores_dropout ? Part::Weights : Part::Dropped);
-        const MaybeEstimate rows = input(recipe_.context_uses_keys ? Part::K : Part::V);
+        const MaybeEstimate rows =
+            recipe_.context_uses_keys ? input(Part::K) : handed_out(Part::V, Part::VRotated, recipe_.values_tiled);
         if (map == nullptr || rows == nullptr || sequence_.value_size == 0) return nullptr;
         if (recipe_.mask == MaskUse::AfterWeights || recipe_.mask == MaskUse::OfWeights) {
             Estimate late = *map;
@@ -330,10 +446,14 @@ private:
                 if ((*recipe_.keep)[i] == 0) late.value[i] = 0;
             map = share(std::move(late));
         }
+        const bool plain = context_is_plain();
+        if (plain && shared_.context != nullptr) return shared_.context;
         const auto context_of = [&](const Estimate& weights) {
             return weighted_rows(weights, *rows, sequence_.heads, sequence_.queries, sequence_.keys, sequence_.value_size, rounding_);
         };
         Estimate out = context_of(*map);
+        for (std::size_t i = 0; i < out.value.size() && recipe_.mask == MaskUse::WrongSign; ++i)
+            if (std::isnan(out.value[i])) out.slack[i] = 0;  // NaN is expected, not anything
         if (!sequence_.has(Part::Weights) && !sequence_.has(Part::Dropped)) {
             const std::vector<double> recorded = recorded_context();
             if (recorded.empty()) return share(std::move(out));
@@ -347,7 +467,15 @@ private:
                 out.value = std::move(recorded);
             }
         }
-        return share(std::move(out));
+        const MaybeEstimate made = share(std::move(out));
+        if (plain) shared_.context = made;
+        return made;
+    }
+    /// Whether the context is that of recorded tensors alone, whatever mistake was made before them.
+    bool context_is_plain() const {
+        return (sequence_.has(Part::Dropped) || sequence_.has(Part::Weights)) && (sequence_.has(Part::V) || sequence_.has(Part::VRotated)) &&
+               !recipe_.context_ignores_dropout && !recipe_.context_uses_keys && !recipe_.values_tiled && !recipe_.values_rotated &&
+               recipe_.mask != MaskUse::AfterWeights && recipe_.mask != MaskUse::OfWeights && recipe_.dropout != DropoutUse::InContext;
     }
 
     MaybeEstimate concat() {
@@ -362,6 +490,7 @@ private:
     SharedProducts& shared_;
     Outcome outcome_;
     double partial_ = 1;
+    std::vector<double> bias_;
     std::array<MaybeEstimate, kPartCount> inputs_, recomputed_;
 };
 
@@ -389,8 +518,8 @@ std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Re
     return Evaluation(sequence, recipe, rounding, shared).scaled();
 }
 
-Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared) {
-    return Evaluation(sequence, recipe, rounding, shared).run();
+Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed) {
+    return Evaluation(sequence, recipe, rounding, shared).run(needed);
 }
 
 }  // namespace attn::doctor

@@ -13,7 +13,9 @@ namespace attn::doctor {
 
 /// Products that many recipes share; of one sequence and one way of rounding.
 struct SharedProducts {
-    std::map<std::tuple<Packing, bool, bool>, std::shared_ptr<const Estimate>> scores;
+    /// By packing, projections that were swapped, values as keys, queries as keys, tiled keys, positions as seen.
+    std::map<std::tuple<Packing, bool, bool, bool, bool, bool, bool>, std::shared_ptr<const Estimate>> scores;
+    std::shared_ptr<const Estimate> context;  ///< of the recorded weights and v, without any mistake
 };
 
 /// What became of every part that is recorded and can be recomputed.
@@ -32,7 +34,8 @@ struct Outcome {
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared);
 
-/// The mask of `recipe` has to be of the sequence's size.
-Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared);
+/// The mask of `recipe` has to be of the sequence's size. Ends with the first part that differs up to part `needed`, without a look at those
+/// that come after it.
+Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed = -1);
 
 }  // namespace attn::doctor

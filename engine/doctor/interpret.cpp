@@ -15,8 +15,11 @@ namespace {
 using Shape = std::vector<std::int64_t>;
 
 constexpr std::size_t index_of(Part part) { return static_cast<std::size_t>(part); }
-bool is_head_part(Part part) { return part == Part::Q || part == Part::K || part == Part::V || part == Part::Context; }
-bool is_key_part(Part part) { return part == Part::K || part == Part::V || part == Part::KProj || part == Part::VProj; }
+bool is_head_part(Part part) { return !is_packed(part) && !is_map(part); }
+/// Whose rows are as long as v's.
+bool is_value_part(Part part) {
+    return part == Part::V || part == Part::VRotated || part == Part::VProj || part == Part::Context || part == Part::Concat;
+}
 
 /// Finds the sizes of one attention and where each tensor keeps which axis.
 class Interpreter {
@@ -27,6 +30,7 @@ public:
     Attention run() {
         out_.prefix = group_.prefix;
         choose_arrays();
+        place_rotated();
         leave_out_means();
         move_packed_heads();
         if (maps_are_over_heads()) {
@@ -65,7 +69,7 @@ private:
         const Part last = part == Part::Weights ? Part::Dropped : Part::Masked;
         while (named.meaning.may_be_later && has(part) && part < last) part = static_cast<Part>(index_of(part) + 1);
         if (has(part)) {
-            out_.notes.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
+            out_.doubts.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
                                              escaped(arrays_[index_of(part)]->name), part_name(part)));
             return;
         }
@@ -77,18 +81,58 @@ private:
             if (size == 0) fail(part, "has shape " + shape_text(named.array->shape) + ": there is nothing in it");
     }
 
+    void move(Part from, Part to) {
+        arrays_[index_of(to)] = arrays_[index_of(from)];
+        exact_[index_of(to)] = exact_[index_of(from)];
+        arrays_[index_of(from)] = nullptr;
+    }
+
+    /// A projection with an axis of heads is q before its rotation: q is then what comes after. A rotated q alone is just q.
+    void place_rotated() {
+        constexpr Part kEach[3][3] = {{Part::QProj, Part::Q, Part::QRotated},
+                                      {Part::KProj, Part::K, Part::KRotated},
+                                      {Part::VProj, Part::V, Part::VRotated}};
+        for (const auto& [projection, plain, rotated] : kEach) {
+            if (has(projection) && shape(projection).size() == 4) {
+                if (has(plain) && !has(rotated)) move(plain, rotated);
+                if (!has(plain)) move(projection, plain);
+            }
+            if (has(rotated) && !has(plain) && !has(projection)) move(rotated, plain);
+        }
+    }
+
+    bool any_but_maps() const {
+        for (int i = 0; i < kPartCount; ++i)
+            if (has(static_cast<Part>(i)) && !is_map(static_cast<Part>(i))) return true;
+        return false;
+    }
+
     /// PyTorch's nn.MultiheadAttention returns the mean of its heads' weights, [B,T,S], unless it is asked for all of them.
     void leave_out_means() {
         const NamedArray* heads = nullptr;
         for (const Part part : {Part::Q, Part::K, Part::V, Part::Context})
             if (has(part) && shape(part).size() == 4 && heads == nullptr) heads = arrays_[index_of(part)];
-        if (heads == nullptr) return;
         for (const Part part : {Part::Weights, Part::Dropped}) {
-            if (!has(part) || shape(part).size() != 3 || shape(part)[0] != heads->shape[0] || heads->shape[1] == 1) continue;
-            out_.notes.push_back(fmt::format("{} is not used: it has no axis of heads, as if it were the mean over them "
-                                             "(average_attn_weights = False gives them all).",
-                                             escaped(arrays_[index_of(part)]->name)));
-            arrays_[index_of(part)] = nullptr;
+            if (!has(part) || shape(part).size() > 3) continue;
+            const Shape& size = shape(part);
+            const bool beside_heads = heads != nullptr && size.size() == 3 && size[0] == heads->shape[0] && heads->shape[1] != 1;
+            const bool too_few = hints_.num_heads.value_or(1) > 1 && (size.size() < 3 || size[0] != hints_.num_heads);
+            const std::string name = escaped(arrays_[index_of(part)]->name);
+            if (beside_heads || (too_few && any_but_maps())) {
+                out_.doubts.push_back(fmt::format("{} is not used: it has no axis of heads, as if it were the mean over them "
+                                                  "(average_attn_weights = False gives them all).",
+                                                  name));
+                arrays_[index_of(part)] = nullptr;
+            } else if (too_few) {
+                mean_ = true;
+                out_.doubts.push_back(fmt::format("{} has shape {} and no axis for the {} heads: it is taken for their mean, of which only "
+                                                  "the sums of the rows can be judged.",
+                                                  name, shape_text(size), *hints_.num_heads));
+            } else if (!any_but_maps() && size.size() == 3 && !hints_.num_heads) {
+                out_.doubts.push_back(fmt::format("{} has shape {}: the first axis is taken for heads. If it is the mean over heads, or "
+                                                  "counts sequences, say so with num_heads; [B, H, T, S] leaves no doubt.",
+                                                  name, shape_text(size)));
+            }
         }
     }
 
@@ -110,13 +154,12 @@ private:
                                 : part == Part::V ? Part::VProj
                                                   : Part::Concat;
             if (has(packed)) {
-                out_.notes.push_back(fmt::format("{} is not used: it has no axis of heads.", escaped(arrays_[index_of(part)]->name)));
+                out_.doubts.push_back(fmt::format("{} is not used: it has no axis of heads.", escaped(arrays_[index_of(part)]->name)));
             } else {
-                arrays_[index_of(packed)] = arrays_[index_of(part)];
-                exact_[index_of(packed)] = exact_[index_of(part)];
+                move(part, packed);
                 // "attn_output" is also what W_O made of it, and "query" what no projection has seen yet.
-                if (packed == Part::Concat && !is_exact(part)) out_.concat_may_be_projected = true;
-                if (packed != Part::Concat && !is_exact(part)) out_.inputs_may_be_unprojected = true;
+                if (packed == Part::Concat && !is_exact(packed)) out_.concat_may_be_projected = true;
+                if (packed != Part::Concat && !is_exact(packed)) out_.inputs_may_be_unprojected = true;
             }
             arrays_[index_of(part)] = nullptr;
         }
@@ -177,32 +220,54 @@ private:
 
     std::string expected(Part part) const {
         const std::string b = named("B", batches_), h = named("H", heads_), t = named("T", queries_), s = named("S", keys_);
-        const std::string p = is_key_part(part) ? s : t;
+        const std::string p = is_shared(part) ? s : t;
         if (is_map(part)) return fmt::format("[{}, {}, {}, {}]", b, h, t, s);
         if (is_packed(part)) return fmt::format("[{}, {}, {}]", b, p, "C");
-        return fmt::format("[{}, {}, {}, {}]", b, h, p, named("D", part == Part::V || part == Part::Context ? value_size_ : head_size_));
+        return fmt::format("[{}, {}, {}, {}]", b, h, p, named("D", is_value_part(part) ? value_size_ : head_size_));
     }
 
     void read_sizes() {
         // A single leading axis is heads, unless something says that it counts sequences.
         for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
             if (has(part) && shape(part).size() == 3) lead_ = 'B';
-        if (hints_.num_heads == 1) lead_ = 'B';
+        if (hints_.num_heads == 1 || mean_) lead_ = 'B';
         if (hints_.head_size) head_size_hint_ = *hints_.head_size;
         for (int i = 0; i < kPartCount; ++i)
             if (is_map(static_cast<Part>(i)) && has(static_cast<Part>(i))) read_map_sizes(static_cast<Part>(i));
         if (heads_ == 0 && hints_.num_heads && (lead_ == 'H' || any_rank_four() || has(Part::QProj))) heads_ = *hints_.num_heads;
         for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
             if (has(part)) read_packed_positions(part);
-        for (const Part part : {Part::Q, Part::Context, Part::K, Part::V})
+        for (const Part part : {Part::Q, Part::QRotated, Part::Context, Part::K, Part::KRotated, Part::V, Part::VRotated})
             if (has(part)) read_head_sizes(part);
         if (heads_ == 0) heads_ = lead_ == 'B' ? hints_.num_heads.value_or(1) : 1;
         if (batches_ == 0) batches_ = 1;
-        for (const Part part : {Part::QProj, Part::KProj, Part::VProj, Part::Concat})
+        for (const Part part : {Part::QProj, Part::Concat})
             if (has(part)) read_packed_width(part);
+        for (const Part part : {Part::KProj, Part::VProj})
+            if (has(part)) read_shared_width(part);
+        check_stated_sizes();
         if (queries_ == 0) queries_ = keys_;
         if (keys_ == 0) keys_ = queries_;
     }
+    /// What the file says of its heads has to be what its tensors show.
+    void check_stated_sizes() const {
+        for (int i = 0; i < kPartCount; ++i) {
+            const Part part = static_cast<Part>(i);
+            if (!has(part)) continue;
+            const Layout& where = out_.layouts[index_of(part)];
+            const std::int64_t stored = where.axes.find('H') == std::string::npos ? heads_ : shape(part)[where.axes.find('H')];
+            const auto contradicts = [&](const char* name, std::int64_t stated, const std::string& seen) {
+                fail(part, fmt::format("has shape {}, which is {}, but the metadata say {} = {}", shape_text(shape(part)), seen, name, stated));
+            };
+            if (hints_.num_heads && *hints_.num_heads != heads_ && !is_shared(part) && !mean_)
+                contradicts("num_heads", *hints_.num_heads, fmt::format("{} head{}", heads_, heads_ == 1 ? "" : "s"));
+            if (hints_.num_key_heads && is_shared(part) && stored != heads_ && stored != *hints_.num_key_heads)
+                contradicts("num_kv_heads", *hints_.num_key_heads, fmt::format("{} head{}", stored, stored == 1 ? "" : "s"));
+            if (hints_.head_size && head_size_ > 0 && *hints_.head_size != head_size_ && !is_map(part) && !is_value_part(part))
+                contradicts("head_dim", *hints_.head_size, fmt::format("{} dimension{} a head", head_size_, head_size_ == 1 ? "" : "s"));
+        }
+    }
+
     bool any_rank_four() const {
         for (const auto* array : arrays_)
             if (array != nullptr && array->shape.size() == 4) return true;
@@ -226,20 +291,44 @@ private:
     void read_packed_positions(Part part) {
         layout(part).axes = letters(part);
         set(batches_, size_on(part, 'B'), part, expected(part));
-        set(is_key_part(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
+        set(is_shared(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
     }
 
     void read_packed_width(Part part) {
-        std::int64_t& size = part == Part::VProj || part == Part::Concat ? value_size_ : head_size_;
+        std::int64_t& size = is_value_part(part) ? value_size_ : head_size_;
         const std::int64_t width = size_on(part, 'C');
         if (width % heads_ != 0) misfit(part, fmt::format("a width that {} heads divide", heads_));
-        set(size, width / heads_, part, fmt::format("[{}, {}, C={}]", named("B", batches_), is_key_part(part) ? "S" : "T", heads_ * size));
+        set(size, width / heads_, part, fmt::format("[{}, {}, C={}]", named("B", batches_), is_shared(part) ? "S" : "T", heads_ * size));
+    }
+
+    /// Heads may share keys and values: then their projections are narrower than that of q.
+    void read_shared_width(Part part) {
+        std::int64_t& size = is_value_part(part) ? value_size_ : head_size_;
+        const std::int64_t width = size_on(part, 'C');
+        // Values are as wide as keys where nothing else tells, and as many heads share them.
+        std::int64_t stored = heads_;
+        if (size > 0) stored = width / size;
+        else if (hints_.num_key_heads) stored = *hints_.num_key_heads;
+        else if (hints_.head_size && width % *hints_.head_size == 0) stored = width / *hints_.head_size;
+        else if (part == Part::VProj && key_heads() > 0) stored = key_heads();
+        if (stored < 1 || stored > heads_ || heads_ % stored != 0 || width % stored != 0 || (size > 0 && stored * size != width)) {
+            if (size > 0) misfit(part, fmt::format("[{}, {}, C={}] or fewer heads of {} columns", named("B", batches_), named("S", keys_), heads_ * size, size));
+            misfit(part, fmt::format("a width that {} heads divide", heads_));
+        }
+        if (size == 0) size = width / stored;
+        layout(part).heads_per_stored_head = heads_ / stored;
+    }
+    /// Heads of keys as far as they are known; 0: not.
+    std::int64_t key_heads() const {
+        for (const Part part : {Part::KProj, Part::K})
+            if (has(part)) return heads_ / out_.layouts[index_of(part)].heads_per_stored_head;
+        return 0;
     }
 
     /// Whether the tensor fits with heads on this axis and positions on that one.
     bool fits(Part part, std::size_t head_axis, std::size_t position_axis) const {
-        const std::int64_t positions = is_key_part(part) ? keys_ : queries_, stored = shape(part)[head_axis];
-        const bool shared = (part == Part::K || part == Part::V) && heads_ % stored == 0;  // grouped-query attention
+        const std::int64_t positions = is_shared(part) ? keys_ : queries_, stored = shape(part)[head_axis];
+        const bool shared = is_shared(part) && heads_ % stored == 0;  // grouped-query attention
         return (heads_ == 0 || stored == heads_ || shared) && (positions == 0 || shape(part)[position_axis] == positions);
     }
 
@@ -255,10 +344,10 @@ private:
         set(batches_, size_on(part, 'B'), part, expected(part));
         const std::int64_t stored = size_on(part, 'H');
         if (heads_ == 0) heads_ = stored;
-        if (heads_ % stored != 0 || (stored != heads_ && !is_key_part(part))) misfit(part, expected(part));
+        if (heads_ % stored != 0 || (stored != heads_ && !is_shared(part))) misfit(part, expected(part));
         where.heads_per_stored_head = heads_ / stored;
-        set(is_key_part(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
-        set(part == Part::V || part == Part::Context ? value_size_ : head_size_, size_on(part, 'D'), part, expected(part));
+        set(is_shared(part) ? keys_ : queries_, size_on(part, 'P'), part, expected(part));
+        set(is_value_part(part) ? value_size_ : head_size_, size_on(part, 'D'), part, expected(part));
     }
 
     void read_sequences() {
@@ -277,6 +366,10 @@ private:
         base.value_size = value_size_;
         base.temperature = hints_.temperature;
         base.scale = hints_.scale;
+        base.rotary_base = hints_.rotary_base;
+        for (int i = 0; i < kPartCount; ++i)
+            if (has(static_cast<Part>(i)) && is_shared(static_cast<Part>(i)))
+                base.stored_heads[static_cast<std::size_t>(i)] = heads_ / out_.layouts[static_cast<std::size_t>(i)].heads_per_stored_head;
         if (head_size_ > 0) base.widths.push_back(static_cast<double>(heads_ * head_size_));
         if (hints_.d_model) base.widths.push_back(static_cast<double>(*hints_.d_model));
         if (value_size_ > 0) base.usual_head_size = value_size_;
@@ -350,6 +443,7 @@ private:
     std::array<bool, kPartCount> exact_{};
     char lead_ = 'H';
     bool positions_first_ = false;
+    bool mean_ = false;  ///< the weights are those of no single head
     std::int64_t batches_ = 0, heads_ = 0, queries_ = 0, keys_ = 0, head_size_ = 0, value_size_ = 0, head_size_hint_ = 0;
 };
 

@@ -1,10 +1,14 @@
 #include "engine/doctor/judge.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "engine/doctor/alibi.hpp"
 #include "engine/doctor/keep_patterns.hpp"
 #include "engine/doctor/position_bias.hpp"
+#include "engine/doctor/rotation.hpp"
 #include "engine/doctor/weights_alone.hpp"
 
 namespace attn::doctor {
@@ -23,25 +27,6 @@ bool better(const Suspect& a, const Suspect& b) {
 }
 
 std::optional<Comparison>& part_of(Outcome& outcome, Part part) { return outcome.parts[static_cast<std::size_t>(part)]; }
-
-/// Rotary positions turn pairs of dimensions: (i, i + D/2) or (2i, 2i + 1). Every pair keeps its length, and position 0 its numbers.
-bool is_rotated(const std::vector<double>& recorded, const Estimate& expected, std::int64_t positions, std::int64_t size) {
-    if (size % 2 != 0) return false;
-    for (const bool halves : {true, false}) {
-        bool kept = true;
-        for (std::size_t row = 0; row < recorded.size() && kept; row += static_cast<std::size_t>(size)) {
-            const bool first = row / static_cast<std::size_t>(size) % static_cast<std::size_t>(positions) == 0;
-            for (std::size_t i = 0; i < static_cast<std::size_t>(size / 2) && kept; ++i) {
-                const std::size_t a = row + (halves ? i : 2 * i), b = halves ? a + static_cast<std::size_t>(size / 2) : a + 1;
-                const double before = std::hypot(expected.value[a], expected.value[b]), after = std::hypot(recorded[a], recorded[b]);
-                kept = std::fabs(before - after) <= 1e-2 * before + 1e-6;
-                if (first) kept = kept && std::fabs(recorded[a] - expected.value[a]) <= 1e-2 * before + 1e-6;
-            }
-        }
-        if (kept) return true;
-    }
-    return false;
-}
 
 /// The rounding of 32-bit numbers.
 constexpr double kFloat = 0x1p-24;
@@ -66,6 +51,7 @@ public:
         const std::vector<Plan> plans = plans_for(sequence_);
         find_plan(plans);
         if (!out_.right) find_suspects(plans);
+        if (!out_.right && no_suspect_reproduces_all() && find_hidden_rotation()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (doubtful && (find_position_bias() || allow_short_products())) return std::move(out_);
@@ -73,6 +59,7 @@ public:
             suspect_sums_of_weights(sequence_, plans, out_);
         if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
         if (out_.right) suspect_pattern();
+        if (out_.right && !sequence_.intent.bias.empty()) suspect_bias();
         judge_weights_alone(sequence_, plans, out_);
         find_whether_telling();
         if (!out_.right && out_.suspects.empty() && scale_is_unknown()) out_.undecided = Undecided::Scale;
@@ -90,8 +77,8 @@ private:
     /// Neither the file nor its numbers tell what the scores should be multiplied by: then most weights differ.
     bool scale_is_unknown() const {
         const auto& weights = out_.outcome.parts[static_cast<std::size_t>(Part::Weights)];
-        return out_.outcome.first_failure() == static_cast<int>(Part::Weights) && !sequence_.has(Part::Scaled) &&
-               !sequence_.has(Part::Masked) && !sequence_.scale && sequence_.head_size == 0 && sequence_.usual_head_size == 0 &&
+        return out_.outcome.first_failure() == static_cast<int>(Part::Weights) && sequence_.has(Part::Scores) &&
+               !sequence_.has(Part::Scaled) && !sequence_.has(Part::Masked) && !sequence_.scale && sequence_.head_size == 0 && sequence_.usual_head_size == 0 &&
                weights->differing * 2 > weights->judged;
     }
     bool mask_is_unknown() const { return !sequence_.intent.given; }
@@ -117,7 +104,7 @@ private:
         for (const Plan& plan : plans) {
             if (plan.guessed || tried++ == kMostPlans) break;
             for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
-                const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_);
+                const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_, out_.outcome.first_failure());
                 if (recipe.scale_is_observed && outcome.first_failure() == kPartCount && !custom_scale_)
                     custom_scale_.emplace(plan, outcome);
                 if (outcome.first_failure() > out_.outcome.first_failure() && covers(outcome))
@@ -186,21 +173,45 @@ private:
         out_.warnings.insert(out_.warnings.end(), warnings.begin(), warnings.end());
     }
 
+    /// A rotation of frequencies of its own. Those of known ones are recomputed.
     void excuse_rotation(Outcome& outcome, std::vector<std::string>& warnings) const {
-        bool rotated = true;
-        for (const Part part : {Part::Q, Part::K}) {
-            const auto& comparison = part_of(outcome, part);
-            const Part from = part == Part::Q ? Part::QProj : Part::KProj;
-            const std::int64_t positions = part == Part::Q ? sequence_.queries : sequence_.keys;
-            if (!comparison) continue;
-            rotated = rotated && is_rotated(sequence_[part],
-                                            unpack({sequence_[from], {}}, Packing::Heads, sequence_.heads, positions, sequence_.head_size),
-                                            positions, sequence_.head_size);
+        constexpr Part kTurned[] = {Part::Q, Part::K, Part::QRotated, Part::KRotated};
+        const bool differ = std::any_of(std::begin(kTurned), std::end(kTurned), [&](Part part) { return fails(outcome, part); });
+        if (!differ || sequence_.rotation || !turned_alike(sequence_, rounding_)) return;
+        for (const Part part : kTurned) part_of(outcome, part).reset();
+        warnings.push_back("q and k are turned by rotary positions whose base is not a usual one; state it as rope_theta.");
+    }
+
+    static std::string rotation_words(const Rotation& rotation) {
+        return fmt::format("q and k are turned by rotary positions before their product ({}, base {:g}), which the file does not show.",
+                           rotation.halves ? "half-split" : "interleaved", rotation.base);
+    }
+
+    /// Rotations to try where no recorded tensor shows one.
+    std::vector<Rotation> possible_rotations() const {
+        const int first = out_.outcome.first_failure();
+        if (first >= static_cast<int>(Part::Scores) && first <= static_cast<int>(Part::Weights)) return hidden_rotations(sequence_);
+        // Only the context tells.
+        if (first < static_cast<int>(Part::Context) || sequence_.has(Part::Weights) || sequence_.head_size % 2 != 0) return {};
+        std::vector<Rotation> out;
+        for (const Rotation& rotation : usual_rotations(sequence_)) {
+            Sequence turned = sequence_;
+            turned.rotation = rotation;
+            if (explains_more(turned)) out.push_back(rotation);
         }
-        if (!rotated || (!fails(outcome, Part::Q) && !fails(outcome, Part::K))) return;
-        part_of(outcome, Part::Q).reset();
-        part_of(outcome, Part::K).reset();
-        warnings.push_back("q and k are turned by rotary positions after the projection.");
+        return out;
+    }
+
+    /// Judges again as if q and k were turned before their product, although no recorded tensor shows it. Kept when that explains
+    /// everything.
+    bool find_hidden_rotation() {
+        if (sequence_.rotation || sequence_.has(Part::QRotated) || sequence_.has(Part::KRotated)) return false;
+        for (const Rotation& rotation : possible_rotations()) {
+            Sequence turned = sequence_;
+            turned.rotation = rotation;
+            if (adopt(Judge(turned, known_).run(), rotation_words(rotation))) return true;
+        }
+        return false;
     }
 
     static bool fails(Outcome& outcome, Part part) { return part_of(outcome, part) && !part_of(outcome, part)->ok(); }
@@ -220,7 +231,7 @@ private:
     }
 
     /// Takes over a judgement under another assumption when that explains everything.
-    bool adopt(Judgement again, const char* warning) {
+    bool adopt(Judgement again, const std::string& warning) {
         if (!again.right && (again.suspects.empty() || again.suspects.front().first_failure < kPartCount)) return false;
         out_ = std::move(again);
         out_.warnings.push_back(warning);
@@ -230,12 +241,13 @@ private:
     /// Judges again as if the file held the position bias that its numbers show. Kept when that explains everything.
     bool find_position_bias() {
         const int first = out_.outcome.first_failure();
-        if ((first != static_cast<int>(Part::Masked) && first != static_cast<int>(Part::Weights)) || !sequence_.intent.bias.empty())
-            return false;
+        if (first < static_cast<int>(Part::Masked) || first == kPartCount || !sequence_.intent.bias.empty()) return false;
+        if (first > static_cast<int>(Part::Weights)) return !sequence_.has(Part::Weights) && find_alibi();
         const auto scores = scaled_scores(sequence_, correct_recipe(sequence_, out_.plan), rounding_, shared_);
         if (scores == nullptr) return false;
         constexpr const char* kWarning = "The scores hold a position bias, a number for every head and distance, that the file does not.";
         if (known_.bias != nullptr) return judge_with(*known_.bias, kWarning);
+        if (find_alibi()) return true;
         if (const auto bias = observed_position_bias(sequence_, *scores, *out_.plan.keep, rounding_); bias && judge_with(*bias, kWarning)) {
             out_.bias = bias;
             return true;
@@ -246,12 +258,36 @@ private:
                           "not hold it.");
     }
 
-    bool judge_with(const PositionBias& bias, const char* warning) {
-        if (bias.values.empty()) return false;
+    /// ALiBi's own slopes need no cells that confirm them. Whether the sign is right is judged after that.
+    bool find_alibi() {
+        for (const bool wrong_sign : {false, true}) {
+            const PositionBias alibi{alibi_bias(sequence_, wrong_sign)};
+            if (explains_more(with_bias(alibi)) && judge_with(alibi, "The scores hold ALiBi's position bias, which the file does not."))
+                return true;
+        }
+        return false;
+    }
+
+    /// Whether under some mask that may be meant the first difference vanishes: the cheap part of judging again.
+    bool explains_more(const Sequence& assumed) const {
+        SharedProducts shared;
+        for (const Plan& plan : plans_for(assumed)) {
+            if (plan.guessed) break;
+            const int first = out_.outcome.first_failure();
+            if (evaluate(assumed, correct_recipe(assumed, plan), rounding_, shared, first).first_failure() > first) return true;
+        }
+        return false;
+    }
+
+    Sequence with_bias(const PositionBias& bias) const {
         Sequence biased = sequence_;
         biased.intent.bias = bias.values;
         biased.intent.bias_error = bias.error;
-        return adopt(Judge(biased, known_).run(), warning);
+        return biased;
+    }
+
+    bool judge_with(const PositionBias& bias, const char* warning) {
+        return !bias.values.empty() && adopt(Judge(with_bias(bias), known_).run(), warning);
     }
 
     /// Whatever masked has beyond scaled, when most cells have something: a mistake in one cell is no bias. At a position's distance to
@@ -284,7 +320,7 @@ private:
             return;
         }
         const std::vector<std::uint8_t> used = keys_used(sequence_, *out_.plan.keep);
-        Keep meant = causal_keep(sequence_, 0);
+        Keep meant = causal_keep(sequence_, sequence_.first_query());
         if (bug == Bug::PaddingOnQueries) {
             std::vector<std::uint8_t> rows(static_cast<std::size_t>(sequence_.keys), 0);
             for (std::size_t t = 0; t < rows.size() && t < static_cast<std::size_t>(sequence_.queries); ++t)
@@ -297,6 +333,34 @@ private:
         out_.outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
         out_.suspects = {
             {*bug, intent.given ? "The mask in the file is like that itself." : "The file holds no mask, but nobody means this one."}};
+    }
+
+    /// What fits may still be a position bias that nobody means.
+    void suspect_bias() {
+        if (!grows_with_distance(sequence_, sequence_.intent.bias, *out_.plan.keep, bias_error(sequence_))) return;
+        Sequence meant = sequence_;
+        for (double& x : meant.intent.bias) x = -x;
+        out_.right = false;
+        out_.outcome = evaluate(meant, correct_recipe(meant, out_.plan), rounding_, shared_);
+        out_.suspects = {{Bug::AlibiSign, ""}};
+        if (out_.outcome.first_failure() == kPartCount) blame_first_map();
+    }
+
+    /// Where nothing is recorded that the file's bias went into, but for stages that cannot be recomputed.
+    void blame_first_map() {
+        for (const Part part : {Part::Masked, Part::Weights, Part::Dropped, Part::Context, Part::Concat}) {
+            if (!sequence_.has(part)) continue;
+            Comparison comparison;
+            comparison.first = 0;
+            comparison.differing = 1;
+            comparison.recorded = sequence_[part][0];
+            comparison.expected = std::nan("");
+            part_of(out_.outcome, part) = comparison;
+            return;
+        }
+        out_.right = true;
+        out_.suspects.clear();
+        out_.warnings.emplace_back("The position bias in the file grows with the distance, where ALiBi's falls.");
     }
 
     void find_whether_telling() {
@@ -314,9 +378,7 @@ private:
     Judgement out_;
 };
 
-}  // namespace
-
-Judgement judge(const Sequence& sequence, const Known& known) {
+Judgement judge_in_any_precision(const Sequence& sequence, const Known& known) {
     Judgement judgement = Judge(sequence, known).run();
     if (judgement.right || sequence.unit >= kFloat) return judgement;
     // Files of 64-bit numbers often hold what was computed with 32 bits, be it the softmax alone. Then not just a few cells differ.
@@ -330,6 +392,16 @@ Judgement judge(const Sequence& sequence, const Known& known) {
     if (!explained(again) || explained(judgement)) return judgement;
     again.warnings.push_back("The numbers have 64 bits, but were computed with 32.");
     return again;
+}
+
+}  // namespace
+
+Judgement judge(const Sequence& sequence, const Known& known) {
+    const std::optional<Rotation> rotation = visible_rotation(sequence, rounding_of(sequence));
+    if (!rotation) return judge_in_any_precision(sequence, known);
+    Sequence turned = sequence;
+    turned.rotation = rotation;
+    return judge_in_any_precision(turned, known);
 }
 
 }  // namespace attn::doctor

@@ -30,7 +30,8 @@ Keep along_diagonals(const Sequence& sizes, const Keep& keep);
 std::optional<Keep> observed_keep(const Sequence& sequence);
 
 /// The mistake that a pattern is by itself, whatever was meant: nobody wants every position to see exactly one later position,
-/// everything but itself, or only what comes later. Nothing for all other patterns and for maps too small to tell.
+/// everything but itself, or only what comes later; nor, where the file says that more keys than queries are causal, a mask that starts at
+/// the first key. Nothing for all other patterns and for maps too small to tell.
 std::optional<Bug> mistaken_pattern(const Sequence& sizes, const Keep& keep);
 
 }  // namespace attn::doctor

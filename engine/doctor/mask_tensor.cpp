@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "engine/io/file_error.hpp"
 
@@ -54,7 +55,20 @@ std::optional<Placed> place(const std::vector<std::int64_t>& shape, const NameMe
 struct Cells {
     std::vector<std::uint8_t> keep;
     std::vector<double> bias;  ///< empty when nothing is added
+    bool biases_only = false, wrong_sign = false;  ///< see Intent
 };
+
+/// An additive mask with the wrong sign holds one number (or a sum of two) that no bias comes near, where it means to forbid.
+bool has_wrong_sign(const std::vector<double>& numbers) {
+    constexpr std::size_t kMostValues = 3;
+    std::vector<double> large;
+    for (const double x : numbers) {
+        if (!(x >= -kForbidding) || std::find(large.begin(), large.end(), x) != large.end()) continue;
+        large.push_back(x);
+        if (large.size() > kMostValues) return false;
+    }
+    return !large.empty();
+}
 
 Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
     const std::vector<double> numbers = values_as<double>(*mask.array, file.source);
@@ -74,14 +88,16 @@ Cells read_cells(const ArrayFile& file, const NamedPart& mask, bool flip) {
         return cells;
     }
     bool biased = false;
+    cells.wrong_sign = has_wrong_sign(numbers);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-        if (!(numbers[i] < std::numeric_limits<double>::infinity()))
+        if (std::isnan(numbers[i]) || (std::isinf(numbers[i]) && numbers[i] > 0 && !cells.wrong_sign))
             throw FileError(FileFault::Schema, file.source, fmt::format("tensor \"{}\" element {}", escaped(mask.array->name), i),
                             fmt::format("{} cannot be added to a score", numbers[i]));
-        cells.keep[i] = numbers[i] > kForbidding;
+        cells.keep[i] = numbers[i] > kForbidding && !(cells.wrong_sign && numbers[i] >= -kForbidding);
         biased = biased || (cells.keep[i] != 0 && numbers[i] != 0);
     }
     if (biased) cells.bias = numbers;
+    cells.biases_only = biased && std::find(cells.keep.begin(), cells.keep.end(), 0) == cells.keep.end();
     return cells;
 }
 
@@ -105,6 +121,8 @@ void add_mask(const Cells& cells, const Placed& placed, const MapSizes& m, std::
         const bool queries_only = n[3] == 1 && m.keys > 1 && n[2] > 1;
         intent.keys_only = (!intent.given || intent.keys_only) && placed.keys_only;
         intent.queries_only = intent.queries_only || queries_only;
+        intent.biases_only = (!intent.given || intent.biases_only) && cells.biases_only;
+        intent.wrong_sign = intent.wrong_sign || cells.wrong_sign;
         intent.given = true;
     }
 }

@@ -21,7 +21,8 @@ struct HeadSums {
 
 class Observer {
 public:
-    Observer(const Attention& attention, const std::vector<Judgement>& judgements) : attention_(attention), judgements_(judgements) {}
+    Observer(const Attention& attention, const std::vector<Judgement>& judgements, bool wrong)
+        : attention_(attention), judgements_(judgements), wrong_(wrong) {}
 
     std::vector<Finding> run() {
         if (attention_.sequences.empty()) return {};
@@ -105,7 +106,7 @@ private:
                     static_cast<std::int64_t>(h));
             }
         }
-        if (uniform == heads && heads > 1)
+        if (uniform == heads && heads > 1 && !wrong_)
             add(Severity::Warning, Part::Weights, {}, "Every head is uniform: the parameters may not have been loaded.");
     }
 
@@ -155,13 +156,14 @@ private:
 
     const Attention& attention_;
     const std::vector<Judgement>& judgements_;
+    const bool wrong_;
     std::vector<Finding> out_;
 };
 
 }  // namespace
 
-std::vector<Finding> observations(const Attention& attention, const std::vector<Judgement>& judgements) {
-    return Observer(attention, judgements).run();
+std::vector<Finding> observations(const Attention& attention, const std::vector<Judgement>& judgements, bool wrong) {
+    return Observer(attention, judgements, wrong).run();
 }
 
 }  // namespace attn::doctor

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/doctor/estimate.hpp"
+#include "engine/doctor/rotation.hpp"
 
 namespace attn::doctor {
 namespace {
@@ -57,8 +58,9 @@ std::optional<double> factor_behind_weights(const Sequence& sequence, const std:
 
 std::optional<double> observed_scale(const Sequence& sequence) {
     std::vector<double> scores = sequence[Part::Scores];
-    if (sequence.has(Part::Q) && sequence.has(Part::K))
-        scores = products({sequence[Part::Q], {}}, {sequence[Part::K], {}}, sequence.heads, sequence.queries, sequence.keys,
+    const bool recorded = (sequence.has(Part::Q) || sequence.has(Part::QRotated)) && (sequence.has(Part::K) || sequence.has(Part::KRotated));
+    if (recorded)
+        scores = products({final_queries(sequence), {}}, {final_keys(sequence), {}}, sequence.heads, sequence.queries, sequence.keys,
                           sequence.head_size, rounding_of(sequence))
                      .value;
     if (scores.empty()) return std::nullopt;

@@ -16,6 +16,9 @@ enum class Part : std::uint8_t {
     Q,        ///< [B,H,T,D]
     K,        ///< [B,H,S,D]
     V,        ///< [B,H,S,Dv]
+    QRotated,  ///< [B,H,T,D] after rotary positions, where q is recorded before them too
+    KRotated,  ///< [B,H,S,D]
+    VRotated,  ///< [B,H,S,Dv], which no model should have
     Scores,   ///< [B,H,T,S]
     Scaled,   ///< [B,H,T,S]
     Masked,   ///< [B,H,T,S]
@@ -31,6 +34,10 @@ std::string_view part_name(Part part);
 
 inline bool is_projection(Part part) { return part <= Part::VProj; }
 inline bool is_map(Part part) { return part >= Part::Scores && part <= Part::Dropped; }
+/// [B,H,S,D]: of keys or values, which heads may share.
+inline bool is_shared(Part part) {
+    return part == Part::K || part == Part::V || part == Part::KRotated || part == Part::VRotated || part == Part::KProj || part == Part::VProj;
+}
 /// [B,positions,width] without a head axis.
 inline bool is_packed(Part part) { return is_projection(part) || part == Part::Concat; }
 

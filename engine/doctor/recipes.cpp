@@ -4,19 +4,36 @@
 #include <cmath>
 #include <numbers>
 
+#include "engine/doctor/alibi.hpp"
 #include "engine/doctor/keep_patterns.hpp"
 #include "engine/doctor/observed_scale.hpp"
 #include "engine/doctor/recipe.hpp"
+#include "engine/doctor/rotation.hpp"
 
 namespace attn::doctor {
 namespace {
 
 std::shared_ptr<const Keep> share(Keep keep) { return std::make_shared<const Keep>(std::move(keep)); }
 
-/// Causal masks aligned at the first query and, where there are more keys than queries or fewer, at the last.
+/// Causal masks aligned at the first query and, where there are more keys than queries or fewer, at the last. With cached keys a mask that
+/// is meant to be causal is aligned at the last.
 std::vector<std::int64_t> causal_offsets(const Sequence& sequence) {
-    if (sequence.queries == sequence.keys) return {0};
-    return {0, sequence.keys - sequence.queries};
+    const std::int64_t last = sequence.keys - sequence.queries;
+    if (last == 0) return {0};
+    if (last > 0 && sequence.intent.causal == true && !sequence.intent.complete) return {last};
+    return {0, last};
+}
+
+bool has_cached_keys(const Sequence& sequence) { return sequence.keys > sequence.queries; }
+
+/// Where weight is left once a large number was added to every cell that `keep` forbids.
+Keep lifted_keep(const Sequence& sequence, const Keep& keep) {
+    Keep out = keep;
+    const auto keys = static_cast<std::ptrdiff_t>(sequence.keys);
+    for (auto row = out.begin(); row != out.end(); row += keys)
+        if (std::find(row, row + keys, std::uint8_t{0}) != row + keys)
+            std::transform(row, row + keys, row, [](std::uint8_t x) { return static_cast<std::uint8_t>(x == 0); });
+    return out;
 }
 
 class Plans {
@@ -42,10 +59,10 @@ private:
         const bool causal_unknown = !intent_.causal.has_value();
         if (intent_.causal == true && is_causal(intent_.keep)) return add(intent_.keep);
         if (intent_.causal != true || intent_.complete) add(intent_.keep);
-        if (!intent_.complete && (intent_.causal == true || (intent_.keys_only && causal_unknown)))
+        if (!intent_.complete && (intent_.causal == true || ((intent_.keys_only || intent_.biases_only) && causal_unknown)))
             for (const std::int64_t offset : causal_offsets(sequence_))
                 add(both(intent_.keep, causal_keep(sequence_, offset)), false,
-                    intent_.causal == true ? "" : "The attention is causal too, although the file says so nowhere.");
+                    intent_.causal == true ? "" : "The attention is causal too, although the file does not say so.");
         if (!intent_.complete && mistaken_pattern(sequence_, intent_.keep) == Bug::InvertedMask)
             add(complement(intent_.keep), false, "The mask is stored the other way round: true means that a position may not be attended.");
     }
@@ -73,10 +90,16 @@ private:
             const Keep keys = keep_of_keys(sequence_, keys_used(sequence_, observed ? *observed : cells_in_use()));
             const std::size_t known = out_.size();
             for (std::size_t i = 0; i < known; ++i)
-                add(both(*out_[i].keep, keys), false, "Some keys are never attended, as if they were padding; the file does not say so.");
+                add_padded(both(*out_[i].keep, keys), "Some keys are never attended, as if they were padding; the file does not say so.");
         } else if (sequence_.has(Part::Context) || sequence_.has(Part::Concat)) {
             guess_padding();
         }
+    }
+
+    /// A causal mask that starts at the first key hides the last keys as padding would, but also every query from itself.
+    void add_padded(Keep keep, const char* warning) {
+        const bool misaligned = intent_.causal == true && has_cached_keys(sequence_) && is_subset(keep, causal_keep(sequence_, 0));
+        if (!misaligned) add(std::move(keep), false, warning);
     }
 
     /// Zeros of dropped weights may be dropout's, but a key that no query attends to is not by chance.
@@ -95,7 +118,7 @@ private:
         for (std::int64_t n = 1; n < sequence_.keys; ++n)
             for (const Keep& keys : {key_range_keep(sequence_, 0, n), key_range_keep(sequence_, n, sequence_.keys)})
                 for (std::size_t i = 0; i < known; ++i)
-                    add(both(*out_[i].keep, keys), false, "Some keys take no part, as if they were padding; the file does not say so.");
+                    add_padded(both(*out_[i].keep, keys), "Some keys take no part, as if they were padding; the file does not say so.");
     }
 
     const Sequence& sequence_;
@@ -112,6 +135,8 @@ public:
         packing();
         scale();
         swaps();
+        sharing();
+        rotations();
         // Zeros that were taken for a mask may be what dropout left.
         if (plan_.observed) dropouts();
         masks();
@@ -150,6 +175,11 @@ private:
     }
 
     void swaps() {
+        if (sequence_.queries == sequence_.keys) {
+            add(Bug::QueriesKeysSwapped).queries_keys_swapped = true;
+            if (sequence_.heads_stored(Part::KProj) == sequence_.heads)
+                add(Bug::QueriesKeysSwapped, "q comes from k_proj and k from q_proj.").queries_from_keys = true;
+        }
         if (sequence_.head_size == sequence_.value_size) {
             Recipe& all = add(Bug::KeysValuesSwapped);
             all.scores_use_values = all.context_uses_keys = true;
@@ -159,22 +189,96 @@ private:
         }
     }
 
+    /// Keys and values that several heads share, handed out in the wrong order.
+    void sharing() {
+        const auto are_shared = [&](std::initializer_list<Part> parts) {
+            return std::any_of(parts.begin(), parts.end(), [&](Part part) { return sequence_.heads_stored(part) < sequence_.heads; });
+        };
+        const bool keys = are_shared({Part::KProj, Part::K, Part::KRotated}), values = are_shared({Part::VProj, Part::V, Part::VRotated});
+        if (keys && values) {
+            Recipe& all = add(Bug::GroupedHeadsTiled);
+            all.keys_tiled = all.values_tiled = true;
+        }
+        if (keys) add(Bug::GroupedHeadsTiled, values ? "Those of the keys are." : "").keys_tiled = true;
+        if (values) add(Bug::GroupedHeadsTiled, keys ? "Those of the values are." : "").values_tiled = true;
+    }
+
+    void rotations() {
+        if (sequence_.rotation) {
+            const std::int64_t meant = sequence_.rotation->first_key + sequence_.first_query(), seen = sequence_.rotation->first_query;
+            if (seen != meant)
+                add(Bug::PositionOffset, fmt::format("The first query is turned as position {} and the first key as position {}; the query "
+                                                     "should be at {}.",
+                                                     seen, sequence_.rotation->first_key, meant))
+                    .positions_as_seen = true;
+            add(Bug::RotatedValues).values_rotated = sequence_.rotation;
+        } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) && (sequence_.has(Part::V) || sequence_.has(Part::VProj)) &&
+                   sequence_.value_size % 2 == 0) {
+            for (const Rotation& rotation : usual_rotations(sequence_)) add(Bug::RotatedValues).values_rotated = rotation;
+        }
+    }
+
     void add_mask(Bug bug, Keep keep, const std::string& detail = "") {
         const auto shared = share(std::move(keep));
         if (*shared == *plan_.keep && sequence_.intent.bias.empty()) return;
         const bool nothing_left = std::find(shared->begin(), shared->end(), std::uint8_t{1}) == shared->end();
         if (nothing_left && !detail.empty()) return;
-        for (const bool with_bias : {true, false}) {
-            if (with_bias && sequence_.intent.bias.empty()) continue;
+        for (const double bias_factor : {1.0, 0.0}) {
+            if (bias_factor != 0 && sequence_.intent.bias.empty()) continue;
             Recipe& shown = add(bug, detail);
             shown.keep = shared;
-            shown.with_bias = with_bias;
+            shown.bias_factor = bias_factor;
             Recipe& hidden = add(bug, detail);  // the masked scores are right, but what the softmax gets is not
             hidden.keep = shared;
             hidden.shown = plan_.keep;
-            hidden.with_bias = with_bias;
+            hidden.bias_factor = bias_factor;
             hidden.mask = MaskUse::Skipped;
         }
+    }
+
+    /// Causal masks that are aligned at the first key instead of the last.
+    void misaligned(const Keep& keep, const Keep& keys) {
+        if (!has_cached_keys(sequence_) || !is_subset(keep, causal_keep(sequence_, sequence_.first_query()))) return;
+        const Keep first = causal_keep(sequence_, 0);
+        add_mask(Bug::CausalOffset, both(first, sequence_.intent.given ? sequence_.intent.keep : full_keep(sequence_)));
+        add_mask(Bug::CausalOffset, both(first, keys));
+        add_mask(Bug::CausalOffset, first);
+    }
+
+    /// Whether these biases, subtracted, would reward distance.
+    bool is_penalty(std::vector<double> bias) const {
+        for (double& x : bias) x = -x;
+        return grows_with_distance(sequence_, bias, *plan_.keep, bias_error(sequence_));
+    }
+
+    /// What is added where nothing may be attended is large and positive; or biases are subtracted.
+    void wrong_sign(const Keep& keep) {
+        const Intent& intent = sequence_.intent;
+        if (!intent.bias.empty()) {
+            const bool is_alibi = is_penalty(intent.bias);
+            add(is_alibi ? Bug::AlibiSign : Bug::MaskSign).bias_factor = -1;
+        }
+        const auto lifted = share(lifted_keep(sequence_, keep));
+        if (*lifted == keep) return;
+        const std::size_t keys = static_cast<std::size_t>(sequence_.keys);
+        bool some_row_is_open = false;
+        for (std::size_t row = 0; row < keep.size(); row += keys)
+            some_row_is_open = some_row_is_open || std::find(keep.begin() + static_cast<std::ptrdiff_t>(row),
+                                                             keep.begin() + static_cast<std::ptrdiff_t>(row + keys), 0) ==
+                                                       keep.begin() + static_cast<std::ptrdiff_t>(row + keys);
+        for (const Lifted left : {Lifted::Scores, Lifted::AsRecorded, Lifted::EqualShares, Lifted::Nan, Lifted::Zeros})
+            for (const double bias_factor : {1.0, -1.0}) {
+                if (bias_factor < 0 && intent.bias.empty()) continue;
+                if (left == Lifted::AsRecorded && !sequence_.has(Part::Masked)) continue;
+                // NaN everywhere has many reasons.
+                if (left >= Lifted::Nan && (plan_.observed || (!some_row_is_open && !intent.wrong_sign && !sequence_.has(Part::Masked)))) continue;
+                Recipe& recipe = add(Bug::MaskSign);
+                recipe.mask = MaskUse::WrongSign;
+                recipe.keep = lifted;
+                recipe.shown = plan_.keep;
+                recipe.lifted = left;
+                recipe.bias_factor = bias_factor;
+            }
     }
 
     void masks() {
@@ -182,6 +286,8 @@ private:
         const std::vector<std::uint8_t> used = keys_used(sequence_, keep);
         const Keep keys = keep_of_keys(sequence_, used);
         const bool padded = std::find(used.begin(), used.end(), 0) != used.end();
+        misaligned(keep, keys);
+        if (sequence_.intent.wrong_sign) wrong_sign(keep);
         add_mask(Bug::MaskMissing, full_keep(sequence_));
         if (padded) add_mask(Bug::MaskMissing, keys, "Only the padding is masked.");
         add_mask(Bug::InvertedMask, complement(keep));
@@ -199,6 +305,7 @@ private:
             add_mask(Bug::CausalMasksSelf, both(keep, before));
         }
         if (padded && sequence_.queries == sequence_.keys) padding_on_queries(used);
+        if (!sequence_.intent.wrong_sign) wrong_sign(keep);
         inverted_parts(keys, padded);
         for (const MaskUse use : {MaskUse::AfterSoftmax, MaskUse::AfterWeights, MaskUse::OfWeights}) {
             add(Bug::MaskAfterSoftmax).mask = use;
@@ -239,7 +346,7 @@ private:
 
     void softmaxes() {
         add(Bug::SoftmaxOverQueries).axis = SoftmaxAxis::Queries;
-        if (sequence_.heads > 1) add(Bug::Other, "The softmax runs over the heads.").axis = SoftmaxAxis::Heads;
+        if (sequence_.heads > 1) add(Bug::SoftmaxOverHeads).axis = SoftmaxAxis::Heads;
         add(Bug::Other, "Masked scores become 0 instead of minus infinity.").mask = MaskUse::AsZeros;
     }
 

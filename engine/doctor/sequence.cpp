@@ -7,14 +7,17 @@ std::vector<std::int64_t> Sequence::sizes(Part part) const {
     case Part::QProj:
         return {queries, heads * head_size};
     case Part::KProj:
-        return {keys, heads * head_size};
+        return {keys, heads_stored(part) * head_size};
     case Part::VProj:
-        return {keys, heads * value_size};
+        return {keys, heads_stored(part) * value_size};
     case Part::Q:
+    case Part::QRotated:
         return {heads, queries, head_size};
     case Part::K:
+    case Part::KRotated:
         return {heads, keys, head_size};
     case Part::V:
+    case Part::VRotated:
         return {heads, keys, value_size};
     case Part::Context:
         return {heads, queries, value_size};

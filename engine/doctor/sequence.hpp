@@ -26,7 +26,17 @@ struct Intent {
     bool keys_only = false;     ///< the mask has no query axis: a padding mask, which leaves open whether there is a causal one too
     bool queries_only = false;  ///< the mask has a query axis and no key axis
     bool complete = false;      ///< written by attnscope: nothing else was meant, and any pattern is deliberate
+    bool biases_only = false;   ///< a mask that is added and forbids nothing: it leaves open which cells may be attended
+    bool wrong_sign = false;    ///< forbidden cells hold a large positive number
     std::optional<bool> causal;
+};
+
+/// Rotary positions (Su et al., 2021): pair i of a head's D dimensions turns by position * base^(-2i/D).
+struct Rotation {
+    bool halves = true;  ///< a pair is (i, i + D/2); else (2i, 2i + 1)
+    double base = 10000;
+    std::int64_t first_query = 0, first_key = 0;  ///< positions, as the recording shows them
+    bool at_projection = false;                   ///< between q_proj and q; else after q
 };
 
 struct Sequence {
@@ -37,13 +47,24 @@ struct Sequence {
     double temperature = 1;
     std::optional<double> scale;  ///< stated by the file; else 1/√head_size
     Intent intent;
+    std::optional<double> rotary_base;  ///< as the file says
+    std::optional<Rotation> rotation;
 
+    /// Heads in the tensor where heads share keys or values (else `heads`, or 0); `values` holds every shared head for each of its group,
+    /// except for the packed projections.
+    std::array<std::int64_t, kPartCount> stored_heads{};
     std::array<std::vector<double>, kPartCount> values;  ///< empty: not recorded
     double unit = 0;                                     ///< half the spacing of the numbers at 1, of the coarsest format among them
 
     bool has(Part part) const { return !values[static_cast<std::size_t>(part)].empty(); }
     const std::vector<double>& operator[](Part part) const { return values[static_cast<std::size_t>(part)]; }
     std::int64_t map_size() const { return heads * queries * keys; }
+    std::int64_t heads_stored(Part part) const {
+        const std::int64_t stored = stored_heads[static_cast<std::size_t>(part)];
+        return stored > 0 ? stored : heads;
+    }
+    /// How far the first query is behind the first key: with cached keys the queries are the last positions.
+    std::int64_t first_query() const { return keys > queries ? keys - queries : 0; }
     /// Sizes of a part in the design's layout, without the batch: [H,T,S], [H,T,D], [T,C].
     std::vector<std::int64_t> sizes(Part part) const;
 };
@@ -64,7 +85,7 @@ struct Attention {
     bool inputs_may_be_unprojected = false;  ///< the names of q_proj, k_proj, v_proj are also used for what goes into the projections
     /// Heads were never brought before the positions, so that the maps are over heads: [B,T,H,H].
     bool across_heads = false;
-    std::vector<std::string> notes;
+    std::vector<std::string> doubts;  ///< what was left out, and what was taken for something that it may not be
 
     /// Index in the recorded tensor of a part's flat place in sequence b.
     std::vector<std::int64_t> cell(Part part, std::int64_t b, std::int64_t flat) const;

@@ -29,7 +29,10 @@ public:
                    bug && !sequence_.intent.complete &&
                    std::none_of(weights_.begin(), weights_.end(), [](double w) { return std::isnan(w); })) {
             out.suspects.push_back({*bug, "The file holds no mask, but nobody means this one."});
-            comparison = compare_rows(meant(*bug));
+            const Keep& keep = *meant(*bug);
+            comparison = compare_rows(&keep);
+            for (std::size_t i = 0; i < weights_.size() && comparison.ok(); ++i)
+                if (keep[i] != 0 && weights_[i] == 0) note(comparison, i, 0, std::nan(""));
             if (comparison.ok()) comparison.first = 0;
         } else if (sequence_.intent.given || sequence_.intent.causal == true) {
             suspect_hidden_cells(out, comparison);
@@ -42,6 +45,7 @@ public:
     std::optional<Suspect> suspect_of_sums() const {
         if (masked_late()) return Suspect{Bug::MaskAfterSoftmax, "Rows sum to less than 1 by what the mask took from them."};
         if (columns_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverQueries, "The columns sum to 1, the rows do not."};
+        if (heads_alone_sum_to_one()) return Suspect{Bug::SoftmaxOverHeads, "Each cell's sum over the heads is 1, the rows' are not."};
         if (const std::optional<double> rate = dropout_rate()) {
             Suspect suspect{Bug::DropoutLeftOn, "Some weights are 0 and rows sum to more than 1."};
             suspect.dropout_rate = *rate;
@@ -58,7 +62,7 @@ private:
     }
 
     const Keep* meant(Bug bug) {
-        meant_ = causal_keep(sequence_, 0);
+        meant_ = causal_keep(sequence_, sequence_.first_query());
         if (bug == Bug::PaddingOnQueries) {
             std::vector<std::uint8_t> rows(keys_);
             for (std::size_t t = 0; t < keys_; ++t) rows[t] = observed_[t * keys_];
@@ -189,6 +193,21 @@ private:
         return row_differs;
     }
 
+    bool heads_alone_sum_to_one() const {
+        const std::size_t map = static_cast<std::size_t>(sequence_.queries) * keys_;
+        if (sequence_.heads < 2) return false;
+        std::size_t ones = 0;
+        for (std::size_t i = 0; i < map; ++i) {
+            double sum = 0;
+            for (std::size_t cell = i; cell < weights_.size(); cell += map) sum += weights_[cell];
+            // A masked cell is so in every head.
+            const bool masked = sum == 0 || std::isnan(sum);
+            if (!masked && !(std::fabs(sum - 1) <= tolerance_)) return false;
+            ones += !masked;
+        }
+        return ones > 0;
+    }
+
     /// Zeros, NaN or equal shares: what programs make of a row without any key.
     bool row_may_be_emptied(std::size_t row) const {
         const double* w = weights_.data() + row * keys_;
@@ -242,7 +261,7 @@ private:
         for (const Plan& plan : plans_) {
             if (plan.guessed) break;
             for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
-                if (recipe.mask != MaskUse::BeforeSoftmax || recipe.keep == plan.keep) continue;
+                if ((recipe.mask != MaskUse::BeforeSoftmax && recipe.mask != MaskUse::WrongSign) || recipe.keep == plan.keep) continue;
                 const std::optional<int> explained = rows_explained(*recipe.keep, *plan.keep);
                 if (!explained || (best && *explained < *best)) continue;
                 if (best && *explained > *best) out.suspects.clear();
@@ -252,6 +271,23 @@ private:
                 if (!known) out.suspects.push_back({*recipe.bug, recipe.detail});
             }
         }
+        // Scores drown in the number that was added to them; a mask that is inverted leaves them alone.
+        if (rows_are_equal_shares())
+            std::stable_partition(out.suspects.begin(), out.suspects.end(), [](const Suspect& s) { return s.bug == Bug::MaskSign; });
+    }
+
+    /// Whether in every row with a masked cell the weights other than 0 are all the same, and more than one somewhere.
+    bool rows_are_equal_shares() const {
+        bool several = false;
+        for (std::size_t row = 0; row < rows_; ++row) {
+            std::vector<double> shares;
+            for (std::size_t i = row * keys_; i < (row + 1) * keys_; ++i)
+                if (weights_[i] != 0) shares.push_back(weights_[i]);
+            const bool equal = std::all_of(shares.begin(), shares.end(), [&](double w) { return std::fabs(w - shares[0]) <= 8 * sequence_.unit * shares[0]; });
+            if (!equal && shares.size() < keys_) return false;
+            several = several || (equal && shares.size() > 1 && shares.size() < keys_);
+        }
+        return several;
     }
 
     const Sequence& sequence_;

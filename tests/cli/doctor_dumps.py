@@ -14,8 +14,8 @@ import numpy as np
 
 BUGS = ("no_scale scale_d_model scaled_twice softmax_over_queries mask_after_softmax inverted_mask mask_missing causal_leaks_one "
         "causal_masks_self padding_on_queries heads_split_without_transpose heads_joined_without_transpose dropout_left_on kv_swapped "
-        "non_finite").split()
-MASK_BUGS = "inverted_mask mask_missing causal_leaks_one causal_masks_self padding_on_queries".split()
+        "non_finite qk_swapped softmax_over_heads mask_sign causal_offset").split()
+MASK_BUGS = "inverted_mask mask_missing causal_leaks_one causal_masks_self padding_on_queries mask_sign causal_offset".split()
 STAGES = {
     "full": "q_proj k_proj v_proj q k v scores scaled masked weights dropped context concat".split(),
     "usual": "q k v scores scaled masked weights context".split(),
@@ -109,8 +109,9 @@ def permissions(bug, case):
     used = meant
     shift = {"causal_leaks_one": 1, "causal_masks_self": -1}.get(bug, 0)
     if case["causal"]:
+        first = t
         t = t + case["offset"]
-        meant, used = meant & (s <= t), used & (s <= t + shift)
+        meant, used = meant & (s <= t), used & (s <= (first if bug == "causal_offset" else t + shift))
     if case["window"]:
         meant, used = meant & (s > t - case["window"]), used & (s > t - case["window"])
     if case["lengths"] is not None:
@@ -145,7 +146,7 @@ def attention(case, bug):
         k, v = (k if case["swap"] == "context" else v), (v if case["swap"] == "scores" else k)
     bias = form.round(rng.standard_normal((B, H, T, S))) if case["bias"] else np.zeros((B, H, T, S))
     with np.errstate(all="ignore"):
-        out["scores"] = form.stage(q @ k.swapaxes(2, 3))
+        out["scores"] = form.stage(k @ q.swapaxes(2, 3) if bug == "qk_swapped" and T == S else q @ k.swapaxes(2, 3))
         if bug == "non_finite" and case["odd_stage"] == "scores":
             out["scores"].flat[places[1] % out["scores"].size] = np.inf
         factor = {"no_scale": 1, "scale_d_model": 1 / np.sqrt(H * D), "scaled_twice": 1 / D}.get(bug, 1 / np.sqrt(D))
@@ -158,9 +159,11 @@ def attention(case, bug):
         else:
             added = case["added"] and case["negative"] != "finfo"
             biased = out["scaled"] + bias
+            low = -low if bug == "mask_sign" else low
             out["masked"] = form.stage(biased + np.where(used, 0, low) if added else np.where(used, biased, low))
-            out["weights"] = softmax(out["masked"], 2 if bug == "softmax_over_queries" else 3)
-            if case["empty_rows_are_zero"] and bug != "non_finite":
+            out["weights"] = softmax(out["masked"], {"softmax_over_queries": 2, "softmax_over_heads": 1}.get(bug, 3))
+            told_apart = bug != "mask_sign" or meant.all(3).any()
+            if case["empty_rows_are_zero"] and bug != "non_finite" and told_apart:
                 out["weights"] = np.nan_to_num(out["weights"], nan=0.0)
             out["weights"] = form.stage(out["weights"])
         rate = case["rate"] if bug in (None, "dropout_left_on") or "dropped" in case["stages"] else 0
@@ -181,6 +184,12 @@ def enough(bug, case):
     scores = (has("q") or has("q_proj")) and (has("k") or has("k_proj"))
     if bug in ("no_scale", "scale_d_model", "scaled_twice"):
         return scores
+    if bug == "qk_swapped":
+        return scores and case["T"] == case["S"]
+    if bug == "softmax_over_heads":
+        return case["H"] > 1 and (scores or not case["bias"])
+    if bug == "causal_offset" and not (case["causal"] and case["T"] < case["S"] and case["offset"] > 0):
+        return False
     if bug == "kv_swapped":
         return scores and (has("v") or has("v_proj"))
     if bug == "heads_split_without_transpose":
@@ -206,7 +215,7 @@ def same(a, b, case):
     """Whether two dumps show the same numbers, to the digits of their format."""
     tolerance = max(64 * case["format"].unit, 1e-5)
     for name in case["stages"]:
-        x, y = (np.where(z[name] < -1000, -np.inf, z[name]) for z in (a, b))
+        x, y = (np.where(abs(z[name]) > 1000, np.sign(z[name]) * np.inf, z[name]) for z in (a, b))
         if not np.allclose(x, y, tolerance, tolerance, equal_nan=True):
             return False
     return True
@@ -256,10 +265,12 @@ def draw_case(rng):
     elif not case["causal"]:
         told += ["keys", "ignored keys"]
     case["told"] = pick(*told)
+    if case["told"] == "metadata":
+        case["offset"] = case["S"] - case["T"]  # what causal means with cached keys
     return case
 
 
-def tensors_of(dump, case):
+def tensors_of(dump, case, bug):
     """What is written: (kind, array) by name, and metadata."""
     form, meant, tensors, metadata = case["format"], dump["meant"], {}, {}
     kind = "f4" if form.name == "bf16" and case["npz"] else form.name
@@ -281,6 +292,7 @@ def tensors_of(dump, case):
         tensors["attention_mask" if case["lengths"] else "mask"] = ("i8", small if case["lengths"] else small[0, 0])
     if (masked or case["bias"]) and case["told"] == "added":
         low = {"inf": -np.inf, "1e9": max(-1e9, form.lowest), "finfo": form.lowest}[case["negative"]]
+        low = -low if bug == "mask_sign" and case["seed"] % 4 else low  # the mask as it was used, or as it was meant
         tensors[case["prefix"] + "mask"] = (kind, np.where(meant, dump["bias"], low) if case["bias"] else np.where(small, 0.0, low))
     if case["told"] == "keys":
         tensors["mask"] = ("b1", meant[:, :, :1])
@@ -304,7 +316,7 @@ def main(folder, seed, count):
         dump = attention(case, bug)
         if bug is not None and not enough(bug, case):
             continue
-        if bug != "non_finite" and has_odd_number(dump, case):
+        if bug not in ("non_finite", "mask_sign") and has_odd_number(dump, case):
             if bug is None:
                 continue  # a fully masked row became NaN
             expected = [bug, "non_finite"]
@@ -312,6 +324,8 @@ def main(folder, seed, count):
             expected = ["correct" if bug is None else bug]
         if bug is not None:
             other = dict(case, offset=case["S"] - case["T"] - case["offset"])
+            if bug == "causal_offset":
+                other = case
             if same(dump, attention(case, None), case) or same(dump, attention(other, None), case):
                 continue
             if not dump["meant"].any(3).mean() > 0.5:
@@ -319,9 +333,15 @@ def main(folder, seed, count):
             expected += [b for b in BUGS if b != bug and any(same(dump, attention(c, b), case) for c in (case, other))]
             if case["T"] == 1 and case["told"] == "metadata" and bug == "causal_masks_self":
                 expected.append("correct")  # one key fewer is what padding looks like
+            if bug == "mask_sign":
+                # Where every row has something masked, an inverted mask may leave the same; NaN alone has many reasons.
+                ways = [dict(case, negative=n, added=a, empty_rows_are_zero=z) for n in ("inf", "1e9", "finfo") for a in (False, True) for z in (False, True)]
+                expected += ["inverted_mask"] * any(same(dump, attention(way, "inverted_mask"), case) for way in ways)
+                odd = [n for n in case["stages"] if n != "masked" and np.isnan(dump[n]).any()]
+                expected += ["non_finite"] * bool("masked" not in case["stages"] and odd and np.isnan(dump[odd[0]]).all())
             if same(dump, attention(case, "causal mask missing"), case):
                 expected.append("mask_missing")
-        tensors, metadata = tensors_of(dump, case)
+        tensors, metadata = tensors_of(dump, case, bug)
         shape = "x".join(str(case[letter]) for letter in "BHTSD")
         mask = ("causal" if case["causal"] else "") + ("padded" if case["lengths"] is not None else "")
         name = f"{len(lines):05d}_{bug}_{case['subset']}_{mask or 'open'}_{case['told'].replace(' ', '')}_{shape}_{case['format'].name}"

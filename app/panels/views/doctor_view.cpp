@@ -22,9 +22,7 @@ Color spot_of(const Palette& colors, doctor::Severity severity) {
 std::string headline(const doctor::Diagnosis& diagnosis) {
     if (diagnosis.verdict == doctor::Verdict::Correct) return "Healthy";
     if (diagnosis.verdict == doctor::Verdict::Unknown) return "Not enough to judge";
-    const std::optional<Mistake> mistake = diagnosis.bug ? doctor::mistake_of(*diagnosis.bug) : std::nullopt;
-    if (mistake) return "Wrong: " + std::string(mistake_info(*mistake).title);
-    return diagnosis.bug == doctor::Bug::NonFinite ? "Wrong: numbers that are not finite" : "Wrong";
+    return diagnosis.bug ? "Wrong: " + std::string(doctor::bug_title(*diagnosis.bug)) : "Wrong";
 }
 
 /// The stage of the shown trace that a finding is about.

@@ -1,0 +1,377 @@
+#include "engine/doctor/rotation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace attn::doctor {
+namespace {
+
+constexpr std::int64_t kMostPositions = 1 << 17;  ///< the longest contexts of today's models
+
+struct Pair {
+    std::size_t first = 0, second = 0;  ///< dimensions
+};
+Pair pair_of(const Rotation& rotation, std::int64_t size, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    return rotation.halves ? Pair{at, at + static_cast<std::size_t>(size / 2)} : Pair{2 * at, 2 * at + 1};
+}
+
+double frequency(const Rotation& rotation, std::int64_t size, std::int64_t i) {
+    return std::pow(rotation.base, -2.0 * static_cast<double>(i) / static_cast<double>(size));
+}
+
+/// Programs compute the angle in 32 bits, and round sine and cosine to the format of q and k.
+double slack_of(double length, double angle, const Rounding& rounding) {
+    return length * (8 * rounding.unit + 2 * rounding.product + 0x1p-21 * (1 + std::fabs(angle))) + least(rounding);
+}
+
+/// The same rows before and after they may have been turned.
+struct Turned {
+    std::vector<double> before, after;  ///< [H,P,D]
+    std::int64_t positions = 0, size = 0;
+    bool at_projection = false;
+};
+
+/// Whether the pairs of one row (a head's position) are those of this position.
+bool row_fits(const Turned& rows, std::size_t row, const Rotation& rotation, std::int64_t position, const Rounding& rounding) {
+    const std::size_t start = row * static_cast<std::size_t>(rows.size);
+    for (std::int64_t i = 0; i < rows.size / 2; ++i) {
+        const Pair pair = pair_of(rotation, rows.size, i);
+        const double x = rows.before[start + pair.first], y = rows.before[start + pair.second];
+        const double angle = static_cast<double>(position) * frequency(rotation, rows.size, i);
+        const double slack = slack_of(std::hypot(x, y), angle, rounding), c = std::cos(angle), s = std::sin(angle);
+        if (!(std::fabs(rows.after[start + pair.first] - (x * c - y * s)) <= slack)) return false;
+        if (!(std::fabs(rows.after[start + pair.second] - (y * c + x * s)) <= slack)) return false;
+    }
+    return true;
+}
+
+bool all_fit(const Turned& rows, const Rotation& rotation, std::int64_t first, const Rounding& rounding) {
+    const std::size_t count = rows.before.size() / static_cast<std::size_t>(rows.size);
+    for (std::size_t row = 0; row < count; ++row) {
+        const std::int64_t position = first + static_cast<std::int64_t>(row) % rows.positions;
+        if (!row_fits(rows, row, rotation, position, rounding)) return false;
+    }
+    return true;
+}
+
+bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding& rounding) {
+    for (std::size_t start = 0; start < rows.before.size(); start += static_cast<std::size_t>(rows.size))
+        for (std::int64_t i = 0; i < rows.size / 2; ++i) {
+            const Pair pair = pair_of(rotation, rows.size, i);
+            const double before = std::hypot(rows.before[start + pair.first], rows.before[start + pair.second]);
+            const double after = std::hypot(rows.after[start + pair.first], rows.after[start + pair.second]);
+            if (!(std::fabs(before - after) <= 2 * slack_of(before, 0, rounding))) return false;
+        }
+    return true;
+}
+
+/// The position of the first row: `preferred` when that fits, else the lowest. Lengths are to be kept.
+std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& rotation, std::int64_t preferred, const Rounding& rounding) {
+    const auto fits = [&](std::int64_t first) { return row_fits(rows, 0, rotation, first, rounding) && all_fit(rows, rotation, first, rounding); };
+    if (fits(preferred)) return preferred;
+    constexpr std::int64_t kMostBefore = 128;
+    for (std::int64_t away = 1; away <= kMostBefore; ++away)
+        for (const std::int64_t first : {preferred + away, preferred - away})
+            if (fits(first)) return first;
+    for (std::int64_t first = 0; first < kMostPositions; ++first)
+        if (fits(first)) return first;
+    return std::nullopt;
+}
+
+std::vector<double> split_heads(const Sequence& sequence, Part projection, std::int64_t positions, std::int64_t size) {
+    const std::int64_t stored = sequence.heads_stored(projection);
+    if (!sequence.has(projection) || size == 0 ||
+        static_cast<std::int64_t>(sequence[projection].size()) != stored * positions * size)
+        return {};
+    return repeat_heads(unpack({sequence[projection], {}}, Packing::Heads, stored, positions, size), stored, sequence.heads).value;
+}
+
+/// Nothing where not both are recorded.
+std::optional<Turned> turned(const Sequence& sequence, Part projection, Part plain, Part rotated) {
+    Turned out;
+    out.positions = is_shared(plain) ? sequence.keys : sequence.queries;
+    out.size = plain == Part::V ? sequence.value_size : sequence.head_size;
+    if (out.size == 0 || out.size % 2 != 0) return std::nullopt;
+    const bool named = sequence.has(rotated);
+    out.before = named && sequence.has(plain) ? sequence[plain] : split_heads(sequence, projection, out.positions, out.size);
+    out.after = sequence[named ? rotated : plain];
+    out.at_projection = !named;
+    if (out.before.empty() || out.before.size() != out.after.size()) return std::nullopt;
+    // Which of the shared heads a query head got is another question.
+    const std::int64_t from = sequence.heads_stored(named && sequence.has(plain) ? plain : projection);
+    if (from < sequence.heads_stored(named ? rotated : plain) && !keeps_lengths(out, {}, rounding_of(sequence)) &&
+        !keeps_lengths(out, {false}, rounding_of(sequence)))
+        out.before = tile_heads({out.before, {}}, from, sequence.heads).value;
+    return out;
+}
+
+std::vector<double> bases(const Sequence& sequence) {
+    return sequence.rotary_base ? std::vector<double>{*sequence.rotary_base} : std::vector<double>{10000, 500000, 1000000};
+}
+
+/// Products of pairs of one query and one key: their scores when turned apart are sums over them.
+struct Cell {
+    std::int64_t t = 0, s = 0;
+    double seen = 0;  ///< score, or the logarithm of a weight
+    std::size_t row = 0;
+    std::vector<std::complex<double>> products;
+    double at(const std::vector<double>& frequencies, std::int64_t shift) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < products.size(); ++i)
+            sum += std::real(products[i] * std::polar(1.0, frequencies[i] * static_cast<double>(t + shift - s)));
+        return sum;
+    }
+};
+
+/// A few rows of the first stage after q k^T that is recorded.
+class Sample {
+public:
+    Sample(const Sequence& sequence, bool halves) : size_(sequence.head_size), halves_(halves) {
+        const std::vector<double> q = final_queries(sequence), k = final_keys(sequence);
+        const std::optional<Part> part = stage(sequence);
+        if (q.empty() || k.empty() || !part || size_ % 2 != 0) return;
+        within_rows_ = *part == Part::Weights;
+        constexpr std::int64_t kMostRows = 8, kMostCells = 32;
+        const std::int64_t rows = sequence.heads * sequence.queries;
+        const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMostCells);
+        for (std::int64_t n = 0; n < std::min(rows, kMostRows); ++n) {
+            const std::int64_t row = (2 * n + 1) * rows / (2 * std::min(rows, kMostRows)), h = row / sequence.queries;
+            for (std::int64_t s = 0; s < sequence.keys; s += step) {
+                double seen = sequence[*part][static_cast<std::size_t>(row * sequence.keys + s)];
+                if (within_rows_) seen = seen > 1e-6 ? sequence.temperature * std::log(seen) : kForbidding;
+                if (!(std::fabs(seen) < -kForbidding)) continue;
+                add(row % sequence.queries, s, seen, n, &q[static_cast<std::size_t>(row * size_)],
+                    &k[static_cast<std::size_t>((h * sequence.keys + s) * size_)]);
+            }
+        }
+    }
+
+    /// The share of what is seen that scores of this rotation leave unexplained, up to a factor.
+    double unexplained(double base, std::int64_t shift) const {
+        if (cells_.size() < 2) return 1;
+        std::vector<double> frequencies;
+        const Rotation rotation{halves_, base};
+        for (std::int64_t i = 0; i < size_ / 2; ++i) frequencies.push_back(frequency(rotation, size_, i));
+        std::vector<double> x, y;
+        for (const Cell& cell : cells_) {
+            x.push_back(cell.at(frequencies, shift));
+            y.push_back(cell.seen);
+        }
+        if (within_rows_) {
+            take_off_means(x);
+            take_off_means(y);
+        }
+        double xx = 0, xy = 0, yy = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            xx += x[i] * x[i];
+            xy += x[i] * y[i];
+            yy += y[i] * y[i];
+        }
+        return xx > 0 && yy > 0 && xy > 0 ? std::max(0.0, 1 - xy / xx * xy / yy) : 1;
+    }
+
+private:
+    static std::optional<Part> stage(const Sequence& sequence) {
+        for (const Part part : {Part::Scores, Part::Scaled, Part::Masked, Part::Weights})
+            if (sequence.has(part)) return part;
+        return std::nullopt;
+    }
+
+    void add(std::int64_t t, std::int64_t s, double seen, std::int64_t row, const double* q, const double* k) {
+        Cell cell{t, s, seen, static_cast<std::size_t>(row), {}};
+        const Rotation rotation{halves_};
+        for (std::int64_t i = 0; i < size_ / 2; ++i) {
+            const Pair pair = pair_of(rotation, size_, i);
+            cell.products.push_back(std::complex(q[pair.first], q[pair.second]) * std::conj(std::complex(k[pair.first], k[pair.second])));
+        }
+        cells_.push_back(std::move(cell));
+    }
+
+    void take_off_means(std::vector<double>& values) const {
+        std::vector<double> sums(cells_.back().row + 1, 0), counts(sums.size(), 0);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            sums[cells_[i].row] += values[i];
+            counts[cells_[i].row] += 1;
+        }
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] -= sums[cells_[i].row] / counts[cells_[i].row];
+    }
+
+    const std::int64_t size_;
+    const bool halves_;
+    bool within_rows_ = false;  ///< weights tell scores up to a number for each row
+    std::vector<Cell> cells_;
+};
+
+/// By how much every pair of every position is turned, from the head where it is longest.
+std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& rotation) {
+    const auto half = static_cast<std::size_t>(rows.size / 2), pairs = static_cast<std::size_t>(rows.positions) * half;
+    std::vector<std::complex<double>> out(pairs, 1);
+    std::vector<double> longest(pairs, 0);
+    for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
+        for (std::size_t i = 0; i < half; ++i) {
+            const Pair pair = pair_of(rotation, rows.size, static_cast<std::int64_t>(i));
+            const std::size_t start = row * static_cast<std::size_t>(rows.size), at = row % static_cast<std::size_t>(rows.positions) * half + i;
+            const std::complex<double> before(rows.before[start + pair.first], rows.before[start + pair.second]);
+            const std::complex<double> after(rows.after[start + pair.first], rows.after[start + pair.second]);
+            if (std::abs(before) <= longest[at]) continue;
+            longest[at] = std::abs(before);
+            out[at] = after / before;
+        }
+    return out;
+}
+
+/// Whether all heads were turned by these angles.
+bool turned_by(const Turned& rows, const Rotation& rotation, const std::vector<std::complex<double>>& angles, const Rounding& rounding) {
+    const auto half = static_cast<std::size_t>(rows.size / 2);
+    for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
+        for (std::size_t i = 0; i < half; ++i) {
+            const Pair pair = pair_of(rotation, rows.size, static_cast<std::int64_t>(i));
+            const std::size_t start = row * static_cast<std::size_t>(rows.size);
+            const std::complex<double> before(rows.before[start + pair.first], rows.before[start + pair.second]);
+            const std::complex<double> after(rows.after[start + pair.first], rows.after[start + pair.second]);
+            const double slack = 3 * slack_of(std::abs(before), 0, rounding);
+            if (!(std::abs(after - before * angles[row % static_cast<std::size_t>(rows.positions) * half + i]) <= slack)) return false;
+        }
+    return true;
+}
+
+bool same_angles(const std::optional<Turned>& q, const std::optional<Turned>& k, const Sequence& sequence, const Rotation& rotation,
+                 const Rounding& rounding) {
+    if (q && !turned_by(*q, rotation, angles_of(*q, rotation), rounding)) return false;
+    if (k && !turned_by(*k, rotation, angles_of(*k, rotation), rounding)) return false;
+    if (!q || !k || sequence.queries > sequence.keys) return true;
+    // Query t stands where key t + S - T does.
+    std::vector<std::complex<double>> angles = angles_of(*k, rotation);
+    angles.erase(angles.begin(), angles.begin() + static_cast<std::ptrdiff_t>(sequence.first_query() * k->size / 2));
+    return turned_by(*q, rotation, angles, rounding);
+}
+
+struct Candidate {
+    Rotation rotation;
+    double unexplained = 1;
+};
+
+}  // namespace
+
+Estimate rotate(const Estimate& rows, std::int64_t positions, std::int64_t size, const Rotation& rotation, std::int64_t first,
+                const Rounding& rounding) {
+    if (size % 2 != 0) return rows;
+    Estimate out = rows;
+    if (out.slack.empty()) out.slack.assign(out.value.size(), 0);
+    std::vector<double> cosines, sines, angles;
+    for (std::int64_t p = 0; p < positions; ++p)
+        for (std::int64_t i = 0; i < size / 2; ++i) {
+            angles.push_back(static_cast<double>(first + p) * frequency(rotation, size, i));
+            cosines.push_back(std::cos(angles.back()));
+            sines.push_back(std::sin(angles.back()));
+        }
+    const auto width = static_cast<std::size_t>(size), half = width / 2;
+    for (std::size_t row = 0; row < rows.value.size() / width; ++row)
+        for (std::size_t i = 0; i < half; ++i) {
+            const Pair pair = pair_of(rotation, size, static_cast<std::int64_t>(i));
+            const std::size_t a = row * width + pair.first, b = row * width + pair.second;
+            const std::size_t at = row % static_cast<std::size_t>(positions) * half + i;
+            const double x = rows.value[a], y = rows.value[b];
+            out.value[a] = x * cosines[at] - y * sines[at];
+            out.value[b] = y * cosines[at] + x * sines[at];
+            out.slack[a] = out.slack[b] = rows.slack_at(a) + rows.slack_at(b) + slack_of(std::hypot(x, y), angles[at], rounding);
+        }
+    return out;
+}
+
+std::optional<Rotation> visible_rotation(const Sequence& sequence, const Rounding& rounding) {
+    const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated),
+               v = turned(sequence, Part::VProj, Part::V, Part::VRotated);
+    const auto differs = [](const std::optional<Turned>& rows) { return rows && rows->before != rows->after; };
+    if (!differs(q) && !differs(k) && !differs(v)) return std::nullopt;
+    for (const bool halves : {true, false})
+        for (const double base : bases(sequence)) {
+            Rotation rotation{halves, base};
+            rotation.at_projection = differs(k) ? k->at_projection : differs(q) ? q->at_projection : v->at_projection;
+            const auto& keys = differs(k) || differs(q) ? k : v;
+            if ((keys && !keeps_lengths(*keys, rotation, rounding)) || (q && !keeps_lengths(*q, rotation, rounding))) break;
+            if (keys) {
+                const auto first = first_position(*keys, rotation, 0, rounding);
+                if (!first) continue;
+                rotation.first_key = *first;
+            }
+            if (q && (differs(q) || differs(k))) {
+                const auto first = first_position(*q, rotation, rotation.first_key + sequence.first_query(), rounding);
+                if (!first) continue;
+                rotation.first_query = *first;
+                if (!keys) rotation.first_key = *first - sequence.first_query();
+            } else {
+                rotation.first_query = rotation.first_key + sequence.first_query();
+            }
+            return rotation;
+        }
+    return std::nullopt;
+}
+
+bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
+    const auto q = turned(sequence, Part::QProj, Part::Q, Part::QRotated), k = turned(sequence, Part::KProj, Part::K, Part::KRotated);
+    if ((!q || q->before == q->after) && (!k || k->before == k->after)) return false;
+    for (const bool halves : {true, false}) {
+        const Rotation rotation{halves};
+        if ((q && !keeps_lengths(*q, rotation, rounding)) || (k && !keeps_lengths(*k, rotation, rounding))) continue;
+        if (same_angles(q, k, sequence, rotation, rounding)) return true;
+    }
+    return false;
+}
+
+std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
+    constexpr double kMostUnexplained = 0.02;
+    std::vector<Candidate> right, shifted;
+    for (const bool halves : {true, false}) {
+        const Sample sample(sequence, halves);
+        for (const double base : bases(sequence)) {
+            const auto look = [&](std::int64_t shift, std::vector<Candidate>& found) {
+                const Candidate candidate{{halves, base, shift, 0}, sample.unexplained(base, shift)};
+                if (candidate.unexplained < kMostUnexplained) found.push_back(candidate);
+            };
+            const std::int64_t meant = sequence.first_query();
+            look(meant, right);
+            constexpr std::int64_t kFarthest = 128;
+            for (std::int64_t away = 1; away <= kFarthest; ++away)
+                for (const std::int64_t shift : {meant + away, meant - away}) look(shift, shifted);
+            if (meant > kFarthest) look(0, shifted);
+        }
+    }
+    const auto likelier = [](const Candidate& a, const Candidate& b) { return a.unexplained < b.unexplained; };
+    std::stable_sort(right.begin(), right.end(), likelier);
+    std::stable_sort(shifted.begin(), shifted.end(), likelier);
+    constexpr std::size_t kMost = 6;
+    std::vector<Rotation> out;
+    for (const std::vector<Candidate>* candidates : {&right, &shifted})
+        for (std::size_t i = 0; i < std::min(candidates->size(), kMost); ++i) out.push_back((*candidates)[i].rotation);
+    return out;
+}
+
+std::vector<Rotation> usual_rotations(const Sequence& sequence) {
+    std::vector<Rotation> out;
+    for (const bool halves : {true, false})
+        for (const double base : bases(sequence)) out.push_back({halves, base, sequence.first_query(), 0});
+    return out;
+}
+
+std::vector<double> final_queries(const Sequence& sequence) {
+    if (sequence.has(Part::QRotated)) return sequence[Part::QRotated];
+    std::vector<double> rows =
+        sequence.has(Part::Q) ? sequence[Part::Q] : split_heads(sequence, Part::QProj, sequence.queries, sequence.head_size);
+    const std::optional<Rotation>& rotation = sequence.rotation;
+    if (!rotation || rows.empty() || (rotation->at_projection && sequence.has(Part::Q))) return rows;
+    return rotate({rows, {}}, sequence.queries, sequence.head_size, *rotation, rotation->first_query, rounding_of(sequence)).value;
+}
+
+std::vector<double> final_keys(const Sequence& sequence) {
+    if (sequence.has(Part::KRotated)) return sequence[Part::KRotated];
+    std::vector<double> rows =
+        sequence.has(Part::K) ? sequence[Part::K] : split_heads(sequence, Part::KProj, sequence.keys, sequence.head_size);
+    const std::optional<Rotation>& rotation = sequence.rotation;
+    if (!rotation || rows.empty() || (rotation->at_projection && sequence.has(Part::K))) return rows;
+    return rotate({rows, {}}, sequence.keys, sequence.head_size, *rotation, rotation->first_key, rounding_of(sequence)).value;
+}
+
+}  // namespace attn::doctor
