@@ -12,11 +12,11 @@ constexpr double kTooLow = -400;
 
 /// What one head's biases tell of the distance to earlier keys.
 struct Slope {
-    double per_key = 0;       ///< what one key further on adds: positive where distance is penalised
+    double per_key = 0;  ///< what one key further on adds: positive where distance is penalised
     double error = 0;
-    std::int64_t span = 0;    ///< the largest difference of distances
+    std::int64_t span = 0;  ///< the largest difference of distances
     bool linear = true;
-    bool confirmed = false;   ///< some row shows three distances
+    bool confirmed = false;  ///< some row shows three distances
 };
 
 /// `last` is the key at which query 0 stands.
@@ -63,7 +63,9 @@ bool are_alibis(const std::vector<Slope>& slopes) {
 }  // namespace
 
 std::vector<double> alibi_slopes(std::int64_t heads) {
-    const auto series = [](std::int64_t count, std::int64_t i) { return std::exp2(-8 * static_cast<double>(i) / static_cast<double>(count)); };
+    const auto series = [](std::int64_t count, std::int64_t i) {
+        return std::exp2(-8 * static_cast<double>(i) / static_cast<double>(count));
+    };
     const auto below = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
     std::vector<double> slopes;
     for (std::int64_t i = 1; i <= below; ++i) slopes.push_back(series(below, i));

@@ -18,10 +18,10 @@ std::vector<double> alibi_bias(const Sequence& sizes, bool wrong_sign);
 /// How far the biases of sequence.intent may be off.
 double bias_error(const Sequence& sequence);
 
-/// Whether biases [H,T,S] reward distance instead of penalising it. Only cells of `keep` with s <= t + S - T speak: there some implementations
-/// add slope * (s - t) and others -slope * |t - s|, which is the same. It has to be certain: every head is linear in the distance (up to a
-/// number for each row) within `error`; no head falls with it and at least one grows; and either some head shows three distances, or the
-/// slopes are ALiBi's own.
+/// Whether biases [H,T,S] reward distance instead of penalising it. Only cells of `keep` with s <= t + S - T speak: there some
+/// implementations add slope * (s - t) and others -slope * |t - s|, which is the same. It has to be certain: every head is linear in the
+/// distance (up to a number for each row) within `error`; no head falls with it and at least one grows; and either some head shows three
+/// distances, or the slopes are ALiBi's own.
 bool grows_with_distance(const Sequence& sizes, const std::vector<double>& bias, const Keep& keep, double error);
 
 }  // namespace attn::doctor

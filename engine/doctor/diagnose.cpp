@@ -225,9 +225,9 @@ private:
         if (std::isnan(comparison.expected) && !judgement.suspects.empty() && judgement.suspects.front().bug == Bug::AlibiSign)
             difference_ = "The bias in the file cannot be right.";
         else
-        difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
-                          ? fmt::format("{} where the mask lets a score through.", recorded)
-                          : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
+            difference_ = std::isnan(comparison.expected) && (part == Part::Masked || comparison.recorded == 0)
+                              ? fmt::format("{} where the mask lets a score through.", recorded)
+                              : fmt::format("{} where {} follows from the stages before it.", recorded, number_text(comparison.expected));
     }
     void clear_place() {
         out_.stage.clear();

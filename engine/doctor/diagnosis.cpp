@@ -39,7 +39,9 @@ constexpr std::array<BugInfo, 10> kFoundOnly = {{
 static_assert(static_cast<int>(kFoundOnly.front().bug) == static_cast<int>(Bug::KeysValuesSwapped) + 1);
 static_assert(static_cast<int>(kFoundOnly.front().bug) + static_cast<int>(kFoundOnly.size()) == kBugCount);
 
-const BugInfo& found_only(Bug bug) { return kFoundOnly.at(static_cast<std::size_t>(bug) - static_cast<std::size_t>(kFoundOnly.front().bug)); }
+const BugInfo& found_only(Bug bug) {
+    return kFoundOnly.at(static_cast<std::size_t>(bug) - static_cast<std::size_t>(kFoundOnly.front().bug));
+}
 
 constexpr std::array<std::string_view, 3> kVerdicts = {"correct", "wrong", "unknown"};
 

@@ -36,7 +36,8 @@ Estimate gather_heads(const Estimate& rows, std::int64_t count, std::int64_t hea
     const std::size_t size = rows.value.size() / static_cast<std::size_t>(count);
     Estimate out;
     for (std::int64_t h = 0; h < heads; ++h) {
-        const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(from(h)) * size), last = first + static_cast<std::ptrdiff_t>(size);
+        const auto first = static_cast<std::ptrdiff_t>(static_cast<std::size_t>(from(h)) * size),
+                   last = first + static_cast<std::ptrdiff_t>(size);
         out.value.insert(out.value.end(), rows.value.begin() + first, rows.value.begin() + last);
         if (!rows.slack.empty()) out.slack.insert(out.slack.end(), rows.slack.begin() + first, rows.slack.begin() + last);
     }

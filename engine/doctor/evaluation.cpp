@@ -138,7 +138,8 @@ private:
     /// The part as a later one gets it: that is where a program that tiles shared heads does it. Null: as the scores or the context do.
     MaybeEstimate tiled(Part from, std::optional<Part> to, bool tile) {
         MaybeEstimate rows = input(from);
-        if (rows == nullptr || !tile || !sharing_is_ahead(from) || (to && !sequence_.has(*to)) || (to && sharing_is_ahead(*to))) return rows;
+        if (rows == nullptr || !tile || !sharing_is_ahead(from) || (to && !sequence_.has(*to)) || (to && sharing_is_ahead(*to)))
+            return rows;
         return share(tile_heads(*rows, sequence_.heads_stored(from), sequence_.heads));
     }
     /// Keys or values as they enter the scores or the context.
@@ -300,7 +301,7 @@ private:
             for (std::size_t i = row; i < row + keys; ++i) {
                 if (!untold(i)) continue;
                 if (!masked.empty()) {
-                    if (masked[i] > kForbidding) out.value[i] = masked[i];
+                    if (std::fabs(masked[i]) < -kForbidding) out.value[i] = masked[i];
                 } else if (!weights.empty() && weights[i] > 0) {
                     out.value[i] = std::log(weights[i]) + (told ? out.value[*told] - std::log(weights[*told]) : 0);
                     out.slack[i] = (told ? out.slack[*told] : 0) + 8 * rounding_.unit;
@@ -437,8 +438,7 @@ private:
 
     MaybeEstimate context() {
         MaybeEstimate map = input(recipe_.context_ignores_dropout ? Part::Weights : Part::Dropped);
-        const MaybeEstimate rows =
-            recipe_.context_uses_keys ? input(Part::K) : handed_out(Part::V, Part::VRotated, recipe_.values_tiled);
+        const MaybeEstimate rows = recipe_.context_uses_keys ? input(Part::K) : handed_out(Part::V, Part::VRotated, recipe_.values_tiled);
         if (map == nullptr || rows == nullptr || sequence_.value_size == 0) return nullptr;
         if (recipe_.mask == MaskUse::AfterWeights || recipe_.mask == MaskUse::OfWeights) {
             Estimate late = *map;
@@ -473,9 +473,10 @@ private:
     }
     /// Whether the context is that of recorded tensors alone, whatever mistake was made before them.
     bool context_is_plain() const {
-        return (sequence_.has(Part::Dropped) || sequence_.has(Part::Weights)) && (sequence_.has(Part::V) || sequence_.has(Part::VRotated)) &&
-               !recipe_.context_ignores_dropout && !recipe_.context_uses_keys && !recipe_.values_tiled && !recipe_.values_rotated &&
-               recipe_.mask != MaskUse::AfterWeights && recipe_.mask != MaskUse::OfWeights && recipe_.dropout != DropoutUse::InContext;
+        return (sequence_.has(Part::Dropped) || sequence_.has(Part::Weights)) &&
+               (sequence_.has(Part::V) || sequence_.has(Part::VRotated)) && !recipe_.context_ignores_dropout &&
+               !recipe_.context_uses_keys && !recipe_.values_tiled && !recipe_.values_rotated && recipe_.mask != MaskUse::AfterWeights &&
+               recipe_.mask != MaskUse::OfWeights && recipe_.dropout != DropoutUse::InContext;
     }
 
     MaybeEstimate concat() {

@@ -34,8 +34,8 @@ struct Outcome {
 std::shared_ptr<const Estimate> scaled_scores(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding,
                                               SharedProducts& shared);
 
-/// The mask of `recipe` has to be of the sequence's size. Ends with the first part that differs up to part `needed`, without a look at those
-/// that come after it.
+/// The mask of `recipe` has to be of the sequence's size. Ends with the first part that differs up to part `needed`, without a look at
+/// those that come after it.
 Outcome evaluate(const Sequence& sequence, const Recipe& recipe, const Rounding& rounding, SharedProducts& shared, int needed = -1);
 
 }  // namespace attn::doctor

@@ -70,7 +70,7 @@ private:
         while (named.meaning.may_be_later && has(part) && part < last) part = static_cast<Part>(index_of(part) + 1);
         if (has(part)) {
             out_.doubts.push_back(fmt::format("{} is not used: {} is taken for {}.", escaped(named.array->name),
-                                             escaped(arrays_[index_of(part)]->name), part_name(part)));
+                                              escaped(arrays_[index_of(part)]->name), part_name(part)));
             return;
         }
         const bool floating = named.array->dtype == DType::F16 || named.array->dtype == DType::BF16 || named.array->dtype == DType::F32 ||
@@ -89,9 +89,8 @@ private:
 
     /// A projection with an axis of heads is q before its rotation: q is then what comes after. A rotated q alone is just q.
     void place_rotated() {
-        constexpr Part kEach[3][3] = {{Part::QProj, Part::Q, Part::QRotated},
-                                      {Part::KProj, Part::K, Part::KRotated},
-                                      {Part::VProj, Part::V, Part::VRotated}};
+        constexpr Part kEach[3][3] = {
+            {Part::QProj, Part::Q, Part::QRotated}, {Part::KProj, Part::K, Part::KRotated}, {Part::VProj, Part::V, Part::VRotated}};
         for (const auto& [projection, plain, rotated] : kEach) {
             if (has(projection) && shape(projection).size() == 4) {
                 if (has(plain) && !has(rotated)) move(plain, rotated);
@@ -257,7 +256,8 @@ private:
             const Layout& where = out_.layouts[index_of(part)];
             const std::int64_t stored = where.axes.find('H') == std::string::npos ? heads_ : shape(part)[where.axes.find('H')];
             const auto contradicts = [&](const char* name, std::int64_t stated, const std::string& seen) {
-                fail(part, fmt::format("has shape {}, which is {}, but the metadata say {} = {}", shape_text(shape(part)), seen, name, stated));
+                fail(part,
+                     fmt::format("has shape {}, which is {}, but the metadata say {} = {}", shape_text(shape(part)), seen, name, stated));
             };
             if (hints_.num_heads && *hints_.num_heads != heads_ && !is_shared(part) && !mean_)
                 contradicts("num_heads", *hints_.num_heads, fmt::format("{} head{}", heads_, heads_ == 1 ? "" : "s"));
@@ -312,7 +312,9 @@ private:
         else if (hints_.head_size && width % *hints_.head_size == 0) stored = width / *hints_.head_size;
         else if (part == Part::VProj && key_heads() > 0) stored = key_heads();
         if (stored < 1 || stored > heads_ || heads_ % stored != 0 || width % stored != 0 || (size > 0 && stored * size != width)) {
-            if (size > 0) misfit(part, fmt::format("[{}, {}, C={}] or fewer heads of {} columns", named("B", batches_), named("S", keys_), heads_ * size, size));
+            if (size > 0)
+                misfit(part, fmt::format("[{}, {}, C={}] or fewer heads of {} columns", named("B", batches_), named("S", keys_),
+                                         heads_ * size, size));
             misfit(part, fmt::format("a width that {} heads divide", heads_));
         }
         if (size == 0) size = width / stored;

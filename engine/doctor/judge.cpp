@@ -51,7 +51,8 @@ public:
         const std::vector<Plan> plans = plans_for(sequence_);
         find_plan(plans);
         if (!out_.right) find_suspects(plans);
-        if (!out_.right && no_suspect_reproduces_all() && find_hidden_rotation()) return std::move(out_);
+        const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
+        if (unexplained && (find_hidden_rotation() || find_swap())) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
         if (doubtful && (find_position_bias() || allow_short_products())) return std::move(out_);
@@ -60,6 +61,7 @@ public:
         if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
         if (out_.right) suspect_pattern();
         if (out_.right && !sequence_.intent.bias.empty()) suspect_bias();
+        if (out_.right) suspect_tiled_heads();
         judge_weights_alone(sequence_, plans, out_);
         find_whether_telling();
         if (!out_.right && out_.suspects.empty() && scale_is_unknown()) out_.undecided = Undecided::Scale;
@@ -78,8 +80,8 @@ private:
     bool scale_is_unknown() const {
         const auto& weights = out_.outcome.parts[static_cast<std::size_t>(Part::Weights)];
         return out_.outcome.first_failure() == static_cast<int>(Part::Weights) && sequence_.has(Part::Scores) &&
-               !sequence_.has(Part::Scaled) && !sequence_.has(Part::Masked) && !sequence_.scale && sequence_.head_size == 0 && sequence_.usual_head_size == 0 &&
-               weights->differing * 2 > weights->judged;
+               !sequence_.has(Part::Scaled) && !sequence_.has(Part::Masked) && !sequence_.scale && sequence_.head_size == 0 &&
+               sequence_.usual_head_size == 0 && weights->differing * 2 > weights->judged;
     }
     bool mask_is_unknown() const { return !sequence_.intent.given; }
     bool no_suspect_reproduces_all() const { return out_.suspects.empty() || out_.suspects.front().first_failure < kPartCount; }
@@ -202,6 +204,24 @@ private:
         return out;
     }
 
+    /// q and k swapped besides positions that the file does not show.
+    bool find_swap() {
+        const bool split = sequence_.has(Part::Q) && sequence_.has(Part::K);
+        const bool fits = sequence_.queries == sequence_.keys && (split || sequence_.heads_stored(Part::KProj) == sequence_.heads);
+        const int first = out_.outcome.first_failure();
+        if (known_.swapped || sequence_.rotation || !fits || !is_small() || first < static_cast<int>(Part::Scores)) return false;
+        Sequence swapped = sequence_;
+        const auto values = [&](Part part) -> std::vector<double>& { return swapped.values[static_cast<std::size_t>(part)]; };
+        std::swap(values(Part::Q), values(Part::K));
+        std::swap(values(Part::QProj), values(Part::KProj));
+        if (split) values(Part::QProj).clear(), values(Part::KProj).clear();
+        Known known = known_;
+        known.swapped = true;
+        if (!Judge(swapped, known).run().right) return false;
+        out_.suspects = {{Bug::QueriesKeysSwapped, ""}};
+        return true;
+    }
+
     /// Judges again as if q and k were turned before their product, although no recorded tensor shows it. Kept when that explains
     /// everything.
     bool find_hidden_rotation() {
@@ -262,11 +282,15 @@ private:
     bool find_alibi() {
         for (const bool wrong_sign : {false, true}) {
             const PositionBias alibi{alibi_bias(sequence_, wrong_sign)};
-            if (explains_more(with_bias(alibi)) && judge_with(alibi, "The scores hold ALiBi's position bias, which the file does not."))
+            if ((is_small() || explains_more(with_bias(alibi))) &&
+                judge_with(alibi, "The scores hold ALiBi's position bias, which the file does not."))
                 return true;
         }
         return false;
     }
+
+    /// Small enough to judge again and again, in case that two things are unusual.
+    bool is_small() const { return sequence_.map_size() <= 1 << 14; }
 
     /// Whether under some mask that may be meant the first difference vanishes: the cheap part of judging again.
     bool explains_more(const Sequence& assumed) const {
@@ -333,6 +357,30 @@ private:
         out_.outcome = evaluate(sequence_, correct_recipe(sequence_, plan), rounding_, shared_);
         out_.suspects = {
             {*bug, intent.given ? "The mask in the file is like that itself." : "The file holds no mask, but nobody means this one."}};
+    }
+
+    /// Keys or values of all heads, among which equal ones do not lie side by side, were tiled.
+    void suspect_tiled_heads() {
+        for (const Part part : {Part::K, Part::V}) {
+            const std::vector<double>& rows = sequence_[part];
+            const std::int64_t heads = sequence_.heads;
+            if (rows.empty() || sequence_.heads_stored(part) < heads) continue;
+            for (std::int64_t stored = 2; stored < heads; ++stored) {
+                if (heads % stored != 0 || !is_tiled(rows, stored)) continue;
+                const auto different = rows.begin() + static_cast<std::ptrdiff_t>(rows.size()) / heads * stored;
+                const Estimate repeated = repeat_heads({{rows.begin(), different}, {}}, stored, heads);
+                out_.right = false;
+                part_of(out_.outcome, part) = compare(rows, repeated);
+                out_.suspects = {{Bug::GroupedHeadsTiled, fmt::format("Head {} of {} is head 0 again.", stored, part_name(part))}};
+                return;
+            }
+        }
+    }
+
+    bool is_tiled(const std::vector<double>& rows, std::int64_t stored) const {
+        const auto size = static_cast<std::ptrdiff_t>(rows.size()) / sequence_.heads, period = size * stored;
+        const bool repeats = std::equal(rows.begin() + period, rows.end(), rows.begin());
+        return size > 1 && repeats && !std::equal(rows.begin() + size, rows.begin() + 2 * size, rows.begin());
     }
 
     /// What fits may still be a position bias that nobody means.

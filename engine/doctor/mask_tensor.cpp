@@ -54,7 +54,7 @@ std::optional<Placed> place(const std::vector<std::int64_t>& shape, const NameMe
 /// A mask's numbers with one meaning: forbidden cells, and what is added to the others.
 struct Cells {
     std::vector<std::uint8_t> keep;
-    std::vector<double> bias;  ///< empty when nothing is added
+    std::vector<double> bias;                      ///< empty when nothing is added
     bool biases_only = false, wrong_sign = false;  ///< see Intent
 };
 

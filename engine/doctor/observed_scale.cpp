@@ -58,7 +58,8 @@ std::optional<double> factor_behind_weights(const Sequence& sequence, const std:
 
 std::optional<double> observed_scale(const Sequence& sequence) {
     std::vector<double> scores = sequence[Part::Scores];
-    const bool recorded = (sequence.has(Part::Q) || sequence.has(Part::QRotated)) && (sequence.has(Part::K) || sequence.has(Part::KRotated));
+    const bool recorded =
+        (sequence.has(Part::Q) || sequence.has(Part::QRotated)) && (sequence.has(Part::K) || sequence.has(Part::KRotated));
     if (recorded)
         scores = products({final_queries(sequence), {}}, {final_keys(sequence), {}}, sequence.heads, sequence.queries, sequence.keys,
                           sequence.head_size, rounding_of(sequence))

@@ -6,8 +6,9 @@
 namespace attn::doctor {
 namespace {
 
-constexpr std::array<std::string_view, kPartCount> kNames = {"q_proj",    "k_proj",    "v_proj", "q",      "k",      "v",       "q_rotated", "k_rotated",
-                                                             "v_rotated", "scores", "scaled", "masked", "weights", "dropped", "context",   "concat"};
+constexpr std::array<std::string_view, kPartCount> kNames = {"q_proj",    "k_proj",    "v_proj",    "q",      "k",      "v",
+                                                             "q_rotated", "k_rotated", "v_rotated", "scores", "scaled", "masked",
+                                                             "weights",   "dropped",   "context",   "concat"};
 
 struct PartAlias {
     std::string_view name;

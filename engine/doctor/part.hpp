@@ -10,22 +10,22 @@ namespace attn::doctor {
 
 /// In the order of computation, which is the order in which they are judged.
 enum class Part : std::uint8_t {
-    QProj,    ///< [B,T,C] before the split into heads
-    KProj,    ///< [B,S,C]
-    VProj,    ///< [B,S,C]
-    Q,        ///< [B,H,T,D]
-    K,        ///< [B,H,S,D]
-    V,        ///< [B,H,S,Dv]
+    QProj,     ///< [B,T,C] before the split into heads
+    KProj,     ///< [B,S,C]
+    VProj,     ///< [B,S,C]
+    Q,         ///< [B,H,T,D]
+    K,         ///< [B,H,S,D]
+    V,         ///< [B,H,S,Dv]
     QRotated,  ///< [B,H,T,D] after rotary positions, where q is recorded before them too
     KRotated,  ///< [B,H,S,D]
     VRotated,  ///< [B,H,S,Dv], which no model should have
-    Scores,   ///< [B,H,T,S]
-    Scaled,   ///< [B,H,T,S]
-    Masked,   ///< [B,H,T,S]
-    Weights,  ///< [B,H,T,S]
-    Dropped,  ///< [B,H,T,S]
-    Context,  ///< [B,H,T,Dv]
-    Concat,   ///< [B,T,HDv]
+    Scores,    ///< [B,H,T,S]
+    Scaled,    ///< [B,H,T,S]
+    Masked,    ///< [B,H,T,S]
+    Weights,   ///< [B,H,T,S]
+    Dropped,   ///< [B,H,T,S]
+    Context,   ///< [B,H,T,Dv]
+    Concat,    ///< [B,T,HDv]
 };
 inline constexpr int kPartCount = static_cast<int>(Part::Concat) + 1;
 
@@ -36,7 +36,8 @@ inline bool is_projection(Part part) { return part <= Part::VProj; }
 inline bool is_map(Part part) { return part >= Part::Scores && part <= Part::Dropped; }
 /// [B,H,S,D]: of keys or values, which heads may share.
 inline bool is_shared(Part part) {
-    return part == Part::K || part == Part::V || part == Part::KRotated || part == Part::VRotated || part == Part::KProj || part == Part::VProj;
+    return part == Part::K || part == Part::V || part == Part::KRotated || part == Part::VRotated || part == Part::KProj ||
+           part == Part::VProj;
 }
 /// [B,positions,width] without a head axis.
 inline bool is_packed(Part part) { return is_projection(part) || part == Part::Concat; }

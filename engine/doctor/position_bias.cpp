@@ -37,6 +37,7 @@ public:
         bool any = false;
         for (std::size_t h = 0; h < static_cast<std::size_t>(sequence_.heads); ++h) {
             const Distances biases = sequence_.has(Part::Masked) ? of_masked(h) : of_weights(h);
+            if (own_position_is_hidden(h, biases)) return std::nullopt;
             cells += biases.cells;
             free += biases.free;
             any = any || differ(biases);
@@ -53,6 +54,14 @@ public:
 private:
     std::size_t cell(std::size_t h, std::size_t t, std::size_t s) const { return (h * queries_ + t) * keys_ + s; }
     std::size_t distance(std::size_t t, std::size_t s) const { return s + queries_ - 1 - t; }
+
+    /// A bias takes the weight of distant keys, not that of a query's own position: what does is a mask.
+    bool own_position_is_hidden(std::size_t h, const Distances& biases) const {
+        const auto first = static_cast<std::size_t>(sequence_.first_query());
+        for (std::size_t t = 0; t < queries_ && t + first < keys_; ++t)
+            if (keep_[cell(h, t, t + first)] != 0) return !biases.told[distance(t, t + first)];
+        return false;
+    }
 
     /// A bias differs at most distances; a mistake in one cell, or on one diagonal, is none.
     static bool differ(const Distances& biases) {

@@ -40,20 +40,20 @@ struct Recipe {
     std::optional<Bug> bug;  ///< nothing: no mistake
     std::string detail;      ///< what a sentence adds to the bug's words
     Packing split = Packing::Heads, join = Packing::Heads;
-    bool projections_swapped = false;  ///< k from v_proj and v from k_proj
+    bool projections_swapped = false;   ///< k from v_proj and v from k_proj
     bool queries_keys_swapped = false;  ///< scores = k q^T
     bool queries_from_keys = false;     ///< q comes from k_proj and k from q_proj
     bool scores_use_values = false, context_uses_keys = false;
     bool keys_tiled = false, values_tiled = false;  ///< where heads share keys or values
     std::optional<Rotation> values_rotated;         ///< v is turned by rotary positions, too
     bool positions_as_seen = false;                 ///< q is turned by the positions in sequence.rotation, whatever those of k are
-    double scale = 1;                   ///< scaled = scale * q k^T
-    bool scale_is_observed = false;     ///< it is neither right nor a known mistake, but what the recording shows
-    std::vector<double> partial{1};     ///< what part of it the recorded scores may have already
-    std::shared_ptr<const Keep> keep;   ///< what the scores are masked with
+    double scale = 1;                               ///< scaled = scale * q k^T
+    bool scale_is_observed = false;                 ///< it is neither right nor a known mistake, but what the recording shows
+    std::vector<double> partial{1};                 ///< what part of it the recorded scores may have already
+    std::shared_ptr<const Keep> keep;               ///< what the scores are masked with
     std::shared_ptr<const Keep> meant;  ///< rows that have a key here and none in `keep` are held against what programs make of such
     std::shared_ptr<const Keep> shown;  ///< what the recorded masked scores show where the softmax is not theirs; null: unmasked
-    double bias_factor = 1;  ///< of the file's biases: 0 leaves them out, -1 subtracts them
+    double bias_factor = 1;             ///< of the file's biases: 0 leaves them out, -1 subtracts them
     Lifted lifted = Lifted::Scores;
     MaskUse mask = MaskUse::BeforeSoftmax;
     SoftmaxAxis axis = SoftmaxAxis::Keys;

@@ -20,7 +20,9 @@ std::shared_ptr<const Keep> share(Keep keep) { return std::make_shared<const Kee
 std::vector<std::int64_t> causal_offsets(const Sequence& sequence) {
     const std::int64_t last = sequence.keys - sequence.queries;
     if (last == 0) return {0};
-    if (last > 0 && sequence.intent.causal == true && !sequence.intent.complete) return {last};
+    // Nor does a single query see the first key alone.
+    const bool meant = sequence.intent.causal == true || (sequence.intent.given && sequence.queries == 1);
+    if (last > 0 && meant && !sequence.intent.complete) return {last};
     return {0, last};
 }
 
@@ -212,8 +214,8 @@ private:
                                                      seen, sequence_.rotation->first_key, meant))
                     .positions_as_seen = true;
             add(Bug::RotatedValues).values_rotated = sequence_.rotation;
-        } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) && (sequence_.has(Part::V) || sequence_.has(Part::VProj)) &&
-                   sequence_.value_size % 2 == 0) {
+        } else if ((sequence_.has(Part::Context) || sequence_.has(Part::Concat)) &&
+                   (sequence_.has(Part::V) || sequence_.has(Part::VProj)) && sequence_.value_size % 2 == 0) {
             for (const Rotation& rotation : usual_rotations(sequence_)) add(Bug::RotatedValues).values_rotated = rotation;
         }
     }
@@ -264,14 +266,16 @@ private:
         bool some_row_is_open = false;
         for (std::size_t row = 0; row < keep.size(); row += keys)
             some_row_is_open = some_row_is_open || std::find(keep.begin() + static_cast<std::ptrdiff_t>(row),
-                                                             keep.begin() + static_cast<std::ptrdiff_t>(row + keys), 0) ==
-                                                       keep.begin() + static_cast<std::ptrdiff_t>(row + keys);
+                                                             keep.begin() + static_cast<std::ptrdiff_t>(row + keys),
+                                                             0) == keep.begin() + static_cast<std::ptrdiff_t>(row + keys);
         for (const Lifted left : {Lifted::Scores, Lifted::AsRecorded, Lifted::EqualShares, Lifted::Nan, Lifted::Zeros})
             for (const double bias_factor : {1.0, -1.0}) {
                 if (bias_factor < 0 && intent.bias.empty()) continue;
                 if (left == Lifted::AsRecorded && !sequence_.has(Part::Masked)) continue;
                 // NaN everywhere has many reasons.
-                if (left >= Lifted::Nan && (plan_.observed || (!some_row_is_open && !intent.wrong_sign && !sequence_.has(Part::Masked)))) continue;
+                if (left >= Lifted::Nan && ((!intent.given && intent.causal != true) || !plan_.warning.empty() ||
+                                            (!some_row_is_open && !intent.wrong_sign && !sequence_.has(Part::Masked))))
+                    continue;
                 Recipe& recipe = add(Bug::MaskSign);
                 recipe.mask = MaskUse::WrongSign;
                 recipe.keep = lifted;

@@ -69,7 +69,9 @@ bool keeps_lengths(const Turned& rows, const Rotation& rotation, const Rounding&
 
 /// The position of the first row: `preferred` when that fits, else the lowest. Lengths are to be kept.
 std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& rotation, std::int64_t preferred, const Rounding& rounding) {
-    const auto fits = [&](std::int64_t first) { return row_fits(rows, 0, rotation, first, rounding) && all_fit(rows, rotation, first, rounding); };
+    const auto fits = [&](std::int64_t first) {
+        return row_fits(rows, 0, rotation, first, rounding) && all_fit(rows, rotation, first, rounding);
+    };
     if (fits(preferred)) return preferred;
     constexpr std::int64_t kMostBefore = 128;
     for (std::int64_t away = 1; away <= kMostBefore; ++away)
@@ -82,8 +84,7 @@ std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& r
 
 std::vector<double> split_heads(const Sequence& sequence, Part projection, std::int64_t positions, std::int64_t size) {
     const std::int64_t stored = sequence.heads_stored(projection);
-    if (!sequence.has(projection) || size == 0 ||
-        static_cast<std::int64_t>(sequence[projection].size()) != stored * positions * size)
+    if (!sequence.has(projection) || size == 0 || static_cast<std::int64_t>(sequence[projection].size()) != stored * positions * size)
         return {};
     return repeat_heads(unpack({sequence[projection], {}}, Packing::Heads, stored, positions, size), stored, sequence.heads).value;
 }
@@ -127,24 +128,35 @@ struct Cell {
 
 /// A few rows of the first stage after q k^T that is recorded.
 class Sample {
+    static constexpr std::int64_t kMostRows = 64;
+
 public:
     Sample(const Sequence& sequence, bool halves) : size_(sequence.head_size), halves_(halves) {
         const std::vector<double> q = final_queries(sequence), k = final_keys(sequence);
         const std::optional<Part> part = stage(sequence);
         if (q.empty() || k.empty() || !part || size_ % 2 != 0) return;
         within_rows_ = *part == Part::Weights;
-        constexpr std::int64_t kMostRows = 8, kMostCells = 32;
-        const std::int64_t rows = sequence.heads * sequence.queries;
-        const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMostCells);
-        for (std::int64_t n = 0; n < std::min(rows, kMostRows); ++n) {
-            const std::int64_t row = (2 * n + 1) * rows / (2 * std::min(rows, kMostRows)), h = row / sequence.queries;
+        constexpr std::int64_t kMostInRow = 32;
+        constexpr std::size_t kMostCells = 256;
+        const std::int64_t rows = sequence.heads * sequence.queries, tried = std::min(rows, kMostRows);
+        const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMostInRow);
+        for (std::int64_t n = 0; n < tried && cells_.size() < kMostCells; ++n) {
+            // Some from everywhere: 29 and 64 have no factor in common.
+            const std::int64_t row = (2 * (n * 29 % tried) + 1) * rows / (2 * tried), h = row / sequence.queries;
+            std::vector<std::int64_t> keys;
+            std::vector<double> seen;
             for (std::int64_t s = 0; s < sequence.keys; s += step) {
-                double seen = sequence[*part][static_cast<std::size_t>(row * sequence.keys + s)];
-                if (within_rows_) seen = seen > 1e-6 ? sequence.temperature * std::log(seen) : kForbidding;
-                if (!(std::fabs(seen) < -kForbidding)) continue;
-                add(row % sequence.queries, s, seen, n, &q[static_cast<std::size_t>(row * size_)],
-                    &k[static_cast<std::size_t>((h * sequence.keys + s) * size_)]);
+                double x = sequence[*part][static_cast<std::size_t>(row * sequence.keys + s)];
+                if (within_rows_) x = x > 1e-6 ? sequence.temperature * std::log(x) : kForbidding;
+                if (!(std::fabs(x) < -kForbidding)) continue;
+                keys.push_back(s);
+                seen.push_back(x);
             }
+            // Equal weights tell nothing of scores.
+            if (within_rows_ && std::all_of(seen.begin(), seen.end(), [&](double x) { return x == seen.front(); })) continue;
+            for (std::size_t i = 0; i < keys.size(); ++i)
+                add(row % sequence.queries, keys[i], seen[i], n, &q[static_cast<std::size_t>(row * size_)],
+                    &k[static_cast<std::size_t>((h * sequence.keys + keys[i]) * size_)]);
         }
     }
 
@@ -190,7 +202,7 @@ private:
     }
 
     void take_off_means(std::vector<double>& values) const {
-        std::vector<double> sums(cells_.back().row + 1, 0), counts(sums.size(), 0);
+        std::vector<double> sums(kMostRows, 0), counts(kMostRows, 0);
         for (std::size_t i = 0; i < values.size(); ++i) {
             sums[cells_[i].row] += values[i];
             counts[cells_[i].row] += 1;
@@ -212,7 +224,8 @@ std::vector<std::complex<double>> angles_of(const Turned& rows, const Rotation& 
     for (std::size_t row = 0; row < rows.before.size() / static_cast<std::size_t>(rows.size); ++row)
         for (std::size_t i = 0; i < half; ++i) {
             const Pair pair = pair_of(rotation, rows.size, static_cast<std::int64_t>(i));
-            const std::size_t start = row * static_cast<std::size_t>(rows.size), at = row % static_cast<std::size_t>(rows.positions) * half + i;
+            const std::size_t start = row * static_cast<std::size_t>(rows.size),
+                              at = row % static_cast<std::size_t>(rows.positions) * half + i;
             const std::complex<double> before(rows.before[start + pair.first], rows.before[start + pair.second]);
             const std::complex<double> after(rows.after[start + pair.first], rows.after[start + pair.second]);
             if (std::abs(before) <= longest[at]) continue;

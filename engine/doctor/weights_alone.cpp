@@ -283,7 +283,8 @@ private:
             std::vector<double> shares;
             for (std::size_t i = row * keys_; i < (row + 1) * keys_; ++i)
                 if (weights_[i] != 0) shares.push_back(weights_[i]);
-            const bool equal = std::all_of(shares.begin(), shares.end(), [&](double w) { return std::fabs(w - shares[0]) <= 8 * sequence_.unit * shares[0]; });
+            const bool equal = std::all_of(shares.begin(), shares.end(),
+                                           [&](double w) { return std::fabs(w - shares[0]) <= 8 * sequence_.unit * shares[0]; });
             if (!equal && shares.size() < keys_) return false;
             several = several || (equal && shares.size() > 1 && shares.size() < keys_);
         }
