@@ -52,10 +52,10 @@ public:
         find_plan(plans);
         if (!out_.right) find_suspects(plans);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
-        if (unexplained && (find_hidden_rotation() || find_swap())) return std::move(out_);
+        if (unexplained && find_hidden_rotation()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
-        if (doubtful && (find_position_bias() || allow_short_products())) return std::move(out_);
+        if (doubtful && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
         if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
             suspect_sums_of_weights(sequence_, plans, out_);
         if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
@@ -207,7 +207,9 @@ private:
     /// q and k swapped besides positions that the file does not show.
     bool find_swap() {
         const bool split = sequence_.has(Part::Q) && sequence_.has(Part::K);
-        const bool fits = sequence_.queries == sequence_.keys && (split || sequence_.heads_stored(Part::KProj) == sequence_.heads);
+        const bool projected = sequence_.has(Part::QProj) && sequence_.has(Part::KProj);
+        const bool fits =
+            sequence_.queries == sequence_.keys && (split || (projected && sequence_.heads_stored(Part::KProj) == sequence_.heads));
         const int first = out_.outcome.first_failure();
         if (known_.swapped || sequence_.rotation || !fits || !is_small() || first < static_cast<int>(Part::Scores)) return false;
         Sequence swapped = sequence_;
@@ -289,18 +291,23 @@ private:
         return false;
     }
 
-    /// Small enough to judge again and again, in case that two things are unusual.
+    /// Small enough to judge again in case that two things are unusual.
     bool is_small() const { return sequence_.map_size() <= 1 << 14; }
 
     /// Whether under some mask that may be meant the first difference vanishes: the cheap part of judging again.
     bool explains_more(const Sequence& assumed) const {
         SharedProducts shared;
-        for (const Plan& plan : plans_for(assumed)) {
-            if (plan.guessed) break;
-            const int first = out_.outcome.first_failure();
-            if (evaluate(assumed, correct_recipe(assumed, plan), rounding_, shared, first).first_failure() > first) return true;
-        }
-        return false;
+        const int first = out_.outcome.first_failure();
+        const auto explains = [&](const Plan& plan) {
+            return evaluate(assumed, correct_recipe(assumed, plan), rounding_, shared, first).first_failure() > first;
+        };
+        std::vector<Plan> plans = plans_for(assumed);
+        std::erase_if(plans, [](const Plan& plan) { return plan.guessed; });
+        // A mask that is not aligned as it is meant to be is named once everything else is explained.
+        Plan misaligned;
+        misaligned.keep = std::make_shared<const Keep>(causal_keep(assumed, 0));
+        if (assumed.keys > assumed.queries && assumed.intent.causal == true) plans.push_back(misaligned);
+        return std::any_of(plans.begin(), plans.end(), explains);
     }
 
     Sequence with_bias(const PositionBias& bias) const {
