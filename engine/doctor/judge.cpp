@@ -52,10 +52,10 @@ public:
         find_plan(plans);
         if (!out_.right) find_suspects(plans);
         const bool unexplained = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
-        if (unexplained && find_hidden_rotation()) return std::move(out_);
+        if (unexplained && !known_.assumed && find_hidden_rotation()) return std::move(out_);
         if (!out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed)) excuse();
         const bool doubtful = !out_.right && (no_suspect_reproduces_all() || out_.suspects.front().scale_is_observed);
-        if (doubtful && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
+        if (doubtful && !known_.assumed && (find_position_bias() || allow_short_products() || find_swap())) return std::move(out_);
         if (!out_.right && no_suspect_reproduces_all() && out_.outcome.first_failure() == static_cast<int>(Part::Weights))
             suspect_sums_of_weights(sequence_, plans, out_);
         if (out_.right && !out_.plan.warning.empty()) out_.warnings.push_back(out_.plan.warning);
@@ -231,7 +231,7 @@ private:
         for (const Rotation& rotation : possible_rotations()) {
             Sequence turned = sequence_;
             turned.rotation = rotation;
-            if (adopt(Judge(turned, known_).run(), rotation_words(rotation))) return true;
+            if (adopt(Judge(turned, assuming()).run(), rotation_words(rotation))) return true;
         }
         return false;
     }
@@ -250,6 +250,12 @@ private:
         Known known = known_;
         known.short_products = kShort;
         return adopt(Judge(sequence_, known).run(), "The products were computed with about 11 bits, as GPUs do in TF32.");
+    }
+
+    Known assuming() const {
+        Known known = known_;
+        known.assumed = true;
+        return known;
     }
 
     /// Takes over a judgement under another assumption when that explains everything.
@@ -318,7 +324,7 @@ private:
     }
 
     bool judge_with(const PositionBias& bias, const char* warning) {
-        return !bias.values.empty() && adopt(Judge(with_bias(bias), known_).run(), warning);
+        return !bias.values.empty() && adopt(Judge(with_bias(bias), assuming()).run(), warning);
     }
 
     /// Whatever masked has beyond scaled, when most cells have something: a mistake in one cell is no bias. At a position's distance to

@@ -53,6 +53,7 @@ struct Known {
     bool concat_may_be_projected = false;
     double short_products = 0;           ///< relative error of a product's factors
     const PositionBias* bias = nullptr;  ///< seen in another sequence of the same attention
+    bool assumed = false;                ///< something that the file does not show is assumed already: nothing further is
     bool swapped = false;                ///< q and k were exchanged, to see whether that explains the numbers
     bool computed_with_32_bits = false;  ///< 64-bit numbers, held to the rounding of 32; that of GPUs is then out of the question
 };
