@@ -273,8 +273,9 @@ private:
                 if (bias_factor < 0 && intent.bias.empty()) continue;
                 if (left == Lifted::AsRecorded && !sequence_.has(Part::Masked)) continue;
                 // NaN everywhere has many reasons.
-                if (left >= Lifted::Nan && ((!intent.given && intent.causal != true) || !plan_.warning.empty() ||
-                                            (!some_row_is_open && !intent.wrong_sign && !sequence_.has(Part::Masked))))
+                if (left >= Lifted::Nan &&
+                    ((!intent.given && intent.causal != true) || !plan_.warning.empty() ||
+                     ((!some_row_is_open || sequence_.queries < 4) && !intent.wrong_sign && !sequence_.has(Part::Masked))))
                     continue;
                 Recipe& recipe = add(Bug::MaskSign);
                 recipe.mask = MaskUse::WrongSign;

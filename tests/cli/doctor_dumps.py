@@ -335,10 +335,9 @@ def main(folder, seed, count):
                 expected.append("correct")  # one key fewer is what padding looks like
             if bug == "mask_sign":
                 # Where every row has something masked, an inverted mask may leave the same; NaN alone has many reasons.
-                ways = [dict(case, negative=n, added=a, empty_rows_are_zero=z) for n in ("inf", "1e9", "finfo") for a in (False, True) for z in (False, True)]
-                expected += ["inverted_mask"] * any(same(dump, attention(way, "inverted_mask"), case) for way in ways)
+                expected += ["inverted_mask"] * ("masked" not in case["stages"])
                 odd = [n for n in case["stages"] if n != "masked" and np.isnan(dump[n]).any()]
-                expected += ["non_finite"] * bool("masked" not in case["stages"] and odd and np.isnan(dump[odd[0]]).all())
+                expected += ["non_finite"] * bool("masked" not in case["stages"] and odd and (case["T"] < 4 or np.isnan(dump[odd[0]]).all()))
             if same(dump, attention(case, "causal mask missing"), case):
                 expected.append("mask_missing")
         tensors, metadata = tensors_of(dump, case, bug)
