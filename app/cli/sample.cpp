@@ -142,7 +142,9 @@ void add_sample_command(CLI::App& program, int&) {
     command->footer(
         "Examples:\n"
         "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
-        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n");
+        "  attnscope train --task copy --out runs/copy\n"
+        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
+        "The last one prints adbc>adbc.\n");
     command->callback([options] { sample(*options); });
 }
 

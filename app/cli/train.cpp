@@ -41,7 +41,8 @@ class TrainCommand {
 public:
     explicit TrainCommand(const TrainOptions& options)
         : options_(options), saver_(options.save, options.resume_file), wanted_(make_run(options)), run_(*wanted_.run),
-          files_(std::move(wanted_.past)), start_(start()), progress_(style(), start_, run_.settings().stop.steps) {}
+          files_(std::move(wanted_.past)), start_(start()),
+          progress_(style(), start_, run_.settings().stop.steps, run_.steps() > 0 ? rates() : std::vector<RateAt>()) {}
 
     int run() {
         const StopSignal signals;
@@ -67,6 +68,8 @@ private:
     ProgressStyle style() const {
         return options_.json ? ProgressStyle::Json : ::isatty(STDOUT_FILENO) != 0 ? ProgressStyle::Bar : ProgressStyle::Lines;
     }
+
+    std::vector<RateAt> rates() const { return rates_left(run_.settings(), run_.steps()); }
 
     LossPoint start() const {
         LossPoint point = files_.losses.empty() ? LossPoint{} : files_.losses.back();
@@ -137,11 +140,15 @@ private:
                    settings.model.num_heads, settings.model.d_model, run_.state().parameters().count(), settings.batch_size, settings.seed,
                    thread_budget());
         if (run_.steps() > 0) fmt::print("taken up after step {}\n", run_.steps());
+        if (const std::vector<RateAt> left = rates(); !left.empty()) fmt::print("learning rate: {}\n", rates_text(left));
     }
 
     void print_end() const {
         const char* const ended = finished_.empty() ? "stopped" : "finished";
         progress_.print(fmt::format("{} after step {}{}{}\n", ended, run_.steps(), finished_.empty() ? "" : ": ", finished_));
+        if (const std::string lengths = files_.validations.empty() ? "" : lengths_text(files_.validations.back().by_length);
+            !lengths.empty())
+            progress_.print(fmt::format("accuracy by length: {}\n", lengths));
         if (options_.save.out.empty() || !saver_.saved()) return;
         const std::string file = (options_.save.out / kCheckpointName).string();
         progress_.print(fmt::format("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n",
@@ -169,7 +176,10 @@ constexpr const char* kExamples =
     "(129), a closed pipe as in attnscope train --json | head (141), and SIGTERM (143). Numbers that are not finite end the run with\n"
     "exit code 1 and the last finite weights saved.\n"
     "A save that fails is reported and tried again at the next one while training goes on; if the last one fails too, the exit code is 2.\n"
-    "With --json a line has step, loss, val_loss, val_accuracy, lr, grad_norm and tokens_per_s; null where there is none. A line\n"
+    "A run that is resumed for more steps than its schedule has uses the rates of a run of that many steps, which it joins in a straight\n"
+    "line within the first tenth of the steps left. The rates are printed at the start; a run whose remaining rates are all 0 is refused.\n"
+    "With --json a line has step, loss, val_loss, val_accuracy, val_accuracy_by_length, lr, grad_norm and tokens_per_s; null where there\n"
+    "is none. The first line of a resumed run has rates, too: the learning rate of its first and last step and between them. A line\n"
     "{\"event\": \"save_failed\", \"step\": N, \"message\": ...} says that a save failed, with \"saved\" that one after it succeeded.\n";
 
 }  // namespace

@@ -51,7 +51,7 @@ TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
 RunSettings changed(const TrainOptions& options, RunSettings settings) {
     const bool follows = settings.train.schedule.total_steps == settings.stop.steps;
     if (options.steps) settings.stop.steps = *options.steps;
-    // A rate that falls over the whole run is to do so over a shorter or longer one too; one that is under way keeps its curve.
+    // A rate that falls over the whole run is to do so over a shorter or longer one too; a run under way has a rule of its own.
     if (options.steps && follows && options.resume_file.empty()) settings.train.schedule.total_steps = *options.steps;
     if (options.seed) settings.seed = *options.seed;
     for (const std::string& assignment : options.assignments) settings = with_setting(settings, assignment);
@@ -103,14 +103,14 @@ WantedRun resumed(const TrainOptions& options) {
     std::error_code none;
     const bool folder = std::filesystem::is_directory(options.resume_file, none);
     const std::filesystem::path file = folder ? options.resume_file / kCheckpointName : options.resume_file;
-    Checkpoint checkpoint = read_checkpoint(file);
-    RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
+    const Checkpoint checkpoint = read_checkpoint(file);
+    const RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
     if (!same_model(settings, checkpoint.settings))
         throw Error("task, model and seed of a run that is taken up cannot be changed: they take a new run");
-    const RunSettings base = std::exchange(checkpoint.settings, std::move(settings));
     wanted.past = past_of(file);
     wanted.run = resume_run(checkpoint, History::kDefaultBudget, wanted.past.moments);
-    require_followed(base, checkpoint.settings, wanted.run->settings());
+    wanted.run->apply(settings);
+    require_followed(checkpoint.settings, settings, wanted.run->settings());
     return wanted;
 }
 
@@ -149,10 +149,15 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
 }
 
 WantedRun make_run(const TrainOptions& options) {
-    if (!options.resume_file.empty()) return resumed(options);
-    const RunSettings settings = new_settings(options);
-    WantedRun wanted{std::make_unique<TrainingRun>(settings), {}};
-    require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
+    WantedRun wanted;
+    if (options.resume_file.empty()) {
+        const RunSettings settings = new_settings(options);
+        wanted.run = std::make_unique<TrainingRun>(settings);
+        require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
+    } else {
+        wanted = resumed(options);
+    }
+    if (const std::string why = learns_nothing(wanted.run->settings(), wanted.run->steps()); !why.empty()) throw Error(why);
     return wanted;
 }
 

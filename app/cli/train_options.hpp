@@ -38,7 +38,8 @@ struct WantedRun {
     RunFolder past;  ///< of a run that is taken up; only its curves are used
 };
 
-/// Throws Error for options that contradict each other, ConfigError for settings that no run can have, FileError for bad files.
+/// Throws Error for options that contradict each other and for a run that would learn nothing, ConfigError for settings that no run can
+/// have, FileError for bad files.
 WantedRun make_run(const TrainOptions& options);
 
 }  // namespace attn::app

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "engine/io/json.hpp"
 
@@ -36,10 +37,30 @@ double rate_between(const LossPoint& from, const LossPoint& to) {
     return to.seconds > from.seconds ? static_cast<double>(to.tokens - from.tokens) / (to.seconds - from.seconds) : 0;
 }
 
+/// Steps are counted from 1, as everywhere in the output.
+nlohmann::ordered_json rates_json(const std::vector<RateAt>& rates) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const RateAt& at : rates) list.push_back({{"step", at.step + 1}, {"lr", at.rate}});
+    return list;
+}
+
 }  // namespace
 
-TrainProgress::TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step)
-    : style_(style), start_(start), loss_(start), before_(start), last_step_(last_step) {}
+std::string rates_text(const std::vector<RateAt>& rates) {
+    std::string text;
+    for (const RateAt& at : rates) text += fmt::format("{}{:.2e} at step {}", text.empty() ? "" : ", ", at.rate, at.step + 1);
+    return text;
+}
+
+std::string lengths_text(const std::vector<LengthAccuracy>& by_length) {
+    std::string text;
+    for (const LengthAccuracy& at : by_length)
+        text += fmt::format("{}{}: {:.1f} %", text.empty() ? "" : ", ", at.length, 100 * at.accuracy);
+    return text;
+}
+
+TrainProgress::TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step, std::vector<RateAt> rates)
+    : style_(style), start_(start), loss_(start), before_(start), last_step_(last_step), rates_(std::move(rates)) {}
 
 double TrainProgress::tokens_per_second() const { return rate_between(start_, loss_); }
 
@@ -76,11 +97,12 @@ void TrainProgress::finish() {
     print("\n");
 }
 
-void TrainProgress::print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) const {
+void TrainProgress::print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) {
     Json line{{"step", loss != nullptr ? loss->step : validation->step},
               {"loss", nullptr},
               {"val_loss", nullptr},
               {"val_accuracy", nullptr},
+              {"val_accuracy_by_length", nullptr},
               {"lr", nullptr},
               {"grad_norm", nullptr},
               {"tokens_per_s", nullptr}};
@@ -93,7 +115,9 @@ void TrainProgress::print_json(const LossPoint* loss, const std::optional<Valida
     if (validation) {
         line["val_loss"] = validation->loss;
         line["val_accuracy"] = validation->accuracy;
+        for (const LengthAccuracy& at : validation->by_length) line["val_accuracy_by_length"][std::to_string(at.length)] = at.accuracy;
     }
+    if (!rates_.empty()) line["rates"] = rates_json(std::exchange(rates_, {}));
     print(line.dump() + "\n");
 }
 

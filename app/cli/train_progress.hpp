@@ -8,8 +8,14 @@
 #include <vector>
 
 #include "engine/train/curve.hpp"
+#include "engine/train/schedule.hpp"
 
 namespace attn::app {
+
+/// "1.50e-04 at step 1, 3.00e-03 at step 20, 7.40e-09 at step 1000"
+std::string rates_text(const std::vector<RateAt>& rates);
+/// "1: 100.0 %, 2: 98.5 %"
+std::string lengths_text(const std::vector<LengthAccuracy>& by_length);
 
 enum class ProgressStyle : std::uint8_t {
     Bar,    ///< one line that is written over and over, for a terminal
@@ -20,8 +26,8 @@ enum class ProgressStyle : std::uint8_t {
 class TrainProgress {
 public:
     /// `start`: where the run stood when this process began (its step, seconds and tokens count); `last_step`: at which it ends at the
-    /// latest, 0 for none.
-    TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step);
+    /// latest, 0 for none; `rates`: what is to be said of them in JSON, as rates_left().
+    TrainProgress(ProgressStyle style, const LossPoint& start, std::int64_t last_step, std::vector<RateAt> rates);
     /// To stdout, at once: whoever reads wants to see it now. That it cannot be written is remembered by the stream and no reason to end
     /// a run.
     static void print(const std::string& text);
@@ -35,7 +41,7 @@ public:
     void finish();
 
 private:
-    void print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation) const;
+    void print_json(const LossPoint* loss, const std::optional<ValidationPoint>& validation);
     void print_line() const;
     void draw_bar();
     std::vector<std::string> bar_parts() const;  ///< the first are those that a narrow terminal shows
@@ -44,6 +50,7 @@ private:
     ProgressStyle style_;
     LossPoint start_, loss_, before_;  ///< the newest step and the one before it
     std::int64_t last_step_;
+    std::vector<RateAt> rates_;                  ///< that have not been told yet
     std::optional<ValidationPoint> validation_;  ///< the newest
     std::chrono::steady_clock::time_point drawn_{};
 };

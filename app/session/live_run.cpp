@@ -83,10 +83,11 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
     const std::vector<std::string>& symbols = tokenizer().vocabulary();
     const auto symbol = [&](std::int32_t id) { return symbols[static_cast<std::size_t>(id)]; };
     std::vector<HeldOutExample> all;
-    std::size_t at = 0;
     for (std::int64_t b = 0; b < examples_.tokens.size(); ++b) {
         HeldOutExample& example = all.emplace_back();
-        for (std::int64_t t = 0; t < examples_.tokens.length; ++t, ++at) {
+        const auto first = static_cast<std::size_t>(b * examples_.tokens.length);
+        const std::size_t end = first + static_cast<std::size_t>(examples_.tokens.lengths[static_cast<std::size_t>(b)]);
+        for (std::size_t at = first; at < end; ++at) {
             example.tokens.push_back(symbol(examples_.tokens.ids[at]));
             const std::int32_t target = examples_.targets[at];
             const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), symbols.size()));
@@ -95,7 +96,7 @@ std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
             example.right.push_back(static_cast<std::int8_t>(asked ? predicted == target : -1));
         }
         // The last symbol of a sequence is only ever predicted.
-        if (const std::int32_t last = examples_.targets[at - 1]; last != kIgnoredTarget) {
+        if (const std::int32_t last = examples_.targets[end - 1]; last != kIgnoredTarget) {
             example.tokens.push_back(symbol(last));
             example.predicted.emplace_back();
             example.right.push_back(-1);

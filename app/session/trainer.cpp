@@ -163,11 +163,18 @@ void Trainer::turn(const std::optional<Order>& order, const std::stop_token& job
     hand_over();
 }
 
+std::unique_ptr<LiveRun> Trainer::new_run(RunSettings settings, bool runs) {
+    settings.train.schedule.continued.reset();  // where another run was continued
+    if (const std::string idle = learns_nothing(settings, 0); runs && !idle.empty()) throw ConfigError(idle);
+    return engine_.start(settings);
+}
+
 void Trainer::carry_out(const Start& start, const std::stop_token& job) {
-    if (run_ == nullptr) return take_up(engine_.start(start.settings), TrainingPhase::Running, false, job);
+    if (run_ == nullptr) return take_up(new_run(start.settings, true), TrainingPhase::Running, false, job);
     adopt(start.settings);
-    const std::string finished = run_->finished();
-    set_phase(finished.empty() ? TrainingPhase::Running : TrainingPhase::Finished, finished);
+    if (const std::string finished = run_->finished(); !finished.empty()) return set_phase(TrainingPhase::Finished, finished);
+    const std::string idle = learns_nothing(run_->settings(), run_->steps());
+    set_phase(idle.empty() ? TrainingPhase::Running : TrainingPhase::Paused, idle);
 }
 
 void Trainer::carry_out(const Pause&, const std::stop_token& job) {
@@ -178,9 +185,13 @@ void Trainer::carry_out(const Pause&, const std::stop_token& job) {
 }
 
 void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
-    if (run_ == nullptr) take_up(engine_.start(step.settings), TrainingPhase::Paused, false, job);
+    if (run_ == nullptr) take_up(new_run(step.settings, false), TrainingPhase::Paused, false, job);
     else adopt(step.settings);
     state_.phase = TrainingPhase::Paused;
+    RunSettings next = run_->settings();
+    next.stop.steps = run_->steps() + 1;
+    if (const std::string idle = learns_nothing(next, run_->steps()); !idle.empty())
+        return set_phase(run_->finished().empty() ? TrainingPhase::Paused : TrainingPhase::Finished, idle);
     train_one(job);
     score_heads(true, job);
     const std::string finished = run_->finished();
@@ -188,11 +199,11 @@ void Trainer::carry_out(const OneStep& step, const std::stop_token& job) {
 }
 
 void Trainer::carry_out(const NewRun& fresh, const std::stop_token& job) {
-    take_up(engine_.start(fresh.settings), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
+    take_up(new_run(fresh.settings, fresh.running), fresh.running ? TrainingPhase::Running : TrainingPhase::Paused, false, job);
 }
 
 void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
-    take_up(engine_.start(chain.first), TrainingPhase::Running, false, job);
+    take_up(new_run(chain.first, true), TrainingPhase::Running, false, job);
     then_ = chain.second;
     state_.then = then_->train.forward.mistake;
     publish(true);
@@ -290,7 +301,7 @@ void Trainer::advance(const std::stop_token& job) {
     score_heads(!finished.empty(), job);
     if (finished.empty()) return;
     if (!then_) return set_phase(TrainingPhase::Finished, finished);
-    take_up(engine_.start(*std::exchange(then_, {})), TrainingPhase::Running, false, job);
+    take_up(new_run(*std::exchange(then_, {}), true), TrainingPhase::Running, false, job);
 }
 
 void Trainer::train_one(const std::stop_token& job) {

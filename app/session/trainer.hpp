@@ -38,7 +38,8 @@ public:
     /// Goes on with the run under way as `settings` say, as far as they apply to it; begins one when there is none.
     void start(RunSettings settings);
     void pause();
-    /// One step, also of a run that is finished, then a pause.
+    /// One step, also of a run that is finished, then a pause. None where its learning rate is 0: the message says so, as start() does for
+    /// a run whose remaining rates are all 0.
     void step(RunSettings settings);
     void reset(RunSettings settings);    ///< a new run, paused
     void restart(RunSettings settings);  ///< a new run, running
@@ -99,6 +100,8 @@ private:
     void carry_out(const Apply& apply, const std::stop_token& job);
     void carry_out(const Save& save, const std::stop_token& job);
     void carry_out(const Open& open, const std::stop_token& job);
+    /// Throws ConfigError as the engine does, and when it `runs` without ever learning.
+    std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
     void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job);
     /// What a run from a folder has told before.
     void add_past();

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <iterator>
+#include <set>
 
 #include "engine/io/file_error.hpp"
 
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kCurvesHeader = "step,loss,accuracy,gradient_norm,learning_rate,seconds,tokens,val_loss,val_accuracy";
 constexpr std::string_view kHeadsHeader =
     "step,stage,head,previous_token,first_token,same_token,induction,entropy,distance,rows,induction_rows";
+constexpr std::string_view kLengthColumn = "val_accuracy_";
 constexpr std::size_t kCurveCells = 9, kHeadCells = 11;
 
 /// Rows of cells, with the line number for messages.
@@ -22,21 +24,26 @@ class CsvReader {
 public:
     CsvReader(std::string_view text, std::string_view source, std::string_view header) : text_(text), source_(source) {
         if (!next_line()) fail(FileFault::Truncated, "the table is empty");
-        if (row_ != header) fail(FileFault::Schema, fmt::format("expected the header {}, found {}", header, escaped(row_)));
+        if (!row_.starts_with(header)) fail(FileFault::Schema, fmt::format("expected the header {}, found {}", header, escaped(row_)));
+        more_columns_ = row_.substr(header.size());
     }
 
-    template <std::size_t N>
-    bool next(std::array<std::string_view, N>& cells) {
+    /// The next row's cells, as many as `cells` has room for.
+    bool next(std::span<std::string_view> cells) {
         if (!next_line()) return false;
         std::string_view rest = row_;
-        for (std::size_t i = 0; i < N; ++i) {
+        for (std::size_t i = 0; i < cells.size(); ++i) {
             const std::size_t comma = rest.find(',');
-            if ((comma == std::string_view::npos) != (i + 1 == N)) fail(FileFault::Format, fmt::format("expected {} cells", N));
+            if ((comma == std::string_view::npos) != (i + 1 == cells.size()))
+                fail(FileFault::Format, fmt::format("expected {} cells", cells.size()));
             cells[i] = rest.substr(0, comma);
             rest.remove_prefix(std::min(rest.size(), cells[i].size() + 1));
         }
         return true;
     }
+
+    /// What stands in the header after the columns that are always there.
+    std::string_view more_columns() const { return more_columns_; }
 
     template <class Number>
     Number number(std::string_view cell) const {
@@ -68,14 +75,49 @@ private:
         return true;
     }
 
-    std::string_view text_, source_, row_;
+    std::string_view text_, source_, row_, more_columns_;
     std::int64_t line_ = 0;
 };
+
+/// Lengths of which any point tells the accuracy, ascending.
+std::vector<std::int64_t> lengths_of(std::span<const ValidationPoint> validations) {
+    std::set<std::int64_t> lengths;
+    for (const ValidationPoint& point : validations)
+        for (const LengthAccuracy& at : point.by_length) lengths.insert(at.length);
+    return {lengths.begin(), lengths.end()};
+}
+
+/// ",val_accuracy_1,val_accuracy_2" -> 1, 2
+std::vector<std::int64_t> lengths_in_header(const CsvReader& reader) {
+    std::vector<std::int64_t> lengths;
+    for (std::string_view rest = reader.more_columns(); !rest.empty();) {
+        rest.remove_prefix(1);
+        const std::string_view name = rest.substr(0, rest.find(','));
+        if (!name.starts_with(kLengthColumn)) reader.fail(FileFault::Schema, fmt::format("the column \"{}\" is unknown", escaped(name)));
+        const std::int64_t length = reader.count(name.substr(kLengthColumn.size()));
+        if (!lengths.empty() && length <= lengths.back())
+            reader.fail(FileFault::Schema, fmt::format("the column of length {} after that of {}", length, lengths.back()));
+        lengths.push_back(length);
+        rest.remove_prefix(name.size());
+    }
+    return lengths;
+}
+
+/// One cell for each of the lengths.
+void put_lengths(std::string& out, const std::vector<std::int64_t>& lengths, std::span<const LengthAccuracy> by_length) {
+    auto at = by_length.begin();
+    for (const std::int64_t length : lengths) {
+        out += ',';
+        if (at != by_length.end() && at->length == length) fmt::format_to(std::back_inserter(out), "{}", (at++)->accuracy);
+    }
+}
 
 }  // namespace
 
 std::string curves_csv(std::span<const LossPoint> losses, std::span<const ValidationPoint> validations) {
     std::string out(kCurvesHeader);
+    const std::vector<std::int64_t> lengths = lengths_of(validations);
+    for (const std::int64_t length : lengths) out += fmt::format(",{}{}", kLengthColumn, length);
     out += '\n';
     auto loss = losses.begin();
     auto validation = validations.begin();
@@ -93,9 +135,10 @@ std::string curves_csv(std::span<const LossPoint> losses, std::span<const Valida
         }
         if (validation != validations.end() && validation->step == step) {
             fmt::format_to(put, ",{},{}", validation->loss, validation->accuracy);
+            put_lengths(out, lengths, validation->by_length);
             ++validation;
         } else {
-            out += ",,";
+            out.append(2 + lengths.size(), ',');
         }
         out += '\n';
     }
@@ -105,8 +148,9 @@ std::string curves_csv(std::span<const LossPoint> losses, std::span<const Valida
 Curves curves_from_csv(std::string_view text, std::string_view source) {
     CsvReader reader(text, source, kCurvesHeader);
     Curves curves;
+    const std::vector<std::int64_t> lengths = lengths_in_header(reader);
     std::int64_t last = -1;
-    for (std::array<std::string_view, kCurveCells> cells; reader.next(cells);) {
+    for (std::vector<std::string_view> cells(kCurveCells + lengths.size()); reader.next(cells);) {
         const std::int64_t step = reader.count(cells[0]);
         if (step <= last) reader.fail(FileFault::Range, fmt::format("step {} after step {}", step, last));
         last = step;
@@ -119,8 +163,13 @@ Curves curves_from_csv(std::string_view text, std::string_view source) {
             curves.losses.push_back({step, reader.number<double>(cells[1]), reader.number<double>(cells[2]),
                                      reader.number<double>(cells[3]), reader.number<double>(cells[4]), reader.number<double>(cells[5]),
                                      reader.count(cells[6])});
-        if (!empty(kValidation, kCurveCells))
-            curves.validations.push_back({step, reader.number<double>(cells[7]), reader.number<double>(cells[8])});
+        if (!empty(kValidation, cells.size())) {
+            ValidationPoint& point =
+                curves.validations.emplace_back(ValidationPoint{step, reader.number<double>(cells[7]), reader.number<double>(cells[8])});
+            for (std::size_t i = 0; i < lengths.size(); ++i)
+                if (const std::string_view cell = cells[kCurveCells + i]; !cell.empty())
+                    point.by_length.push_back({lengths[i], reader.number<double>(cell)});
+        }
     }
     return curves;
 }
@@ -138,6 +187,7 @@ std::string heads_csv(std::span<const HeadPoint> heads) {
 
 std::vector<HeadPoint> heads_from_csv(std::string_view text, std::string_view source) {
     CsvReader reader(text, source, kHeadsHeader);
+    if (!reader.more_columns().empty()) reader.fail(FileFault::Schema, fmt::format("expected the header {}", kHeadsHeader));
     std::vector<HeadPoint> heads;
     for (std::array<std::string_view, kHeadCells> cells; reader.next(cells);) {
         const std::int64_t step = reader.count(cells[0]);

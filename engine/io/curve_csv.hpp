@@ -17,7 +17,8 @@ struct Curves {
 };
 
 /// step,loss,accuracy,gradient_norm,learning_rate,seconds,tokens,val_loss,val_accuracy: a row a step, with empty cells where there is no
-/// training step (step 0) or no evaluation. Every number is written so that it reads back as the same bits.
+/// training step (step 0) or no evaluation. Where an evaluation tells accuracy by length, a column val_accuracy_N follows for every
+/// length N, ascending. Every number is written so that it reads back as the same bits.
 std::string curves_csv(std::span<const LossPoint> losses, std::span<const ValidationPoint> validations);
 /// Strict: throws FileError naming `source` and the line for another header, a cell that is no number, or steps that do not ascend.
 Curves curves_from_csv(std::string_view text, std::string_view source);

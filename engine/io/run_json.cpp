@@ -22,26 +22,32 @@ constexpr double kMaxNumber = std::numeric_limits<double>::max();
 Json to_json(const TaskSettings& task) {
     return {{"kind", task_info(task.kind).name},
             {"length", task.length},
+            {"shortest", task.shortest},
             {"symbols", task.symbols},
             {"validation_share", finite("validation_share", task.validation_share)},
             {"text_name", task.text_name}};
 }
 
+Json to_json(const Schedule& schedule) {
+    Json object{{"kind", name_of(kSchedules, schedule.kind)},
+                {"rate", finite("rate", schedule.rate)},
+                {"last_rate", finite("last_rate", schedule.last_rate)},
+                {"warm_up_steps", schedule.warm_up_steps},
+                {"total_steps", schedule.total_steps}};
+    if (const auto& continued = schedule.continued)
+        object["continued"] = {{"from_step", continued->from_step}, {"from_rate", finite("continued.from_rate", continued->from_rate)}};
+    return object;
+}
+
 Json to_json(const TrainSettings& train) {
     const AdamwSettings& adamw = train.adamw;
-    const Schedule& schedule = train.schedule;
     return {{"adamw",
              {{"beta1", finite("beta1", adamw.beta1)},
               {"beta2", finite("beta2", adamw.beta2)},
               {"eps", finite("eps", adamw.eps)},
               {"weight_decay", finite("weight_decay", adamw.weight_decay)},
               {"decay_everything", adamw.decay_everything}}},
-            {"schedule",
-             {{"kind", name_of(kSchedules, schedule.kind)},
-              {"rate", finite("rate", schedule.rate)},
-              {"last_rate", finite("last_rate", schedule.last_rate)},
-              {"warm_up_steps", schedule.warm_up_steps},
-              {"total_steps", schedule.total_steps}}},
+            {"schedule", to_json(train.schedule)},
             {"clip_norm", finite("clip_norm", train.clip_norm)},
             {"forward", attn::to_json(train.forward)}};
 }
@@ -59,6 +65,7 @@ void read_task(JsonObject object, TaskSettings& task) {
     std::size_t index = 0;
     if (object.read_choice("kind", names, index)) task.kind = tasks()[index].kind;
     object.read("length", task.length, 0, kMaxCount);
+    object.read("shortest", task.shortest, 0, kMaxCount);
     object.read("symbols", task.symbols, 0, kMaxCount);
     object.read("validation_share", task.validation_share, 0, 1);
     object.read("text_name", task.text_name);
@@ -80,6 +87,13 @@ void read_schedule(JsonObject object, Schedule& schedule) {
     object.read("last_rate", schedule.last_rate, 0, kMaxNumber);
     object.read("warm_up_steps", schedule.warm_up_steps, 0, kMaxCount);
     object.read("total_steps", schedule.total_steps, 0, kMaxCount);
+    if (auto part = object.optional_object("continued")) {
+        Continuation continued;
+        if (!part->read("from_step", continued.from_step, 0, kMaxCount)) part->fail_missing("from_step");
+        if (!part->read("from_rate", continued.from_rate, 0, kMaxNumber)) part->fail_missing("from_rate");
+        part->expect_no_more();
+        schedule.continued = continued;
+    }
     object.expect_no_more();
 }
 

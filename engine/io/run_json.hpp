@@ -8,7 +8,8 @@
 
 namespace attn {
 
-/// Every field under its C++ name, nested as in the struct; a Text task's text is not among them, only its name.
+/// Every field under its C++ name, nested as in the struct; a Text task's text is not among them, only its name, and a schedule's
+/// `continued` only where there is one.
 /// Throws ConfigError for a number that is not finite.
 Json to_json(const RunSettings& settings);
 

@@ -41,25 +41,26 @@ public:
 
     std::int64_t length() const override { return 4; }
 
-    void draw(Draws& draws, SequenceSlot slot) const override {
-        write(training_[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(training_.size())))], slot);
+    SequenceSize draw(Draws& draws, SequenceSlot slot) const override {
+        return write(training_[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(training_.size())))], slot);
     }
 
     /// A large table is sampled evenly.
     std::int64_t held_out() const override { return std::min<std::int64_t>(static_cast<std::int64_t>(held_out_.size()), kMostHeldOut); }
 
-    void held_out(std::int64_t index, SequenceSlot slot) const override {
-        write(held_out_[static_cast<std::size_t>(index * static_cast<std::int64_t>(held_out_.size()) / held_out())], slot);
+    SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
+        return write(held_out_[static_cast<std::size_t>(index * static_cast<std::int64_t>(held_out_.size()) / held_out())], slot);
     }
 
 private:
     static constexpr std::int64_t kMostHeldOut = 1024;
 
-    void write(Pair pair, SequenceSlot slot) const {
+    SequenceSize write(Pair pair, SequenceSlot slot) const {
         const std::array<std::int32_t, 4> tokens = {pair.a, modulus_, pair.b, modulus_ + 1};
         std::copy(tokens.begin(), tokens.end(), slot.tokens.begin());
         std::fill(slot.targets.begin(), slot.targets.end() - 1, kIgnoredTarget);
         slot.targets.back() = (pair.a + pair.b) % modulus_;
+        return {length(), 0};
     }
 
     std::int32_t modulus_;

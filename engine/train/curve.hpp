@@ -22,11 +22,19 @@ struct LossPoint {
     bool operator==(const LossPoint&) const = default;
 };
 
+/// Of the answers to questions of one length.
+struct LengthAccuracy {
+    std::int64_t length = 0;  ///< see HeldOutLength
+    double accuracy = 0;
+    bool operator==(const LengthAccuracy&) const = default;
+};
+
 /// The model after `step` steps (0: untrained) on the whole validation set.
 struct ValidationPoint {
     std::int64_t step = 0;
     double loss = 0;
     double accuracy = 0;
+    std::vector<LengthAccuracy> by_length = {};  ///< lengths ascending; empty where the task has no lengths
     bool operator==(const ValidationPoint&) const = default;
 };
 

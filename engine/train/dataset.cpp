@@ -1,7 +1,9 @@
 #include "engine/train/dataset.hpp"
 
-#include "engine/tensor/error.hpp"
+#include <map>
+#include <utility>
 
+#include "engine/tensor/error.hpp"
 #include "engine/train/sequence_source.hpp"
 
 namespace attn {
@@ -36,6 +38,15 @@ SequenceSlot slot_of(Batch& batch, std::int64_t sequence) {
     return {std::span(batch.tokens.ids).subspan(first, length), std::span(batch.targets).subspan(first, length)};
 }
 
+/// One more sequence, without its padding; all have the same length.
+void append(Batch& batch, const SequenceSlot& slot, std::int64_t length) {
+    const auto count = static_cast<std::ptrdiff_t>(length);
+    batch.tokens.length = length;
+    batch.tokens.lengths.push_back(length);
+    batch.tokens.ids.insert(batch.tokens.ids.end(), slot.tokens.begin(), slot.tokens.begin() + count);
+    batch.targets.insert(batch.targets.end(), slot.targets.begin(), slot.targets.begin() + count);
+}
+
 }  // namespace
 
 bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share) {
@@ -48,7 +59,15 @@ Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
     : source_(make_source(settings, CounterRandom(seed, kDataStream).bits(0))), tokenizer_(source_->tokenizer()),
       seed_(CounterRandom(seed, kDataStream).bits(1)), length_(source_->length()) {
     resize(validation_, source_->held_out(), length_);
-    for (std::int64_t i = 0; i < source_->held_out(); ++i) source_->held_out(i, slot_of(validation_, i));
+    std::map<std::int64_t, HeldOutLength> by_length;
+    for (std::int64_t i = 0; i < source_->held_out(); ++i) {
+        const SequenceSlot slot = slot_of(validation_, i);
+        const SequenceSize size = source_->held_out(i, slot);
+        validation_.tokens.lengths[static_cast<std::size_t>(i)] = size.tokens;
+        by_length[size.length].length = size.length;
+        append(by_length[size.length].batch, slot, size.tokens);
+    }
+    for (auto& [length, held_out] : by_length) by_length_.push_back(std::move(held_out));
     probe_ = tokenizer_.decode(probe_batch().ids);
 }
 
@@ -62,13 +81,14 @@ void Dataset::training_batch(std::int64_t step, std::int64_t size, Batch& batch)
     resize(batch, size, length_);
     for (std::int64_t b = 0; b < size; ++b) {
         Draws draws(seed_, static_cast<std::uint64_t>(step) << kSequenceBits | static_cast<std::uint64_t>(b));
-        source_->draw(draws, slot_of(batch, b));
+        batch.tokens.lengths[static_cast<std::size_t>(b)] = source_->draw(draws, slot_of(batch, b)).tokens;
     }
 }
 
 TokenBatch Dataset::probe_batch() const {
     const auto first = validation_.tokens.ids.begin();
-    return {length_, {first, first + length_}, {length_}};
+    const std::int64_t length = validation_.tokens.lengths.front();
+    return {length, {first, first + length}, {length}};
 }
 
 }  // namespace attn

@@ -19,10 +19,16 @@ struct Batch {
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted
 };
 
-/// The sequences of a task, all of one length: the last symbol of each is only a target. Targets stand where the answer is determined:
-/// after the separator, in what repeats, at a sum; at every position of a Bigram sequence or a text. Immutable.
-///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z"
-///   Repeat               T = 2 length - 1   a string of length / 2 (rounded up) to length different symbols, again and again
+/// The held-out sequences of one length, as a batch of their own.
+struct HeldOutLength {
+    std::int64_t length = 0;  ///< symbols of the question or of the repeated string; 0 where the task has no such lengths
+    Batch batch;
+};
+
+/// The sequences of a task; the last symbol of each is only a target. Targets stand where the answer is determined: after the separator,
+/// in what repeats, at a sum; at every position of a Bigram sequence or a text, so that every shorter one is asked too. Immutable.
+///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols, the rest is padding
+///   Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, again and again
 ///   Addition             T = 4              "41 + 93 =", then "37"
 ///   Bigram, Text         T = length
 /// Validation sequences never appear in training batches: which side a sequence is on follows from its content (the question; the two
@@ -41,7 +47,9 @@ public:
     /// Sequence b does not depend on the size. Allocates only when the batch had been smaller.
     void training_batch(std::int64_t step, std::int64_t size, Batch& batch) const;
     const Batch& validation() const { return validation_; }
-    /// A held-out sequence as text, with which attention is watched while the run goes on.
+    /// The same sequences without padding, lengths ascending.
+    const std::vector<HeldOutLength>& validation_by_length() const { return by_length_; }
+    /// One of the longest held-out sequences as text, with which attention is watched while the run goes on.
     const std::string& probe() const { return probe_; }
     /// The same as a batch of one.
     TokenBatch probe_batch() const;
@@ -52,6 +60,7 @@ private:
     std::uint64_t seed_;
     std::int64_t length_;
     Batch validation_;
+    std::vector<HeldOutLength> by_length_;
     std::string probe_;
 };
 

@@ -37,9 +37,11 @@ RunSettings default_run(TaskKind kind) {
     case TaskKind::Copy:
     case TaskKind::Reverse:
     case TaskKind::Sort:
-        set_steps(run, 1000);
+        run.task.shortest = 1;
+        set_steps(run, 2000);
         break;
     case TaskKind::Repeat:
+        run.task.shortest = 1;
         run.task.length = 12;
         run.task.symbols = 16;
         set_steps(run, 1000);

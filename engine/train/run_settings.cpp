@@ -87,6 +87,24 @@ bool same_model(const RunSettings& a, const RunSettings& b) {
     return a.task == b.task && model == b.model && a.seed == b.seed;
 }
 
+std::int64_t shortest_length(const TaskSettings& task) {
+    return task.shortest > 0 ? task.shortest : task.kind == TaskKind::Repeat ? (task.length + 1) / 2 : task.length;
+}
+
+std::vector<RateAt> rates_left(const RunSettings& settings, std::int64_t steps) {
+    const std::int64_t last = settings.stop.steps;
+    return turning_rates(settings.train.schedule, steps, last > 0 ? last : std::max(settings.train.schedule.total_steps, steps) + 1);
+}
+
+std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
+    const std::vector<RateAt> rates = rates_left(settings, steps);
+    if (rates.empty() || std::any_of(rates.begin(), rates.end(), [](const RateAt& at) { return at.rate > 0; })) return "";
+    const Schedule& schedule = settings.train.schedule;
+    return fmt::format(
+        "every learning rate from step {} on is 0, so nothing would be learned (schedule: rate {}, last_rate {}, total_steps {})",
+        steps + 1, schedule.rate, schedule.last_rate, schedule.total_steps);
+}
+
 void validate(const TaskSettings& task) {
     constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
@@ -95,6 +113,7 @@ void validate(const TaskSettings& task) {
         return;
     }
     require_between("the length", task.length, std::int64_t{2}, kLongest);
+    require_between("the shortest length", task.shortest, std::int64_t{0}, task.length);
     if (task.kind == TaskKind::Text) return;
     require_between("the number of symbols", task.symbols, std::int64_t{2}, kSymbols);
     if (task.kind == TaskKind::Repeat && task.symbols < task.length)

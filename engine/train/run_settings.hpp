@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/model/config.hpp"
 #include "engine/trace/trace.hpp"
@@ -34,7 +35,7 @@ enum class TaskKind : std::uint8_t {
     Copy,      ///< "akmz>akmz": the answer repeats the question
     Reverse,   ///< "akmz>zmka"
     Sort,      ///< "mkza>akmz"
-    Repeat,    ///< "akmzqakmzq": a random string of any length up to half, again and again; what induction heads are for
+    Repeat,    ///< "akmzqakmzq": a random string, again and again; what induction heads are for
     Addition,  ///< "41 + 93 = 37": addition modulo a prime, learned from a part of its table
     Bigram,    ///< symbols drawn from a random table of which follows which
     Text,      ///< the next character of a text
@@ -55,10 +56,11 @@ TaskKind task_kind(std::string_view name);
 
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
-    std::int64_t length = 8;        ///< symbols of a question; of the longest repeated string; of a Bigram sequence or a Text window
-    std::int64_t symbols = 16;      ///< different symbols; the modulus of Addition; unused by Text
-    double validation_share = 0.1;  ///< of all sequences (of the table, of the text); they never appear in training
-    std::string text_name;          ///< of Text: the file's name; "" = the sample text
+    std::int64_t length = 8;    ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window
+    std::int64_t shortest = 0;  ///< symbols of the shortest question or repeated string; 0: one length only, of Repeat from half of it on
+    std::int64_t symbols = 16;  ///< different symbols; the modulus of Addition; unused by Text
+    double validation_share = 0.1;            ///< of all sequences (of the table, of the text); they never appear in training
+    std::string text_name;                    ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text
     bool operator==(const TaskSettings&) const = default;
 };
@@ -89,6 +91,13 @@ struct RunSettings {
 RunSettings default_run(TaskKind kind);
 /// True when the two differ in nothing that takes a new model.
 bool same_model(const RunSettings& a, const RunSettings& b);
+/// Symbols of the shortest question or repeated string of a task that has them.
+std::int64_t shortest_length(const TaskSettings& task);
+/// The learning rates of a run that has made `steps` steps, up to stop.steps, as turning_rates(); of an endless run up to where they stay
+/// the same.
+std::vector<RateAt> rates_left(const RunSettings& settings, std::int64_t steps);
+/// Says that all of them are 0; "" when one is not or no step is left.
+std::string learns_nothing(const RunSettings& settings, std::int64_t steps);
 /// Throws ConfigError saying which setting is out of range and what would do.
 void validate(const RunSettings& settings);
 void validate(const TaskSettings& settings);

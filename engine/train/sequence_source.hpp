@@ -31,6 +31,12 @@ struct SequenceSlot {
     std::span<std::int32_t> targets;  ///< [T]
 };
 
+/// What a slot was filled with.
+struct SequenceSize {
+    std::int64_t tokens = 0;  ///< of the slot's T; the rest is padding, where nothing is asked
+    std::int64_t length = 0;  ///< by which accuracy is told apart: symbols of the question or of the repeated string; 0: no such thing
+};
+
 /// Immutable once made; draws without allocating.
 class SequenceSource {
 public:
@@ -38,11 +44,11 @@ public:
     virtual Tokenizer tokenizer() const = 0;
     virtual std::int64_t length() const = 0;  ///< T
     /// A sequence that is not held out.
-    virtual void draw(Draws& draws, SequenceSlot slot) const = 0;
+    virtual SequenceSize draw(Draws& draws, SequenceSlot slot) const = 0;
     /// Number of sequences in the validation set.
     virtual std::int64_t held_out() const = 0;
-    /// Validation sequence 0 .. held_out() - 1; no two are the same but in a text.
-    virtual void held_out(std::int64_t index, SequenceSlot slot) const = 0;
+    /// Validation sequence 0 .. held_out() - 1; no two are the same but in a text. The first is among the longest.
+    virtual SequenceSize held_out(std::int64_t index, SequenceSlot slot) const = 0;
 };
 
 /// Copy, Reverse, Sort, Repeat and Bigram. Like the ones below throws ConfigError as Dataset does.

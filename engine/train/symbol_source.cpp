@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,6 +27,16 @@ std::vector<double> running_sums(std::vector<double> table, std::int64_t symbols
     return table;
 }
 
+/// The longest, the longest of the next length, and so on down to the shortest, then round again: the first few show every length.
+void take_turns(std::vector<std::vector<std::int32_t>>& sequences) {
+    std::map<std::size_t, std::vector<std::vector<std::int32_t>>, std::greater<>> by_length;
+    for (std::vector<std::int32_t>& sequence : sequences) by_length[sequence.size()].push_back(std::move(sequence));
+    std::size_t at = 0;
+    for (std::size_t round = 0; at < sequences.size(); ++round)
+        for (auto& [length, same] : by_length)
+            if (round < same.size()) sequences[at++] = std::move(same[round]);
+}
+
 class SymbolSource : public SequenceSource {
 public:
     SymbolSource(const TaskSettings& settings, std::uint64_t seed) : settings_(settings), seed_(seed) {
@@ -45,20 +57,20 @@ public:
         return has_question() ? 2 * n : settings_.kind == TaskKind::Repeat ? 2 * n - 1 : n;
     }
 
-    void draw(Draws& draws, SequenceSlot slot) const override {
+    SequenceSize draw(Draws& draws, SequenceSlot slot) const override {
         std::span<const std::int32_t> content;
-        do content = draw_content(draws, slot.tokens);
+        do content = draw_content(draws, slot.tokens, Lengths::Longer);
         while (is_held_out(content));
-        complete(draws, slot, content.size());
+        return complete(draws, slot, content.size());
     }
 
     std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
 
-    void held_out(std::int64_t index, SequenceSlot slot) const override {
+    SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
         const std::vector<std::int32_t>& content = held_out_[static_cast<std::size_t>(index)];
         std::copy(content.begin(), content.end(), slot.tokens.begin());
         Draws draws(CounterRandom(seed_, kLastSymbolStream).bits(0), static_cast<std::uint64_t>(index));
-        complete(draws, slot, content.size());
+        return complete(draws, slot, content.size());
     }
 
 private:
@@ -73,12 +85,25 @@ private:
         return static_cast<std::int32_t>(std::min(at, end - 1) - row);
     }
 
+    enum class Lengths : std::uint8_t {
+        Even,   ///< for evaluation: every length equally often
+        Longer  ///< for training: the longer of two even draws, since long questions are harder and there are more of them
+    };
+
+    std::int64_t draw_length(Draws& draws, Lengths lengths) const {
+        const std::int64_t shortest = shortest_length(settings_), count = settings_.length - shortest + 1;
+        if (count == 1) return shortest;
+        const std::int64_t drawn = draws.below(count);
+        // Runs that name no shortest length are older than this preference and keep their data.
+        const bool longer = lengths == Lengths::Longer && settings_.shortest > 0;
+        return shortest + (longer ? std::max(drawn, draws.below(count)) : drawn);
+    }
+
     /// What a sequence is made of, drawn into `room`: the question, the string that is repeated, all tokens of a Bigram sequence.
-    std::span<const std::int32_t> draw_content(Draws& draws, std::span<std::int32_t> room) const {
-        const std::int64_t n = settings_.length, shortest = (n + 1) / 2;
+    std::span<const std::int32_t> draw_content(Draws& draws, std::span<std::int32_t> room, Lengths lengths) const {
         const bool repeats = settings_.kind == TaskKind::Repeat, follows = settings_.kind == TaskKind::Bigram;
         const std::span<std::int32_t> content =
-            room.first(static_cast<std::size_t>(repeats ? shortest + draws.below(n - shortest + 1) : n));
+            room.first(static_cast<std::size_t>(follows ? settings_.length : draw_length(draws, lengths)));
         for (auto at = content.begin(); at != content.end(); ++at) {
             // What repeats has no symbol twice: what follows a symbol would not be determined by it.
             do
@@ -90,13 +115,13 @@ private:
     }
 
     /// From the content, the first `count` tokens, to the whole sequence.
-    void complete(Draws& draws, SequenceSlot slot, std::size_t count) const {
+    SequenceSize complete(Draws& draws, SequenceSlot slot, std::size_t count) const {
         const auto n = static_cast<std::ptrdiff_t>(count);
         const auto tokens = slot.tokens.begin(), targets = slot.targets.begin();
         if (settings_.kind == TaskKind::Bigram) {
             std::copy(tokens + 1, tokens + n, targets);
             targets[n - 1] = follower(tokens[n - 1], draws);
-            return;
+            return {n, 0};
         }
         std::fill(targets, targets + n, kIgnoredTarget);
         if (settings_.kind == TaskKind::Repeat) {
@@ -104,13 +129,16 @@ private:
                 tokens[t] = tokens[t - n];
                 targets[t] = tokens[t + 1 - n];
             }
-            return;
+            return {length(), n};
         }
         std::copy(tokens, tokens + n, targets + n);
         if (settings_.kind == TaskKind::Reverse) std::reverse(targets + n, targets + 2 * n);
         if (settings_.kind == TaskKind::Sort) std::sort(targets + n, targets + 2 * n);
         tokens[n] = static_cast<std::int32_t>(settings_.symbols);  // the separator
         std::copy(targets + n, targets + 2 * n - 1, tokens + n + 1);
+        std::fill(tokens + 2 * n, slot.tokens.end(), 0);
+        std::fill(targets + 2 * n, slot.targets.end(), kIgnoredTarget);
+        return {2 * n, n};
     }
 
     void hold_out() {
@@ -120,12 +148,13 @@ private:
         std::vector<std::int32_t> room(static_cast<std::size_t>(length()));
         std::set<std::vector<std::int32_t>> known;
         for (std::int64_t i = 0; i < attempts && held_out_.size() < kSequences; ++i) {
-            const std::span<const std::int32_t> content = draw_content(draws, room);
+            const std::span<const std::int32_t> content = draw_content(draws, room, Lengths::Even);
             if (!is_held_out(content)) continue;
             std::vector<std::int32_t> kept(content.begin(), content.end());
             if (known.insert(kept).second) held_out_.push_back(std::move(kept));
         }
         if (held_out_.empty()) refuse_few();
+        if (settings_.shortest > 0) take_turns(held_out_);
     }
 
     /// Without one, drawing would never end.
@@ -134,7 +163,7 @@ private:
         Draws draws(seed_, kHeldOutStream);
         std::vector<std::int32_t> room(static_cast<std::size_t>(length()));
         for (int i = 0; i < kAttempts; ++i)
-            if (!is_held_out(draw_content(draws, room))) return;
+            if (!is_held_out(draw_content(draws, room, Lengths::Longer))) return;
         refuse_few();
     }
 

@@ -47,22 +47,23 @@ public:
 
     Tokenizer tokenizer() const override { return tokenizer_; }
     std::int64_t length() const override { return length_; }
-    void draw(Draws& draws, SequenceSlot slot) const override { write(draws.below(training_ - length_), slot); }
+    SequenceSize draw(Draws& draws, SequenceSlot slot) const override { return write(draws.below(training_ - length_), slot); }
 
     /// A long text is sampled evenly.
     std::int64_t held_out() const override { return std::min<std::int64_t>(windows_, kMostHeldOut); }
 
-    void held_out(std::int64_t index, SequenceSlot slot) const override {
-        write(training_ + index * windows_ / held_out() * length_, slot);
+    SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
+        return write(training_ + index * windows_ / held_out() * length_, slot);
     }
 
 private:
     static constexpr std::int64_t kMostHeldOut = 128;
 
-    void write(std::int64_t start, SequenceSlot slot) const {
+    SequenceSize write(std::int64_t start, SequenceSlot slot) const {
         const auto first = ids_.begin() + start;
         std::copy_n(first, length_, slot.tokens.begin());
         std::copy_n(first + 1, length_, slot.targets.begin());
+        return {length_, 0};
     }
 
     Tokenizer tokenizer_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/random.hpp"
@@ -47,7 +49,7 @@ std::string grouped(std::int64_t number) {
 struct TrainingRun::Impl {
     Impl(const RunSettings& wanted, std::size_t history_budget)
         : dataset(validated(wanted).task, wanted.seed), settings(filled_in(wanted, dataset)),
-          state(initial_parameters<float>(settings.model)), history(history_budget) {
+          asked_total_steps(wanted.train.schedule.total_steps), state(initial_parameters<float>(settings.model)), history(history_budget) {
         keep();
     }
 
@@ -58,6 +60,7 @@ struct TrainingRun::Impl {
 
     Dataset dataset;
     RunSettings settings;
+    std::int64_t asked_total_steps;  ///< of the schedule as it was last asked for, before a longer run stretched it
     TrainingState<float> state;
     History history;
     Batch batch;
@@ -105,13 +108,21 @@ Moment TrainingRun::keep() {
 }
 
 void TrainingRun::apply(const RunSettings& wanted) {
-    RunSettings settings = impl_->settings;
+    const RunSettings& before = impl_->settings;
+    RunSettings settings = before;
     settings.train = wanted.train;
     settings.train.forward.dropout.seed = settings.seed;
     settings.batch_size = wanted.batch_size;
     settings.evaluate_every = wanted.evaluate_every;
     settings.stop = wanted.stop;
     validate(settings);
+    Schedule& schedule = settings.train.schedule;
+    const std::int64_t asked = std::exchange(impl_->asked_total_steps, schedule.total_steps);
+    if (schedule.total_steps == asked) {
+        schedule.total_steps = before.train.schedule.total_steps;
+        if (settings.stop.steps != before.stop.steps) schedule.total_steps = std::max(schedule.total_steps, settings.stop.steps);
+    }
+    schedule = continued_schedule(before.train.schedule, schedule, steps());
     impl_->settings = std::move(settings);
 }
 
@@ -126,7 +137,7 @@ LossPoint TrainingRun::step(std::stop_token stop) {
         throw NotFinite(steps() + 1, tensor.empty() ? result.not_finite : std::move(tensor));
     }
     if (impl_->history.wants(steps())) impl_->keep();
-    impl_->tokens += static_cast<std::int64_t>(batch.tokens.ids.size());
+    impl_->tokens += std::accumulate(batch.tokens.lengths.begin(), batch.tokens.lengths.end(), std::int64_t{0});
     impl_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return {steps(),        result.loss,  share(result.correct, result.counted), result.gradient_norm, result.learning_rate,
             impl_->seconds, impl_->tokens};
@@ -138,9 +149,18 @@ bool TrainingRun::evaluation_due() const {
 }
 
 ValidationPoint TrainingRun::evaluate(std::stop_token stop) {
-    const Batch& all = impl_->dataset.validation();
-    const CrossEntropy result = impl_->state.evaluate(all.tokens, {}, all.targets, impl_->settings.train, std::move(stop));
-    const ValidationPoint point = {steps(), result.loss, share(result.correct, result.counted)};
+    std::vector<CrossEntropy> results;
+    CrossEntropy all;
+    ValidationPoint point{.step = steps()};
+    for (const auto& [length, batch] : impl_->dataset.validation_by_length()) {
+        const CrossEntropy& result =
+            results.emplace_back(impl_->state.evaluate(batch.tokens, {}, batch.targets, impl_->settings.train, stop));
+        all.counted += result.counted;
+        all.correct += result.correct;
+        if (length > 0) point.by_length.push_back({length, share(result.correct, result.counted)});
+    }
+    for (const CrossEntropy& result : results) point.loss += result.loss * share(result.counted, all.counted);
+    point.accuracy = share(all.correct, all.counted);
     impl_->evaluated = point;
     impl_->plateau.count(point);
     return point;

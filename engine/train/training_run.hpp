@@ -38,7 +38,8 @@ public:
     Moment keep();
 
     /// Takes over what applies to a run under way; throws ConfigError and changes nothing when it is out of range. What takes a new model
-    /// is left as it is (see same_model()).
+    /// is left as it is (see same_model()). A run that is to make other steps than before, and more than its schedule has, gets a schedule
+    /// of as many; a schedule of another total is joined without a jump (see continued_schedule()).
     void apply(const RunSettings& settings);
 
     /// One step on the next batch; the history keeps the parameters when they are due. Throws NotFinite (parameters unchanged) naming the

@@ -5,9 +5,12 @@
 #include <signal.h>
 
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/io/curve_csv.hpp"
+#include "engine/io/safetensors.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {
@@ -114,11 +117,15 @@ TEST(Train, JsonHasALineAStep) {
     ASSERT_EQ(lines.size(), 26U);
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const json& line = lines[i];
-        EXPECT_EQ(line.size(), 7U);
+        EXPECT_EQ(line.size(), 8U);
         EXPECT_EQ(line.at("step"), i);
         const bool evaluated = i % 10 == 0 || i == 25;
         for (const char* key : {"loss", "lr", "grad_norm", "tokens_per_s"}) EXPECT_EQ(line.at(key).is_number(), i > 0) << line;
         for (const char* key : {"val_loss", "val_accuracy"}) EXPECT_EQ(line.at(key).is_number(), evaluated) << line;
+        EXPECT_EQ(line.at("val_accuracy_by_length").is_object(), evaluated) << line;
+        if (evaluated) {
+            EXPECT_TRUE(line.at("val_accuracy_by_length").contains("4")) << line;
+        }
     }
     EXPECT_LT(lines.back().at("val_loss").get<double>(), lines.front().at("val_loss").get<double>());
 }
@@ -148,6 +155,94 @@ TEST(Train, AResumedRunLeavesTheSameBytesAsAWholeOne) {
     train(small_run() + Arguments{"--steps", "40", "--seed", "2", "--out", folder.path("other")});
     EXPECT_FALSE(read_bytes(folder.path("whole/model.safetensors")) == read_bytes(folder.path("other/model.safetensors")));
     EXPECT_NE(whole, without_times(read_bytes(folder.path("other/curves.csv"))));
+}
+
+/// Without the schedule's own end, which follows the steps.
+Arguments short_run(const std::string& task, int steps) {
+    Arguments arguments = small_run(task);
+    arguments.resize(arguments.size() - 2);
+    return arguments + Arguments{"--set", "warm_up_steps=4", "--steps", std::to_string(steps)};
+}
+
+/// Tensors of the model, optimizer left out.
+std::map<std::string, std::vector<std::byte>> parameters_in(const std::string& checkpoint) {
+    std::map<std::string, std::vector<std::byte>> parameters;
+    for (const NamedArray& array : read_safetensors(checkpoint).arrays)
+        if (!array.name.starts_with("optimizer.")) parameters[array.name] = array.bytes;
+    return parameters;
+}
+
+TEST(Train, ALongerRunLearnsOnInEveryTask) {
+    const ScratchFolder folder;
+    for (const char* task : {"copy", "reverse", "sort", "repeat", "addition", "bigram", "text"})
+        for (const bool as_json : {false, true}) {
+            SCOPED_TRACE(std::string(task) + (as_json ? " --json" : ""));
+            const std::string out = folder.path(std::string(task) + (as_json ? "-json" : ""));
+            ASSERT_EQ(attnscope(short_run(task, 20) + Arguments{"--out", out}).exit_code, 0);
+            const auto before = parameters_in(out + "/model.safetensors");
+            Arguments resume{"train", "--resume", out, "--steps", "40", "--out", out};
+            if (as_json) resume.emplace_back("--json");
+            const Outcome outcome = attnscope(resume);
+            EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+            for (const auto& [name, bytes] : parameters_in(out + "/model.safetensors"))
+                EXPECT_FALSE(bytes == before.at(name)) << name << " did not move";
+            const Curves curves = curves_from_csv(read_bytes(out + "/curves.csv"), "curves.csv");
+            ASSERT_EQ(curves.losses.size(), 40U);
+            for (std::size_t i = 20; i < 40; ++i) EXPECT_GT(curves.losses[i].learning_rate, 0) << i;
+            EXPECT_LT(curves.losses[20].learning_rate, curves.losses[22].learning_rate) << "it rises to the longer curve";
+            EXPECT_LT(curves.losses[39].learning_rate, curves.losses[22].learning_rate / 10) << "and falls to the end";
+            if (!as_json) {
+                EXPECT_THAT(outcome.out, testing::ContainsRegex("learning rate: .* at step 21, .* at step 23, .* at step 40\n"));
+                continue;
+            }
+            const std::vector<json> lines = json_lines(outcome.out);
+            const json& rates = lines.front().at("rates");
+            ASSERT_EQ(rates.size(), 3U);
+            for (const json& at : rates)
+                EXPECT_EQ(at.at("lr").get<double>(), curves.losses.at(at.at("step").get<std::size_t>() - 1).learning_rate);
+            for (std::size_t i = 1; i < lines.size(); ++i) EXPECT_EQ(lines[i].size(), 8U) << "the rates are told once";
+        }
+}
+
+TEST(Train, ARunThatWouldLearnNothingIsRefused) {
+    const ScratchFolder folder;
+    const std::string out = folder.path("run"), model = out + "/model.safetensors";
+    ASSERT_EQ(attnscope(short_run("copy", 20) + Arguments{"--out", out}).exit_code, 0);
+    const std::string bytes = read_bytes(model);
+    for (const Arguments& more : {Arguments{"--set", "total_steps=10"}, {"--set", "rate=0"}, {"--set", "stop.steps=0"}})
+        for (const Arguments& as : {Arguments{}, {"--json"}}) {
+            const Arguments steps = more.back() == "stop.steps=0" ? Arguments{} : Arguments{"--steps", "30"};
+            const Outcome outcome = attnscope(Arguments{"train", "--resume", model, "--out", out} + steps + more + as);
+            EXPECT_EQ(outcome.exit_code, 2) << more.back();
+            EXPECT_EQ(outcome.out, "");
+            EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+            EXPECT_THAT(outcome.err, HasSubstr("every learning rate from step 21 on is 0"));
+        }
+    EXPECT_TRUE(read_bytes(model) == bytes);
+    // A new run that learns nothing is no better; one that has nothing left to do is done.
+    EXPECT_EQ(attnscope(short_run("copy", 20) + Arguments{"--set", "rate=0"}).exit_code, 2);
+    const Outcome done = attnscope({"train", "--resume", model, "--out", out});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr("20 steps done"));
+}
+
+TEST(Train, AConstantRateNeedsNoJoin) {
+    const ScratchFolder folder;
+    const Arguments constant{"--set", "schedule.kind=constant"};
+    ASSERT_EQ(attnscope(short_run("copy", 20) + constant + Arguments{"--out", folder.path("parts")}).exit_code, 0);
+    ASSERT_EQ(attnscope({"train", "--resume", folder.path("parts"), "--steps", "40", "--out", folder.path("parts")}).exit_code, 0);
+    ASSERT_EQ(attnscope(short_run("copy", 40) + constant + Arguments{"--out", folder.path("whole")}).exit_code, 0);
+    EXPECT_EQ(parameters_in(folder.path("parts/model.safetensors")), parameters_in(folder.path("whole/model.safetensors")));
+}
+
+TEST(Train, TellsAccuracyByLength) {
+    const ScratchFolder folder;
+    const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "10", "--out", folder.path("run")});
+    EXPECT_THAT(outcome.out, testing::ContainsRegex("accuracy by length: .*2: [0-9.]+ %, 3: [0-9.]+ %, 4: [0-9.]+ %\n"));
+    EXPECT_THAT(read_bytes(folder.path("run/curves.csv")), HasSubstr("val_accuracy_3,val_accuracy_4\n"));
+    const Outcome one = attnscope(small_run() + Arguments{"--steps", "10", "--set", "task.shortest=4"});
+    EXPECT_THAT(one.out, testing::ContainsRegex("accuracy by length: 4: [0-9.]+ %\n"));
+    EXPECT_THAT(attnscope(small_run("bigram") + Arguments{"--steps", "10"}).out, Not(HasSubstr("by length")));
 }
 
 TEST(Train, CtrlCSavesAndTheRunGoesOnFromThere) {

@@ -105,6 +105,50 @@ TEST_P(QuestionTask, IsAnsweredBehindTheSeparator) {
         }
 }
 
+TEST_P(QuestionTask, HasEveryLengthThatIsAskedFor) {
+    TaskSettings settings = task(GetParam(), 8, 12);
+    settings.shortest = 3;
+    const Dataset data(settings, 5);
+    const auto lengths_of = [&](const Batch& batch) {
+        std::set<std::int64_t> lengths;
+        for (std::int64_t b = 0; b < batch.tokens.size(); ++b) {
+            const auto first = static_cast<std::size_t>(b * batch.tokens.length),
+                       n = static_cast<std::size_t>(batch.tokens.lengths.at(static_cast<std::size_t>(b)));
+            Batch one{{static_cast<std::int64_t>(n), {}, {static_cast<std::int64_t>(n)}}, {}};
+            for (std::size_t t = first; t < first + n; ++t) {
+                one.tokens.ids.push_back(batch.tokens.ids[t]);
+                one.targets.push_back(batch.targets[t]);
+            }
+            const Line line = attn::lines_of(data, one).front();
+            const std::string question = line.text().substr(0, n / 2);
+            EXPECT_EQ(complete(line), question + ">" + answer(GetParam(), question));
+            for (std::size_t t = first + n; t < first + static_cast<std::size_t>(batch.tokens.length); ++t)
+                EXPECT_EQ(batch.targets[t], kIgnoredTarget) << "padding is asked for";
+            lengths.insert(static_cast<std::int64_t>(n) / 2);
+        }
+        return lengths;
+    };
+    Batch batch;
+    data.training_batch(3, 200, batch);
+    const std::set<std::int64_t> every{3, 4, 5, 6, 7, 8};
+    EXPECT_EQ(lengths_of(batch), every);
+    EXPECT_EQ(lengths_of(data.validation()), every);
+    EXPECT_EQ(data.probe_batch().length, 16) << "one of the longest is watched";
+    // The same sequences once more, each length by itself.
+    std::set<std::int64_t> by_length;
+    std::int64_t sequences = 0;
+    for (const HeldOutLength& held_out : data.validation_by_length()) {
+        by_length.insert(held_out.length);
+        sequences += held_out.batch.tokens.size();
+        EXPECT_EQ(held_out.batch.tokens.length, 2 * held_out.length);
+        EXPECT_EQ(lengths_of(held_out.batch), std::set<std::int64_t>{held_out.length});
+    }
+    EXPECT_EQ(by_length, every);
+    EXPECT_EQ(sequences, data.validation().tokens.size());
+    settings.shortest = 9;
+    EXPECT_THROW(Dataset(settings, 5), ConfigError);
+}
+
 TEST_P(QuestionTask, IsNeverTrainedOnWhatIsHeldOut) {
     // 64 questions in all: enough batches show every one that may be shown.
     const Dataset data(task(GetParam(), 3, 4, 0.2), 9);

@@ -64,6 +64,43 @@ TEST(Resume, EveryTaskGoesOnBitForBit) {
     }
 }
 
+TEST(Resume, ALongerRunLearnsInEveryTask) {
+    for (const TaskInfo& task : tasks()) {
+        SCOPED_TRACE(task.name);
+        RunSettings settings = small_run(task.kind);
+        settings.train.schedule.last_rate = 0;
+        TrainingRun ended(settings);
+        bits_of_steps(ended, 30);
+        ASSERT_EQ(learning_rate(ended.settings().train.schedule, 30), 0);
+        const auto resumed = resume_run(take_checkpoint(ended));
+        RunSettings longer = resumed->settings();
+        longer.stop.steps = 40;
+        resumed->apply(longer);
+        EXPECT_EQ(learns_nothing(resumed->settings(), resumed->steps()), "");
+        for (int step = 30; step < 40; ++step) {
+            const Parameters<float> before = resumed->state().parameters();
+            EXPECT_GT(resumed->step().learning_rate, 0);
+            EXPECT_FALSE(same_bits(before, resumed->state().parameters())) << step;
+        }
+        EXPECT_NE(resumed->finished(), "");
+    }
+}
+
+TEST(Resume, AContinuedRunThatIsCutAgainGoesOnBitForBit) {
+    RunSettings settings = small_run(TaskKind::Sort);
+    TrainingRun whole(settings);
+    bits_of_steps(whole, 30);
+    RunSettings longer = whole.settings();
+    longer.stop.steps = 90;
+    whole.apply(longer);
+    bits_of_steps(whole, 3);  // while the rate is still rising
+    const TemporaryFolder folder;
+    write_checkpoint(folder / "model.safetensors", take_checkpoint(whole));
+    const auto resumed = resume_run(read_checkpoint(folder / "model.safetensors"));
+    EXPECT_EQ(bits_of_steps(whole, 12), bits_of_steps(*resumed, 12));
+    EXPECT_TRUE(same_bits(whole.state().parameters(), resumed->state().parameters()));
+}
+
 TEST(Resume, MissesNothingThatTheNextStepsDependOn) {
     // The negative control: without any one part of the state the losses part.
     const auto next = [](const Checkpoint& checkpoint) { return bits_of_steps(*resume_run(checkpoint), 3); };

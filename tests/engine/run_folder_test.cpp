@@ -96,6 +96,26 @@ TEST(CurveCsv, SurvivesWithEveryBit) {
     expect_same_heads(heads_from_csv(heads_csv(run.heads), "heads.csv"), run.heads);
 }
 
+TEST(CurveCsv, HasAColumnForEveryLength) {
+    const std::vector<LossPoint> losses{{1, 2, 0.5, 1, 0.1, 3, 9}, {2, 2, 0.5, 1, 0.1, 3, 18}};
+    // A run of one length that became one of several: lengths are as they were told.
+    const std::vector<ValidationPoint> validations{{0, 2, 0.5, {{4, 0.25}}}, {2, 1, 0.75, {{1, 1}, {4, 1.0 / 3}}}};
+    const std::string text = curves_csv(losses, validations);
+    const Curves back = curves_from_csv(text, "curves.csv");
+    EXPECT_EQ(back.losses, losses);
+    EXPECT_EQ(back.validations, validations);
+    EXPECT_EQ(text.substr(0, text.find('\n')),
+              "step,loss,accuracy,gradient_norm,learning_rate,seconds,tokens,val_loss,val_accuracy,val_accuracy_1,val_accuracy_4");
+    EXPECT_NE(text.find("\n0,,,,,,,2,0.5,,0.25\n"), std::string::npos) << text;
+    const std::string header = text.substr(0, text.find(",val_accuracy_1"));
+    for (const char* columns : {",val_accuracy_x", ",val_accuracy_-1", ",val_accuracy_4,val_accuracy_1", ",val_accuracy_1,", ",other", "x"})
+        EXPECT_THROW(curves_from_csv(header + columns + "\n", "curves.csv"), FileError) << columns;
+    EXPECT_THROW(curves_from_csv(header + ",val_accuracy_1\n1,,,,,,,2,0.5\n", "curves.csv"), FileError) << "a cell is missing";
+    EXPECT_THROW(heads_from_csv("step,stage,head,previous_token,first_token,same_token,induction,entropy,distance,rows,induction_rows,x\n",
+                                "heads.csv"),
+                 FileError);
+}
+
 TEST(CurveCsv, RefusesWhatItDidNotWrite) {
     const std::string curves = curves_csv(std::vector<LossPoint>{{1, 2, 0.5, 1, 0.1, 3, 9}}, std::vector<ValidationPoint>{{1, 2, 0.5}});
     const std::string header = curves.substr(0, curves.find('\n') + 1);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -269,6 +270,70 @@ TEST(TrainingRun, StopsInTheMiddleOfAStepWithoutATrace) {
     const LossPoint a = run.step(), b = again.step();
     EXPECT_EQ(a.loss, b.loss);
     EXPECT_EQ(a.tokens, b.tokens);
+}
+
+TEST(TrainingRun, ALongerRunStretchesItsScheduleAndAShorterOneKeepsIt) {
+    RunSettings settings = small_run();
+    settings.train.schedule = {ScheduleKind::Cosine, 3e-3, 0, 2, 10};
+    settings.stop.steps = 10;
+    TrainingRun run(settings);
+    for (int i = 0; i < 10; ++i) run.step();
+    const auto total_after = [&](std::int64_t steps, std::int64_t total) {
+        settings.stop.steps = steps;
+        settings.train.schedule.total_steps = total;
+        run.apply(settings);
+        return run.settings().train.schedule.total_steps;
+    };
+    EXPECT_EQ(total_after(20, 10), 20);
+    EXPECT_EQ(total_after(20, 10), 20) << "the same wish again";
+    EXPECT_EQ(total_after(15, 10), 20) << "it ends before its schedule does";
+    EXPECT_EQ(total_after(30, 10), 30);
+    EXPECT_EQ(total_after(30, 25), 25) << "what is asked for by name is taken";
+    EXPECT_EQ(total_after(40, 40), 40);
+    EXPECT_GT(run.step().learning_rate, 0);
+}
+
+TEST(TrainingRun, SaysWhenNothingIsLearnedAnyMore) {
+    RunSettings settings = small_run();
+    settings.train.schedule = {ScheduleKind::Cosine, 3e-3, 0, 2, 10};
+    settings.stop.steps = 20;
+    EXPECT_EQ(learns_nothing(settings, 0), "");
+    EXPECT_EQ(learns_nothing(settings, 9), "") << "one step is left";
+    EXPECT_THAT(learns_nothing(settings, 10), HasSubstr("from step 11 on is 0"));
+    EXPECT_EQ(learns_nothing(settings, 20), "") << "there is nothing to do";
+    settings.stop.steps = 0;
+    EXPECT_NE(learns_nothing(settings, 10), "");
+    settings.train.schedule.last_rate = 1e-5;
+    EXPECT_EQ(learns_nothing(settings, 10), "");
+    settings.train.schedule.rate = settings.train.schedule.last_rate = 0;
+    EXPECT_NE(learns_nothing(settings, 0), "");
+}
+
+TEST(TrainingRun, TellsAccuracyByLength) {
+    RunSettings settings = small_run();
+    settings.task.length = 6;
+    TrainingRun run(settings);
+    for (int i = 0; i < 30; ++i) run.step();
+    const ValidationPoint point = run.evaluate();
+    // The same model over all sequences at once, with their padding.
+    const Batch& all = run.dataset().validation();
+    TrainingState<float> state(run.state().parameters());
+    const CrossEntropy whole = state.evaluate(all.tokens, {}, all.targets, run.settings().train);
+    EXPECT_NEAR(point.loss, whole.loss, 1e-6);
+    EXPECT_DOUBLE_EQ(point.accuracy, static_cast<double>(whole.correct) / static_cast<double>(whole.counted));
+    ASSERT_GE(point.by_length.size(), 5U);
+    double correct = 0, counted = 0;
+    for (const LengthAccuracy& at : point.by_length) {
+        const double symbols =
+            static_cast<double>(at.length * std::count(all.tokens.lengths.begin(), all.tokens.lengths.end(), 2 * at.length));
+        EXPECT_GT(symbols, 0) << at.length;
+        correct += at.accuracy * symbols;
+        counted += symbols;
+    }
+    EXPECT_EQ(counted, static_cast<double>(whole.counted));
+    EXPECT_NEAR(correct, static_cast<double>(whole.correct), 1e-9);
+    for (const TaskKind kind : {TaskKind::Addition, TaskKind::Bigram, TaskKind::Text})
+        EXPECT_TRUE(TrainingRun(small_run(kind)).evaluate().by_length.empty()) << task_info(kind).name;
 }
 
 TEST(TrainingRun, ScoresEveryHeadOfTheProbe) {

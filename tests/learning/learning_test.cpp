@@ -68,6 +68,15 @@ TEST_P(Answers, AreRightForQuestionsNeverSeen) {
     EXPECT_GE(learn(run).accuracy, 0.99);
 }
 
+TEST_P(Answers, AreRightAtEveryLength) {
+    // The whole default run, as the command line makes it.
+    TrainingRun run(settings_of(GetParam()));
+    const ValidationPoint last = learn(run);
+    ASSERT_GE(last.by_length.size(), 7U);
+    EXPECT_EQ(last.by_length.back().length, run.settings().task.length);
+    for (const LengthAccuracy& at : last.by_length) EXPECT_GE(at.accuracy, 0.95) << "questions of " << at.length;
+}
+
 class Sums : public testing::TestWithParam<Case> {};
 INSTANTIATE_TEST_SUITE_P(Learning, Sums, testing::Values(Case{TaskKind::Addition, 1}, Case{TaskKind::Addition, 2}), name_of);
 

@@ -102,6 +102,40 @@ TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
     EXPECT_EQ(fault_of(desk.report), "");
 }
 
+TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
+    Desk desk;
+    desk.trainer.start(fake_settings(1000));
+    desk.settle();
+    ASSERT_EQ(desk.now().step, 1000);
+    // The schedule of the settings has 1000 steps and ends with the rate 0.
+    desk.trainer.step(fake_settings(1000));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().step, 1000);
+    EXPECT_EQ(desk.now().message.rfind("every learning rate from step 1001 on is 0", 0), 0U) << desk.now().message;
+    desk.trainer.start(fake_settings(1010));
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
+    EXPECT_EQ(desk.now().step, 1000);
+    EXPECT_EQ(desk.now().message.rfind("every learning rate from step 1001 on is 0", 0), 0U) << desk.now().message;
+    RunSettings more = fake_settings(1010);
+    more.train.schedule.total_steps = 1010;
+    desk.trainer.start(more);
+    desk.settle();
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().step, 1010);
+    RunSettings idle = fake_settings(10);
+    idle.train.schedule.rate = 0;
+    desk.trainer.restart(idle);
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 1U) << "the run under way stays";
+    EXPECT_EQ(desk.now().notice.rfind("every learning rate from step 1 on is 0", 0), 0U) << desk.now().notice;
+    desk.trainer.reset(idle);
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 2U) << "a run that waits may get its rate later";
+    EXPECT_EQ(fault_of(desk.report), "");
+}
+
 TEST(Trainer, MakesSingleSteps) {
     Desk desk;
     for (std::int64_t step = 1; step <= 3; ++step) {

@@ -113,6 +113,47 @@ TEST(TrainingSession, ASavedRunGoesOnWithTheSameLosses) {
     }
 }
 
+TEST(TrainingSession, MoreStepsAfterTheEndAreLearnedFrom) {
+    const test::TemporaryFolder folder;
+    RunSettings settings = small_run(20);
+    settings.train.schedule.total_steps = 20;
+    settings.train.schedule.warm_up_steps = 2;
+    Session session(open_preset(kDefaultPreset), no_wake);
+    train(session, settings);
+    ASSERT_EQ(session.training().snapshot->step, 20);
+    apply(session, command::SaveCheckpoint{folder / "run.safetensors"});
+    const auto goes_on = [&] {
+        const auto before = session.training().snapshot->parameters;
+        // What the slider of the steps sets, passing other numbers on its way.
+        for (const std::int64_t steps : {30, 70, 40}) {
+            RunSettings more = session.document().run;
+            more.stop.steps = more.train.schedule.total_steps = steps;
+            apply(session, command::SetRun{more}, "steps");
+        }
+        apply(session, command::StartTraining{});
+        session.wait_for_training();
+        ASSERT_EQ(session.training().snapshot->step, 40) << session.training().snapshot->message;
+        EXPECT_FALSE(same_numbers(*before, *session.training().snapshot->parameters));
+        const auto& losses = session.training().runs.back().losses;
+        std::vector<double> rates;
+        for (std::size_t i = losses.size() - 20; i < losses.size(); ++i) rates.push_back(losses[i].learning_rate);
+        for (const double rate : rates) EXPECT_GT(rate, 0);
+        EXPECT_LT(rates[0], rates[2]) << "no jump to the longer curve";
+        EXPECT_LT(rates.back(), rates[2]);
+    };
+    goes_on();
+    const auto whole = session.training().snapshot->parameters;
+    apply(session, command::OpenCheckpoint{folder / "run.safetensors"});
+    session.wait_for_training();
+    goes_on();
+    EXPECT_TRUE(same_numbers(*whole, *session.training().snapshot->parameters)) << "the same after saving and opening";
+    // A new run knows nothing of where another was continued.
+    apply(session, command::RestartTraining{});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->settings.train.schedule.continued, std::nullopt);
+    EXPECT_EQ(session.training().snapshot->step, 40);
+}
+
 TEST(TrainingSession, ADamagedFileLeavesTheRunAsItIs) {
     const test::TemporaryFolder folder;
     const std::filesystem::path file = folder.path() / "run.safetensors";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/train/train_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -136,8 +137,12 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
 /// several columns.
 void draw_examples(PanelContext& context, const Box& box) {
     const TrainingSnapshot& now = *context.training.snapshot;
-    heading(context, box, "held out",
-            now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step)));
+    std::string note = now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step));
+    const std::vector<RunCurves>& runs = context.training.runs;
+    if (!note.empty() && !runs.empty() && !runs.back().validations.empty())
+        if (const std::string lengths = accuracy_by_length(runs.back().validations.back().by_length); !lengths.empty())
+            note += "; right by length " + lengths;
+    heading(context, box, "held out", note);
     const float top = box.min.y + context.px(kHeading);
     float x = box.min.x, y = top, widest = 0;
     for (const HeldOutExample& example : now.examples) {

@@ -194,7 +194,16 @@ void draw_task_size(PanelContext& context) {
                   .max = text ? 128.0 : 32.0,
                   .notes = {.tooltip = text ? "Letters of a window." : "Symbols of a question, of the half that repeats, of a sequence.",
                             .disabled = addition ? "A sum always has two numbers." : ""}},
-                 [](RunSettings& r, std::int64_t v) { r.task.length = v; });
+                 [](RunSettings& r, std::int64_t v) {
+                     r.task.length = v;
+                     r.task.shortest = std::min(r.task.shortest, v);
+                 });
+    if (!text && !addition && task.kind != TaskKind::Bigram)
+        count_slider(context, "shortest", shortest_length(task),
+                     {.min = 1,
+                      .max = static_cast<double>(task.length),
+                      .notes = {.tooltip = "Questions have all lengths from this one up to the length."}},
+                     [](RunSettings& r, std::int64_t v) { r.task.shortest = v; });
     count_slider(context, addition ? "modulus" : "symbols", task.symbols,
                  {.min = addition ? 5.0 : 2.0,
                   .max = addition ? 127.0 : 62.0,

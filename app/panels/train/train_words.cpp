@@ -29,11 +29,13 @@ std::string rate_text(double rate) {
     return format_scientific(rate, std::abs(mantissa - std::round(mantissa)) < 0.05 ? 0 : 1);
 }
 
+bool several_lengths(const TaskSettings& task) { return shortest_length(task) < task.length; }
+
 /// Everything that two runs can differ in, always in this order.
 std::vector<std::string> described(const RunSettings& run) {
     const DropoutSettings& dropout = run.train.forward.dropout;
     return {task_title(run.task),
-            fmt::format("length {}", run.task.length),
+            fmt::format("length {}{}", several_lengths(run.task) ? fmt::format("{} to ", shortest_length(run.task)) : "", run.task.length),
             fmt::format("{} symbols", run.task.symbols),
             fmt::format("{} layer{}", run.model.num_layers, run.model.num_layers == 1 ? "" : "s"),
             fmt::format("{} head{}", run.model.num_heads, run.model.num_heads == 1 ? "" : "s"),
@@ -64,11 +66,11 @@ std::string task_title(const TaskSettings& task) {
 std::string promise(const RunSettings& settings) {
     switch (settings.task.kind) {
     case TaskKind::Copy:
-        return fmt::format("learns to copy {} symbols", settings.task.length);
+        return fmt::format("learns to copy {}{} symbols", several_lengths(settings.task) ? "up to " : "", settings.task.length);
     case TaskKind::Reverse:
-        return fmt::format("learns to write {} symbols backwards", settings.task.length);
+        return fmt::format("learns to write {}{} symbols backwards", several_lengths(settings.task) ? "up to " : "", settings.task.length);
     case TaskKind::Sort:
-        return fmt::format("learns to sort {} symbols", settings.task.length);
+        return fmt::format("learns to sort {}{} symbols", several_lengths(settings.task) ? "up to " : "", settings.task.length);
     case TaskKind::Repeat:
         return "learns to go on with a sequence that repeats";
     case TaskKind::Addition:
@@ -79,6 +81,19 @@ std::string promise(const RunSettings& settings) {
         return "learns to write like the text, letter by letter";
     }
     return "";
+}
+
+std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {
+    const auto percent = [](const LengthAccuracy& at) { return std::lround(100 * at.accuracy); };
+    std::string text;
+    for (auto first = by_length.begin(); first != by_length.end();) {
+        const auto end = std::find_if(first, by_length.end(), [&](const LengthAccuracy& at) { return percent(at) != percent(*first); });
+        const std::string lengths =
+            end - first == 1 ? fmt::format("{}", first->length) : fmt::format("{} to {}", first->length, (end - 1)->length);
+        text += fmt::format("{}{}: {} %", text.empty() ? "" : ", ", lengths, percent(*first));
+        first = end;
+    }
+    return text;
 }
 
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {

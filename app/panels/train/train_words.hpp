@@ -16,6 +16,9 @@ std::string promise(const RunSettings& settings);
 /// "repeated sequence"; for a text its name.
 std::string task_title(const TaskSettings& task);
 
+/// "1 to 7: 100 %, 8: 97 %": neighbours that round to the same share stand together. "" for a task without lengths.
+std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
+
 /// For each run its number and what distinguishes it from the others: "run 2 · lr 1e−3 · 4 heads". Runs that differ only in their number
 /// have only that.
 std::vector<std::string> run_names(std::span<const RunCurves> runs);

@@ -1,0 +1,98 @@
+#include "tests/cli/command_lines.hpp"
+
+#include <regex>
+#include <sstream>
+
+namespace attn::test {
+namespace {
+
+constexpr const char* kIndent = "    ";
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+std::string single_spaced(const std::string& text) {
+    std::istringstream words(text);
+    std::string result;
+    for (std::string word; words >> word;) result += (result.empty() ? "" : " ") + word;
+    return result;
+}
+
+bool runs_the_program(const std::string& command) { return std::regex_search(command, std::regex(R"((^|\s)(attnscope|\./dev)(\s|$))")); }
+
+std::string without_prompt(const std::string& command) { return command.starts_with("$ ") ? command.substr(2) : command; }
+
+/// What stands between backticks.
+std::vector<std::string> codes_in(const std::string& text) {
+    std::vector<std::string> codes;
+    static const std::regex kCode("`([^`]+)`");
+    for (std::sregex_iterator at(text.begin(), text.end(), kCode), end; at != end; ++at) codes.push_back(single_spaced((*at)[1]));
+    return codes;
+}
+
+void append(std::vector<std::string>& all, const std::vector<std::string>& more) { all.insert(all.end(), more.begin(), more.end()); }
+
+std::vector<std::string> commands_in_prose(const std::string& text) {
+    std::vector<std::string> commands;
+    for (const std::string& code : codes_in(text))
+        if (code.starts_with("attnscope ") || code.starts_with("./dev ")) commands.push_back(code);
+    return commands;
+}
+
+/// "| `attnscope check`, `bench peak` or `--json` | does |" -> "attnscope check", "attnscope bench peak"
+std::vector<std::string> commands_in_row(const std::string& row) {
+    const std::size_t column = row.find(" | ", 1);
+    std::vector<std::string> commands;
+    for (const std::string& code : codes_in(row.substr(0, column))) {
+        const bool part = code.starts_with("-") || code.starts_with(".");  // of the command before it
+        if (!part) commands.push_back(code.starts_with("attnscope ") ? code : "attnscope " + code);
+    }
+    append(commands, commands_in_prose(column == std::string::npos ? "" : row.substr(column)));
+    return commands;
+}
+
+}  // namespace
+
+std::vector<std::string> commands_in_markdown(const std::string& text) {
+    std::vector<std::string> commands;
+    std::string prose;
+    bool table = false;
+    for (const std::string& line : lines_of(text)) {
+        const bool row = line.starts_with("|");
+        table = row && (table || line.starts_with("| command "));
+        if (line.starts_with(kIndent)) {
+            const std::string command = without_prompt(single_spaced(line));
+            if (runs_the_program(command)) commands.push_back(command);
+        } else if (table) {
+            append(commands, commands_in_row(line));
+        } else {
+            prose += line + "\n";
+        }
+    }
+    append(commands, commands_in_prose(prose));
+    return commands;
+}
+
+std::vector<std::string> commands_in_help(const std::string& text) {
+    std::vector<std::string> commands;
+    for (const std::string& line : lines_of(text))
+        if (line.starts_with(" ") && single_spaced(line).starts_with("attnscope ")) commands.push_back(single_spaced(line));
+    return commands;
+}
+
+std::vector<std::string> output_in_markdown(const std::string& text, const std::string& command) {
+    std::vector<std::string> output;
+    bool found = false;
+    for (const std::string& line : lines_of(text)) {
+        if (found && !line.starts_with(kIndent)) break;
+        if (found) output.push_back(line.substr(std::string(kIndent).size()));
+        found = found || without_prompt(single_spaced(line)) == command;
+    }
+    return output;
+}
+
+}  // namespace attn::test

@@ -1,0 +1,499 @@
+/// Every command line that README.md and the help texts show is run here and has to do what is said of it. One that this file does not
+/// know fails the test: a new example comes with its check.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "engine/io/checkpoint.hpp"
+#include "engine/io/curve_csv.hpp"
+#include "engine/io/npy.hpp"
+#include "engine/io/safetensors.hpp"
+#include "tests/cli/command_lines.hpp"
+#include "tests/cli/process.hpp"
+#include "tests/cli/window_process.hpp"
+#include "tests/support/python.hpp"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::chrono::minutes kLimit{10};
+
+/// Where the commands of one group are run, one after the other.
+class Place {
+public:
+    Place() {
+        std::filesystem::create_directories(path("assets/pictures"));
+        std::filesystem::create_directory_symlink(ATTN_TEST_DATA, path("tests"));
+    }
+    std::string path(const std::string& name) const { return folder_.path(name); }
+    std::string read(const std::string& name) const { return read_bytes(path(name)); }
+    /// What a command needs before it, done by the program itself.
+    void prepare(const std::string& command) const {
+        const Outcome outcome = in_shell(command, path(""), kLimit);
+        ASSERT_EQ(outcome.exit_code, 0) << command << ": " << outcome.err;
+    }
+    void write(const std::string& name, const std::string& contents) const { std::ofstream(path(name), std::ios::binary) << contents; }
+
+private:
+    ScratchFolder folder_;
+};
+
+using Effect = std::function<void(const Outcome&, const Place&)>;
+
+struct Example {
+    std::string command;  ///< as the text has it
+    Effect effect;
+    std::string run = "";  ///< what is run in its place: with names for the placeholders, or with fewer steps
+    Effect before = {};    ///< makes what the command takes for granted
+};
+
+std::string readme() { return read_bytes(ATTN_SOURCE "/README.md"); }
+
+bool has_screen() { return std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr; }
+
+// What examples have to do.
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+}
+
+struct Picture {
+    unsigned width = 0, height = 0;
+    std::size_t colors = 0;
+};
+
+Picture decode(const std::string& path) {
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    if (png_image_begin_read_from_file(&image, path.c_str()) == 0) return {};
+    image.format = PNG_FORMAT_RGBA;
+    std::vector<std::uint32_t> pixels(std::size_t{image.width} * image.height);
+    if (png_image_finish_read(&image, nullptr, pixels.data(), 0, nullptr) == 0) return {};
+    return {image.width, image.height, std::set<std::uint32_t>(pixels.begin(), pixels.end()).size()};
+}
+
+Effect picture(const std::string& name, unsigned width, unsigned height) {
+    return [=](const Outcome&, const Place& place) {
+        const Picture drawn = decode(place.path(name));
+        EXPECT_EQ(drawn.width, width);
+        EXPECT_EQ(drawn.height, height);
+        EXPECT_GT(drawn.colors, 200U) << "nothing is drawn";
+    };
+}
+
+Effect says(const std::string& words) {
+    return [=](const Outcome& outcome, const Place&) { EXPECT_THAT(outcome.out, HasSubstr(words)); };
+}
+
+/// A folder of a run that has made so many steps, and learned by every one of them.
+Effect trained(const std::string& folder, std::int64_t first, std::int64_t last) {
+    return [=](const Outcome& outcome, const Place& place) {
+        const Checkpoint now = read_checkpoint(place.path(folder + "/model.safetensors"));
+        EXPECT_EQ(now.steps, last);
+        const Curves curves = curves_from_csv(place.read(folder + "/curves.csv"), "curves.csv");
+        ASSERT_EQ(curves.losses.size(), static_cast<std::size_t>(last));
+        for (const LossPoint& point : curves.losses)
+            if (point.step > first) {
+                EXPECT_GT(point.learning_rate, 0) << point.step;
+            }
+        EXPECT_LT(curves.validations.back().loss, curves.validations.front().loss);
+        EXPECT_THAT(outcome.out, HasSubstr("learning rate: "));
+        for (const char* file : {"heads.csv", "moments/step-0.safetensors", "config.json"})
+            EXPECT_TRUE(std::filesystem::exists(place.path(folder + "/" + file))) << file;
+    };
+}
+
+/// Every parameter differs from what it was in `before`.
+Effect moved(const std::string& before, const std::string& after) {
+    return [=](const Outcome&, const Place& place) {
+        const auto then = read_checkpoint(place.path(before)).parameters, now = read_checkpoint(place.path(after)).parameters;
+        for (const ParameterInfo& info : then->layout().entries()) {
+            const float *a = then->data() + info.offset, *b = now->data() + info.offset;
+            EXPECT_FALSE(std::equal(a, a + info.shape.count(), b)) << info.name << " did not move";
+        }
+    };
+}
+
+Effect all(const std::vector<Effect>& effects) {
+    return [=](const Outcome& outcome, const Place& place) {
+        for (const Effect& effect : effects) effect(outcome, place);
+    };
+}
+
+/// A text of `letters` letters after the prompt.
+Effect writes_on(const std::string& prompt, std::size_t letters) {
+    return [=](const Outcome& outcome, const Place&) {
+        EXPECT_THAT(outcome.out, StartsWith(prompt));
+        EXPECT_EQ(outcome.out.size(), prompt.size() + letters + 1);
+        const std::string written = outcome.out.substr(prompt.size(), letters);
+        EXPECT_GT(std::set<char>(written.begin(), written.end()).size(), 1U);
+    };
+}
+
+Effect holds_tensors(const std::string& file, const std::string& tensor, std::size_t axes) {
+    return [=](const Outcome&, const Place& place) {
+        const ArrayFile arrays = read_safetensors(place.path(file));
+        EXPECT_EQ(arrays.at(tensor).shape.size(), axes);
+        EXPECT_GT(arrays.arrays.size(), 10U);
+    };
+}
+
+Effect measured(const std::string& unit) {
+    return [=](const Outcome& outcome, const Place&) {
+        std::smatch number;
+        ASSERT_TRUE(std::regex_search(outcome.out, number, std::regex("([0-9.]+) " + unit))) << outcome.out;
+        EXPECT_GT(std::stod(number[1]), 0);
+    };
+}
+
+/// A text that the models of the examples learn to write on.
+std::string sea_text() {
+    std::string text;
+    for (int i = 0; i < 60; ++i) text += "The sea was calm on day " + std::to_string(i * i) + ", and the old boat went out. ";
+    return text;
+}
+
+// Groups of examples: each in a folder of its own, in this order.
+
+struct Group {
+    std::string name;
+    std::vector<Example> examples;
+    bool draws = false;  ///< needs a screen
+};
+void PrintTo(const Group& group, std::ostream* out) { *out << group.name; }
+
+Group training() {
+    const Effect copied = [](const Outcome&, const Place& place) {
+        std::filesystem::copy_file(place.path("runs/my/model.safetensors"), place.path("before.safetensors"),
+                                   std::filesystem::copy_options::overwrite_existing);
+    };
+    const Effect text = [](const Outcome&, const Place& place) { place.write("my.txt", sea_text()); };
+    const Effect another = [](const Outcome&, const Place& place) { std::filesystem::remove_all(place.path("runs/my")); };
+    const Effect sampled = writes_on("The sea ", 200);
+    return {
+        "training",
+        {
+            {"attnscope train --task repeat --out runs/repeat",
+             all({trained("runs/repeat", 0, 1000), says("accuracy by length: 1: "),
+                  [](const Outcome&, const Place& place) {
+                      const Curves curves = curves_from_csv(place.read("runs/repeat/curves.csv"), "curves.csv");
+                      for (const LengthAccuracy& at : curves.validations.back().by_length) EXPECT_GT(at.accuracy, 0.95) << at.length;
+                  }})},
+            {"attnscope export --run runs/repeat --out trace.safetensors",
+             holds_tensors("trace.safetensors", "layers.0.attention.weights", 4)},
+            // 3000 and 6000 steps of this model take minutes; what they do shows after a hundredth of them.
+            {"attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my", trained("runs/my", 0, 30),
+             "attnscope train --text-file my.txt --steps 30 --seed 7 --out runs/my", text},
+            {"attnscope train --text-file my.txt --steps 3000 --set model.num_layers=3 --out runs/my",
+             all({trained("runs/my", 0, 30),
+                  [](const Outcome&, const Place& place) {
+                      EXPECT_EQ(read_checkpoint(place.path("runs/my/model.safetensors")).settings.model.num_layers, 3);
+                  }}),
+             "attnscope train --text-file my.txt --steps 30 --set model.num_layers=3 --out runs/my", another},
+            {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
+             all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("taken up after step 30")}),
+             "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
+            {"attnscope sample --model runs/my --prompt \"The sea \" --tokens 200 --temperature 0.8", sampled},
+            {"attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9",
+             sampled},
+            {"attnscope sample --model FILE --prompt TEXT", writes_on("The", 40),
+             "attnscope sample --model runs/my/model.safetensors --prompt The"},
+            {"attnscope train --task copy --steps 500 --set train.schedule.rate=0.001 --set model.num_layers=1 --json",
+             [](const Outcome& outcome, const Place&) {
+                 const std::vector<std::string> lines = lines_of(outcome.out);
+                 ASSERT_EQ(lines.size(), 501U);
+                 double largest = 0;
+                 for (std::size_t i = 1; i < lines.size(); ++i) largest = std::max(largest, json::parse(lines[i]).at("lr").get<double>());
+                 EXPECT_DOUBLE_EQ(largest, 0.001);
+                 EXPECT_LT(json::parse(lines.back()).at("val_loss"), json::parse(lines.front()).at("val_loss"));
+             }},
+        }};
+}
+
+Group copying() {
+    return {"copying",
+            {{"attnscope train --task NAME", says("20 steps done"), "attnscope train --task bigram --steps 20"},
+             {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 2000), says("accuracy by length: ")})},
+             {"attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }}}};
+}
+
+Group pictures() {
+    const Effect run = [](const Outcome&, const Place& place) {
+        place.write("my.txt", sea_text());
+        place.prepare("attnscope train --text-file my.txt --steps 5 --out runs/my");
+    };
+    return {"pictures",
+            {{"attnscope render --view train --run runs/my --out run.png", picture("run.png", 1600, 1000), "", run},
+             {"attnscope render --view heads --run runs/my --text \"The sea was calm\" --out heads.png", picture("heads.png", 1600, 1000)},
+             {"attnscope render --stage weights --centre --out figure.svg",
+              [](const Outcome&, const Place& place) {
+                  const std::string svg = place.read("figure.svg");
+                  for (const char* part : {"<svg", "<text", "<rect", "</svg>"}) EXPECT_THAT(svg, HasSubstr(part));
+              }},
+             {"attnscope render --view heads --scale 2 --size 3200x2000 --out figure.png", picture("figure.png", 3200, 2000)},
+             {"attnscope render ... --out FIGURE.png", picture("FIGURE.png", 1600, 1000), "attnscope render --out FIGURE.png"},
+             {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
+             {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
+             // Of the picture's 400 steps the first 100 hold the one that is shown.
+             {"attnscope render --view train --task repeat --steps 400 --step 95 --layer 1 --head 2 --out assets/pictures/train.png",
+              picture("assets/pictures/train.png", 1600, 1000),
+              "attnscope render --view train --task repeat --steps 100 --step 95 --layer 1 --head 2 --out assets/pictures/train.png"}},
+            true};
+}
+
+Group numbers() {
+    return {"numbers",
+            {{"attnscope trace ... --out FILE.safetensors", holds_tensors("FILE.safetensors", "layers.0.attention.weights", 4),
+              "attnscope trace --out FILE.safetensors"},
+             {"attnscope export ... --stage weights --out FILE.csv",
+              [](const Outcome&, const Place& place) { EXPECT_GT(lines_of(place.read("FILE.csv")).size(), 10U); },
+              "attnscope export --stage weights --out FILE.csv"},
+             {"attnscope export --text \"the cat sat\" --stage weights --layer 0 --head 1 --batch 0 --out weights.csv",
+              [](const Outcome&, const Place& place) {
+                  const std::vector<std::string> lines = lines_of(place.read("weights.csv"));
+                  ASSERT_EQ(lines.size(), 4U);
+                  EXPECT_EQ(lines[0], "query,token,0 the,1 cat,2 sat");
+                  for (std::size_t row = 1; row < lines.size(); ++row) {
+                      std::istringstream cells(lines[row]);
+                      std::string cell;
+                      std::getline(cells, cell, ',');
+                      std::getline(cells, cell, ',');
+                      double sum = 0;
+                      for (; std::getline(cells, cell, ',');) sum += std::stod(cell);
+                      EXPECT_NEAR(sum, 1, 1e-6) << lines[row];
+                  }
+              }},
+             {"attnscope export --preset gpt-tiny --stage q --out q.npy",
+              [](const Outcome&, const Place& place) {
+                  const NamedArray q = read_npy(place.path("q.npy"));
+                  EXPECT_EQ(q.shape, (std::vector<std::int64_t>{1, 4, 15, 16}));
+                  EXPECT_EQ(q.dtype, DType::F32);
+              }},
+             {"attnscope snippet --stage weights > weights.py && python3 weights.py",
+              [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("weights.py"), HasSubstr("assert")); }},
+             {"attnscope snippet ... --stage weights [--torch]", says("import torch"), "attnscope snippet --stage weights --torch"},
+             {"attnscope snippet --stage q --torch --operands q.npz",
+              [](const Outcome& outcome, const Place& place) {
+                  EXPECT_THAT(outcome.out, HasSubstr("q.npz"));
+                  EXPECT_TRUE(std::filesystem::exists(place.path("q.npz")));
+              }},
+             {"attnscope bench train --config tiny", measured("tokens/s"), "attnscope bench train --config tiny --steps 2"},
+             {"attnscope bench attention --T 1024", measured("GFLOP/s"), "attnscope bench attention --T 1024 --steps 1"},
+             {"attnscope bench peak", measured("GFLOP/s")}}};
+}
+
+/// Numbers are of the machine and the file; what is said with them is not.
+std::string without_numbers(const std::string& text) { return std::regex_replace(text, std::regex("-?[0-9]+\\.[0-9]+"), "#"); }
+
+Group verdicts() {
+    const std::string dump_command = "attnscope doctor dump.safetensors";
+    const Effect dump = [](const Outcome&, const Place& place) {
+        // A causal attention without its scale, as someone's program would leave it: q, k, mask and weights.
+        constexpr std::int64_t kTokens = 5, kSize = 8;
+        std::vector<float> q(kTokens * kSize), k(q.size()), mask(kTokens * kTokens, 0), weights(mask.size(), 0);
+        for (std::size_t i = 0; i < q.size(); ++i) {
+            q[i] = std::sin(static_cast<float>(3 * i + 1));
+            k[i] = std::cos(static_cast<float>(7 * i + 2));
+        }
+        for (std::int64_t t = 0; t < kTokens; ++t) {
+            double sum = 0;
+            std::vector<double> powers;
+            for (std::int64_t s = 0; s <= t; ++s) {
+                double score = 0;
+                for (std::int64_t c = 0; c < kSize; ++c)
+                    score += static_cast<double>(q[static_cast<std::size_t>(t * kSize + c)]) *
+                             static_cast<double>(k[static_cast<std::size_t>(s * kSize + c)]);
+                powers.push_back(std::exp(score));
+                sum += powers.back();
+            }
+            for (std::int64_t s = 0; s <= t; ++s) {
+                weights[static_cast<std::size_t>(t * kTokens + s)] = static_cast<float>(powers[static_cast<std::size_t>(s)] / sum);
+                mask[static_cast<std::size_t>(t * kTokens + s)] = 1;
+            }
+        }
+        ArrayFile file;
+        file.arrays = {make_array<float>("q", {1, 1, kTokens, kSize}, q), make_array<float>("k", {1, 1, kTokens, kSize}, k),
+                       make_array<float>("mask", {1, 1, kTokens, kTokens}, mask),
+                       make_array<float>("weights", {1, 1, kTokens, kTokens}, weights)};
+        write_safetensors(place.path("dump.safetensors"), file);
+    };
+    return {"verdicts",
+            {{dump_command,
+              [dump_command](const Outcome& outcome, const Place&) {
+                  std::string shown;
+                  for (const std::string& line : output_in_markdown(readme(), dump_command)) shown += line + "\n";
+                  EXPECT_NE(shown, "");
+                  EXPECT_EQ(without_numbers(outcome.out), without_numbers(shown)) << "README.md shows another answer";
+              },
+              dump_command + "; test $? = 1", dump},
+             {"attnscope doctor FILE... [--json]",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(json::parse(outcome.out).at("bug"), "no_scale"); },
+              "attnscope doctor dump.safetensors --json; test $? = 1"},
+             {"attnscope doctor --leak 3 --preset gpt-tiny", says("no earlier output moves")},
+             {"attnscope check tests/golden/*.{safetensors,npz}",
+              [](const Outcome& outcome, const Place&) {
+                  std::size_t files = 0;
+                  for (const auto& entry : std::filesystem::directory_iterator(ATTN_TEST_DATA "/golden"))
+                      files += entry.path().extension() == ".safetensors" || entry.path().extension() == ".npz" ? 1 : 0;
+                  std::size_t named = 0;
+                  for (std::size_t at = 0; (at = outcome.out.find("tests/golden/", at)) != std::string::npos; ++at) ++named;
+                  EXPECT_GE(named, files);
+                  EXPECT_GE(files, 10U);
+              }},
+             {"attnscope check FILE...", says("  ok"), "attnscope check \"$(ls tests/golden/*.npz | head -1)\""},
+             // Named, not shown: the help has to know them.
+             {"attnscope check", says("attnscope check"), "attnscope check --help"},
+             {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
+             {"attnscope train --help", says("train.schedule.rate")},
+             {"attnscope lesson --list", says("masks ")},
+             // Another repository's place cannot be cloned here; what comes of it is this folder.
+             {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
+             {"./dev test every test, with or without a screen", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
+             {"./dev lint clang-format and clang-tidy; --changed for what differs from main", says("--changed"), ATTN_SOURCE "/dev help"},
+             {"./dev bench benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
+             {"./dev fuzz the file readers against mutated input", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
+}
+
+std::vector<Group> groups() { return {training(), copying(), pictures(), numbers(), verdicts()}; }
+
+/// Commands that open the window, with the arguments that stand for their placeholders and the title of what comes up.
+struct WindowExample {
+    std::string command;
+    std::vector<std::string> arguments;
+    std::string title = "attnscope";
+};
+
+std::vector<WindowExample> windows() {
+    return {{"./dev run", {}},
+            {"./dev run --text \"the cat sat on the mat\"", {"--text", "the cat sat on the mat"}},
+            {"attnscope [FILE] [--preset NAME] [--text TEXT]... [--text-file FILE]", {"--preset", "gpt-tiny", "--text", "a sentence"}},
+            {"attnscope FILE", {"notes.txt"}},
+            {"attnscope lesson NAME", {"lesson", "the-block"}},
+            {"attnscope lesson masks", {"lesson", "masks"}},
+            {"attnscope lesson FILE", {"lesson", "my-lesson.json"}},
+            {"attnscope lesson my-lesson.json", {"lesson", "my-lesson.json"}}};
+}
+
+/// The first indented block of the README that is a JSON object.
+std::string lesson_in_readme() {
+    std::string block;
+    for (const std::string& line : lines_of(readme())) {
+        if (line == "    {" || (!block.empty() && line.starts_with("    "))) block += line + "\n";
+        else if (!block.empty()) break;
+    }
+    return block;
+}
+
+/// Every command line in the texts, each once.
+std::set<std::string> shown_commands() {
+    const std::vector<std::string> in_readme = commands_in_markdown(readme());
+    std::set<std::string> shown(in_readme.begin(), in_readme.end());
+    const Outcome overview = attnscope({"--help"});
+    std::vector<std::vector<std::string>> commands{{}};
+    bool listed = false;
+    for (const std::string& line : lines_of(overview.out)) {
+        if (listed && line.starts_with("  ")) commands.push_back({line.substr(2, line.find(' ', 2) - 2)});
+        listed = listed ? !line.empty() : line == "Subcommands:";
+    }
+    EXPECT_GT(commands.size(), 10U) << "the help does not list its commands where this test looks";
+    for (const char* size : {"train", "attention", "peak"}) commands.push_back({"bench", size});
+    for (std::vector<std::string> command : commands) {
+        command.emplace_back("--help");
+        const std::vector<std::string> in_help = commands_in_help(attnscope(command).out);
+        shown.insert(in_help.begin(), in_help.end());
+    }
+    return shown;
+}
+
+std::set<std::string> known_commands() {
+    std::set<std::string> known;
+    for (const Group& group : groups())
+        for (const Example& example : group.examples)
+            EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+    for (const WindowExample& example : windows())
+        EXPECT_TRUE(known.insert(example.command).second) << example.command << " is there twice";
+    return known;
+}
+
+TEST(Examples, AreAllKnown) {
+    const std::set<std::string> shown = shown_commands(), known = known_commands();
+    for (const std::string& command : shown) EXPECT_TRUE(known.contains(command)) << "no check for this example: " << command;
+    for (const std::string& command : known) EXPECT_TRUE(shown.contains(command)) << "no text shows this any more: " << command;
+    EXPECT_GE(shown.size(), 40U);
+}
+
+TEST(Examples, AreFoundWhereverTheyStand) {
+    // The negative control: a new example in any of these places would be seen.
+    const std::string text =
+        "Try `attnscope trace --new` or, over the end of a line, `attnscope export\n--new`; not `attnscope` or `--new`.\n"
+        "\n    $ attnscope doctor   new.npz\n    new.npz: correct\n    cd x && attnscope check new\n    ./dev new\n\n"
+        "| command | does |\n| --- | --- |\n| `attnscope bench new`, `bench newer` or `--newest` | as `attnscope lesson new` does |\n\n"
+        "| tensors | shape |\n| `attnscope snippet new` `new` | none |\n";
+    EXPECT_THAT(commands_in_markdown(text),
+                testing::UnorderedElementsAre("attnscope trace --new", "attnscope export --new", "attnscope doctor new.npz",
+                                              "cd x && attnscope check new", "./dev new", "attnscope bench new", "attnscope bench newer",
+                                              "attnscope lesson new", "attnscope snippet new"));
+    EXPECT_THAT(output_in_markdown(text, "attnscope doctor new.npz"),
+                testing::ElementsAre("new.npz: correct", "cd x && attnscope check new", "./dev new"));
+    EXPECT_THAT(commands_in_help("Usage: attnscope new [OPTIONS]\n  --file  written by attnscope new\nExamples:\n  attnscope new --json\n"),
+                testing::ElementsAre("attnscope new --json"));
+}
+
+class ExampleGroup : public testing::TestWithParam<Group> {};
+INSTANTIATE_TEST_SUITE_P(Examples, ExampleGroup, testing::ValuesIn(groups()), [](const auto& tested) { return tested.param.name; });
+
+TEST_P(ExampleGroup, DoesWhatIsSaidOfIt) {
+    if (GetParam().draws && !has_screen()) GTEST_SKIP() << "there is no screen";
+    const Place place;
+    if (GetParam().name == "numbers") ATTN_NEEDS_NUMPY(place.path(""));
+    for (const Example& example : GetParam().examples) {
+        SCOPED_TRACE(example.command);
+        if (example.before) example.before({}, place);
+        const Outcome outcome = in_shell(example.run.empty() ? example.command : example.run, place.path(""), kLimit);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        if (has_screen()) {
+            EXPECT_EQ(outcome.err, "");
+        }
+        if (HasFailure()) return;
+        example.effect(outcome, place);
+    }
+}
+
+TEST(Examples, OpenTheWindow) {
+    if (!can_see_windows()) GTEST_SKIP() << "there is no X server to see windows with";
+    const Place place;
+    place.write("my-lesson.json", lesson_in_readme());
+    place.write("notes.txt", "the cat sat on the mat\n");
+    for (const WindowExample& example : windows()) {
+        SCOPED_TRACE(example.command);
+        const SeenWindow seen = open_window(example.arguments, place.path(""));
+        EXPECT_THAT(seen.title, HasSubstr(example.title)) << seen.err;
+        EXPECT_GT(seen.colors, 50U);
+        EXPECT_EQ(seen.err, "");
+    }
+    // The negative control: what cannot be opened leaves no window.
+    const SeenWindow none = open_window({"lesson", "no-such-lesson"}, place.path(""));
+    EXPECT_EQ(none.title, "");
+    EXPECT_THAT(none.err, HasSubstr("no-such-lesson"));
+}
+
+}  // namespace
+}  // namespace attn::test

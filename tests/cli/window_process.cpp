@@ -1,0 +1,140 @@
+#include "tests/cli/window_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include "tests/cli/process.hpp"
+
+#ifdef ATTN_HAS_X11
+#include <X11/Xatom.h>
+#include <X11/Xlib.h>
+#include <X11/Xutil.h>
+#endif
+
+namespace attn::test {
+
+#ifdef ATTN_HAS_X11
+namespace {
+
+/// A window may vanish while it is looked at: that is an answer, no reason to end the test.
+int ignore_error(Display*, XErrorEvent*) { return 0; }
+
+class Screen {
+public:
+    Screen() : display_(XOpenDisplay(nullptr), &XCloseDisplay) { XSetErrorHandler(&ignore_error); }
+    bool is_there() const { return display_ != nullptr; }
+
+    /// The visible window of this process, 0 when there is none.
+    Window window_of(pid_t process) const { return find(DefaultRootWindow(display_.get()), process); }
+
+    std::string title(Window window) const {
+        std::string text;
+        char* name = nullptr;
+        if (XFetchName(display_.get(), window, &name) != 0 && name != nullptr) text = name;
+        XFree(name);
+        return text;
+    }
+
+    std::size_t colors(Window window) const {
+        XWindowAttributes place{};
+        if (XGetWindowAttributes(display_.get(), window, &place) == 0) return 0;
+        XImage* image = XGetImage(display_.get(), window, 0, 0, static_cast<unsigned>(place.width), static_cast<unsigned>(place.height),
+                                  AllPlanes, ZPixmap);
+        if (image == nullptr) return 0;
+        std::set<unsigned long> colors;
+        for (int y = 0; y < image->height; y += 3)
+            for (int x = 0; x < image->width; x += 3) colors.insert(XGetPixel(image, x, y));
+        XDestroyImage(image);
+        return colors.size();
+    }
+
+private:
+    Window find(Window from, pid_t process) const {
+        if (is_of(from, process)) return from;
+        Window root = 0, parent = 0, *children = nullptr;
+        unsigned count = 0;
+        if (XQueryTree(display_.get(), from, &root, &parent, &children, &count) == 0) return 0;
+        Window found = 0;
+        for (unsigned i = 0; i < count && found == 0; ++i) found = find(children[i], process);
+        XFree(children);
+        return found;
+    }
+
+    bool is_of(Window window, pid_t process) const {
+        Atom type = None;
+        int format = 0;
+        unsigned long count = 0, rest = 0;
+        unsigned char* value = nullptr;
+        const Atom pid = XInternAtom(display_.get(), "_NET_WM_PID", False);
+        XGetWindowProperty(display_.get(), window, pid, 0, 1, False, XA_CARDINAL, &type, &format, &count, &rest, &value);
+        // Xlib gives 32-bit values as longs.
+        const bool same = value != nullptr && count == 1 && static_cast<pid_t>(*reinterpret_cast<unsigned long*>(value)) == process;
+        XFree(value);
+        XWindowAttributes state{};
+        return same && XGetWindowAttributes(display_.get(), window, &state) != 0 && state.map_state == IsViewable;
+    }
+
+    std::unique_ptr<Display, int (*)(Display*)> display_;
+};
+
+/// Only async-signal-safe calls between fork and exec, so everything is made ready before.
+pid_t start(const std::vector<std::string>& arguments, const std::string& folder, const std::string& err) {
+    std::vector<std::string> words{ATTNSCOPE_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    // The user's settings are left alone.
+    const std::string config = folder + "/config";
+    ::setenv("XDG_CONFIG_HOME", config.c_str(), 1);
+    ::setenv("XDG_STATE_HOME", config.c_str(), 1);
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const int said = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(said, STDERR_FILENO);
+    ::dup2(said, STDOUT_FILENO);
+    if (::chdir(folder.c_str()) == 0) ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+bool can_see_windows() { return Screen().is_there(); }
+
+SeenWindow open_window(const std::vector<std::string>& arguments, const std::string& folder, std::size_t least_colors) {
+    const Screen screen;
+    SeenWindow seen;
+    const std::string err = folder + "/window-said.txt";
+    const pid_t child = start(arguments, folder, err);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    bool ended = false;
+    while (!ended && seen.colors <= least_colors && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        ended = ::waitpid(child, nullptr, WNOHANG) == child;
+        const Window window = ended ? 0 : screen.window_of(child);
+        if (window != 0) seen = {screen.title(window), screen.colors(window), ""};
+    }
+    if (!ended) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+    }
+    seen.err = read_bytes(err);
+    return seen;
+}
+
+#else
+
+bool can_see_windows() { return false; }
+SeenWindow open_window(const std::vector<std::string>&, const std::string&, std::size_t) { return {}; }
+
+#endif
+
+}  // namespace attn::test
