@@ -56,12 +56,12 @@ TaskKind task_kind(std::string_view name);
 
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
-    std::int64_t length = 8;    ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window
-    std::int64_t shortest = 0;  ///< symbols of the shortest question or repeated string; 0: one length only, of Repeat from half of it on
-    std::int64_t symbols = 16;  ///< different symbols; the modulus of Addition; unused by Text
+    std::int64_t length = 8;                  ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window
+    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text
     double validation_share = 0.1;            ///< of all sequences (of the table, of the text); they never appear in training
     std::string text_name;                    ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text
+    std::int64_t shortest = 0;  ///< symbols of the shortest question or repeated string; 0: one length only, of Repeat from half of it on
     bool operator==(const TaskSettings&) const = default;
 };
 

@@ -54,7 +54,8 @@ Schedule continued_schedule(const Schedule& before, Schedule wanted, std::int64_
     const bool again = before.continued && before.continued->from_step == step;
     const double rate = again ? before.continued->from_rate : learning_rate(before, step);
     wanted.continued.reset();
-    if (learning_rate(wanted, step) != rate) wanted.continued = {step, rate};
+    // A constant rate has no end that could be moved.
+    if (wanted.kind != ScheduleKind::Constant && learning_rate(wanted, step) != rate) wanted.continued = {step, rate};
     return wanted;
 }
 

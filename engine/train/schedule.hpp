@@ -27,7 +27,7 @@ struct Schedule {
     double last_rate = 0;            ///< at `total_steps` and after
     std::int64_t warm_up_steps = 0;  ///< step s < warm_up_steps has rate (s + 1) / warm_up_steps
     std::int64_t total_steps = 1000;
-    std::optional<Continuation> continued;  ///< see continued_schedule()
+    std::optional<Continuation> continued = {};  ///< see continued_schedule()
     bool operator==(const Schedule&) const = default;
 };
 
@@ -38,7 +38,7 @@ double learning_rate(const Schedule& schedule, std::int64_t step);
 /// total the run joins the curve that a run of the new total follows from its first step: within the first tenth of the steps left the
 /// rate goes in a straight line from where it stood to that curve. So a run that had come down to rate 0 neither stays there nor jumps
 /// (the usual re-warming of continued training, Ibrahim et al. 2024), it ends at the last rate like any other, and where old and new curve
-/// agree (a constant rate, the warm-up) the continued run has the bits of one that had the new total from the start.
+/// agree (the warm-up) the continued run has the bits of one that had the new total from the start. A constant rate has no end to be moved.
 Schedule continued_schedule(const Schedule& before, Schedule wanted, std::int64_t step);
 
 struct RateAt {

@@ -402,24 +402,32 @@ std::string lesson_in_readme() {
     return block;
 }
 
+/// The help texts of this command and of those below it.
+std::vector<std::string> help_texts(const std::vector<std::string>& command = {}) {
+    std::vector<std::string> words = command;
+    words.emplace_back("--help");
+    const std::string help = attnscope(words).out;
+    std::vector<std::string> texts{help};
+    bool listed = false;
+    for (const std::string& line : lines_of(help)) {
+        if (listed && line.starts_with("  ")) {
+            words.back() = line.substr(2, line.find(' ', 2) - 2);
+            const std::vector<std::string> below = help_texts(words);
+            texts.insert(texts.end(), below.begin(), below.end());
+        }
+        listed = listed ? !line.empty() : line == "Subcommands:";
+    }
+    return texts;
+}
+
 /// Every command line in the texts, each once.
 std::set<std::string> shown_commands() {
     const std::vector<std::string> in_readme = commands_in_markdown(readme());
     std::set<std::string> shown(in_readme.begin(), in_readme.end());
-    const Outcome overview = attnscope({"--help"});
-    std::vector<std::vector<std::string>> commands{{}};
-    bool listed = false;
-    for (const std::string& line : lines_of(overview.out)) {
-        if (listed && line.starts_with("  ")) commands.push_back({line.substr(2, line.find(' ', 2) - 2)});
-        listed = listed ? !line.empty() : line == "Subcommands:";
-    }
-    EXPECT_GT(commands.size(), 10U) << "the help does not list its commands where this test looks";
-    for (const char* size : {"train", "attention", "peak"}) commands.push_back({"bench", size});
-    for (std::vector<std::string> command : commands) {
-        command.emplace_back("--help");
-        const std::vector<std::string> in_help = commands_in_help(attnscope(command).out);
-        shown.insert(in_help.begin(), in_help.end());
-    }
+    const std::vector<std::string> helps = help_texts();
+    EXPECT_GT(helps.size(), 13U) << "the help does not list its commands where this test looks";
+    for (const std::string& help : helps)
+        for (const std::string& command : commands_in_help(help)) shown.insert(command);
     return shown;
 }
 

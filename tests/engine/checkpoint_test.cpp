@@ -34,7 +34,7 @@ Config small_model() {
 /// Numbers of all kinds: the moments of a long run are subnormal, and every bit has to survive.
 Checkpoint filled(const Config& config) {
     Checkpoint checkpoint;
-    checkpoint.settings.task = {TaskKind::Text, 6, 2, 5, 0.1, "Fjörd.txt", std::make_shared<const std::string>("ab\xFF c\n")};
+    checkpoint.settings.task = {TaskKind::Text, 6, 5, 0.1, "Fjörd.txt", std::make_shared<const std::string>("ab\xFF c\n")};
     checkpoint.settings.model = config;
     checkpoint.settings.train.schedule.rate = 0.1 + 0.2;
     checkpoint.settings.train.schedule.continued = Continuation{3, 1e-4};

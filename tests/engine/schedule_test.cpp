@@ -85,8 +85,9 @@ TEST(TurningRates, AreAllZeroExactlyWhenAllRatesAre) {
     int zero = 0;
     for (int i = 0; i < 4000; ++i) {
         Schedule schedule{static_cast<ScheduleKind>(below(3)), below(3) == 0 ? 0.0 : 0.1, below(2) == 0 ? 0.0 : 0.01, below(12), below(30)};
-        if (below(2) == 0) schedule.continued = Continuation{below(20), below(2) == 0 ? 0.0 : 0.05};
         const std::int64_t first = below(40), last = first + below(30);
+        // A run never stands before the step at which it was continued.
+        if (below(2) == 0) schedule.continued = Continuation{below(static_cast<int>(first) + 1), below(2) == 0 ? 0.0 : 0.05};
         bool all = true;
         for (std::int64_t step = first; step < last; ++step) all = all && learning_rate(schedule, step) == 0;
         const std::vector<RateAt> rates = turning_rates(schedule, first, last);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <numeric>
 
 #include "engine/tensor/error.hpp"
 #include "engine/train/resume.hpp"
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 
 RunSettings small_run(TaskKind kind = TaskKind::Copy) {
     RunSettings run = default_run(kind);
-    run.task.length = 4;
+    run.task.length = run.task.shortest = 4;
     run.task.symbols = 8;
     run.model.d_model = 16;
     run.model.num_heads = 2;
@@ -66,6 +67,17 @@ TEST(TrainingRun, CountsStepsAndTokens) {
         EXPECT_DOUBLE_EQ(point.learning_rate, learning_rate(run.settings().train.schedule, step - 1));
         seconds = point.seconds;
     }
+}
+
+TEST(TrainingRun, DoesNotCountPadding) {
+    RunSettings settings = small_run();
+    settings.task.shortest = 1;
+    TrainingRun run(settings);
+    Batch batch;
+    run.dataset().training_batch(0, settings.batch_size, batch);
+    const auto tokens = std::accumulate(batch.tokens.lengths.begin(), batch.tokens.lengths.end(), std::int64_t{0});
+    EXPECT_LT(tokens, 6 * 8);
+    EXPECT_EQ(run.step().tokens, tokens);
 }
 
 TEST(TrainingRun, EvaluatesAtTheStartInBetweenAndAtTheEnd) {
@@ -312,6 +324,7 @@ TEST(TrainingRun, SaysWhenNothingIsLearnedAnyMore) {
 TEST(TrainingRun, TellsAccuracyByLength) {
     RunSettings settings = small_run();
     settings.task.length = 6;
+    settings.task.shortest = 1;
     TrainingRun run(settings);
     for (int i = 0; i < 30; ++i) run.step();
     const ValidationPoint point = run.evaluate();
