@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "engine/io/curve_csv.hpp"
@@ -95,14 +96,27 @@ TEST(Train, LeavesModelCurvesAndMoments) {
     EXPECT_EQ(std::count(curves.begin(), curves.end(), '\n'), 1 + 26) << "a header, step 0 and 25 steps";
 }
 
+/// Nothing can be drawn as long as it lives, which saves the time for the pictures.
+class NoScreen {
+public:
+    NoScreen() : display_(std::getenv("DISPLAY") != nullptr ? std::optional<std::string>(std::getenv("DISPLAY")) : std::nullopt) {
+        ::setenv("DISPLAY", ":none", 1);
+    }
+    ~NoScreen() {
+        if (display_) ::setenv("DISPLAY", display_->c_str(), 1);
+        else ::unsetenv("DISPLAY");
+    }
+    NoScreen(const NoScreen&) = delete;
+    NoScreen& operator=(const NoScreen&) = delete;
+
+private:
+    std::optional<std::string> display_;
+};
+
 TEST(Train, NeedsNoScreen) {
     const ScratchFolder folder;
-    const char* const display = std::getenv("DISPLAY");
-    const std::string kept = display == nullptr ? "" : display;
-    ::setenv("DISPLAY", ":none", 1);
+    const NoScreen no_screen;
     const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "2", "--out", folder.path("run"), "--json"});
-    if (display == nullptr) ::unsetenv("DISPLAY");
-    else ::setenv("DISPLAY", kept.c_str(), 1);
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_THAT(outcome.err, HasSubstr("not drawn"));
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
@@ -174,6 +188,7 @@ std::map<std::string, std::vector<std::byte>> parameters_in(const std::string& c
 
 TEST(Train, ALongerRunLearnsOnInEveryTask) {
     const ScratchFolder folder;
+    const NoScreen no_screen;
     for (const char* task : {"copy", "reverse", "sort", "repeat", "addition", "bigram", "text"})
         for (const bool as_json : {false, true}) {
             SCOPED_TRACE(std::string(task) + (as_json ? " --json" : ""));
@@ -206,6 +221,7 @@ TEST(Train, ALongerRunLearnsOnInEveryTask) {
 
 TEST(Train, ARunThatWouldLearnNothingIsRefused) {
     const ScratchFolder folder;
+    const NoScreen no_screen;
     const std::string out = folder.path("run"), model = out + "/model.safetensors";
     ASSERT_EQ(attnscope(short_run("copy", 20) + Arguments{"--out", out}).exit_code, 0);
     const std::string bytes = read_bytes(model);
@@ -228,6 +244,7 @@ TEST(Train, ARunThatWouldLearnNothingIsRefused) {
 
 TEST(Train, AConstantRateNeedsNoJoin) {
     const ScratchFolder folder;
+    const NoScreen no_screen;
     const Arguments constant{"--set", "schedule.kind=constant"};
     ASSERT_EQ(attnscope(short_run("copy", 20) + constant + Arguments{"--out", folder.path("parts")}).exit_code, 0);
     ASSERT_EQ(attnscope({"train", "--resume", folder.path("parts"), "--steps", "40", "--out", folder.path("parts")}).exit_code, 0);
@@ -237,6 +254,7 @@ TEST(Train, AConstantRateNeedsNoJoin) {
 
 TEST(Train, TellsAccuracyByLength) {
     const ScratchFolder folder;
+    const NoScreen no_screen;
     const Outcome outcome = attnscope(small_run() + Arguments{"--steps", "10", "--out", folder.path("run")});
     EXPECT_THAT(outcome.out, testing::ContainsRegex("accuracy by length: .*2: [0-9.]+ %, 3: [0-9.]+ %, 4: [0-9.]+ %\n"));
     EXPECT_THAT(read_bytes(folder.path("run/curves.csv")), HasSubstr("val_accuracy_3,val_accuracy_4\n"));

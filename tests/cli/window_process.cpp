@@ -27,8 +27,29 @@ namespace {
 /// A window may vanish while it is looked at: that is an answer, no reason to end the test.
 int ignore_error(Display*, XErrorEvent*) { return 0; }
 
-class Screen {
-public:
+/// Only async-signal-safe calls between fork and exec, so everything is made ready before.
+pid_t start(const std::vector<std::string>& arguments, const std::string& folder, const std::string& err) {
+    std::vector<std::string> words{ATTNSCOPE_BINARY};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    // The user's settings are left alone.
+    const std::string config = folder + "/config";
+    ::setenv("XDG_CONFIG_HOME", config.c_str(), 1);
+    ::setenv("XDG_STATE_HOME", config.c_str(), 1);
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    const int said = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(said, STDERR_FILENO);
+    ::dup2(said, STDOUT_FILENO);
+    if (::chdir(folder.c_str()) == 0) ::execv(pointers[0], pointers.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+struct WindowViewer::Screen {
     Screen() : display_(XOpenDisplay(nullptr), &XCloseDisplay) { XSetErrorHandler(&ignore_error); }
     bool is_there() const { return display_ != nullptr; }
 
@@ -36,10 +57,14 @@ public:
     Window window_of(pid_t process) const { return find(DefaultRootWindow(display_.get()), process); }
 
     std::string title(Window window) const {
-        std::string text;
-        char* name = nullptr;
-        if (XFetchName(display_.get(), window, &name) != 0 && name != nullptr) text = name;
-        XFree(name);
+        Atom type = None;
+        int format = 0;
+        unsigned long count = 0, rest = 0;
+        unsigned char* value = nullptr;
+        const Atom name = XInternAtom(display_.get(), "_NET_WM_NAME", False);
+        XGetWindowProperty(display_.get(), window, name, 0, 256, False, AnyPropertyType, &type, &format, &count, &rest, &value);
+        const std::string text = value != nullptr && format == 8 ? std::string(reinterpret_cast<char*>(value), count) : "";
+        XFree(value);
         return text;
     }
 
@@ -56,7 +81,6 @@ public:
         return colors.size();
     }
 
-private:
     Window find(Window from, pid_t process) const {
         if (is_of(from, process)) return from;
         Window root = 0, parent = 0, *children = nullptr;
@@ -85,32 +109,11 @@ private:
     std::unique_ptr<Display, int (*)(Display*)> display_;
 };
 
-/// Only async-signal-safe calls between fork and exec, so everything is made ready before.
-pid_t start(const std::vector<std::string>& arguments, const std::string& folder, const std::string& err) {
-    std::vector<std::string> words{ATTNSCOPE_BINARY};
-    words.insert(words.end(), arguments.begin(), arguments.end());
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    // The user's settings are left alone.
-    const std::string config = folder + "/config";
-    ::setenv("XDG_CONFIG_HOME", config.c_str(), 1);
-    ::setenv("XDG_STATE_HOME", config.c_str(), 1);
-    const pid_t child = ::fork();
-    if (child != 0) return child;
-    const int said = ::open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    ::dup2(said, STDERR_FILENO);
-    ::dup2(said, STDOUT_FILENO);
-    if (::chdir(folder.c_str()) == 0) ::execv(pointers[0], pointers.data());
-    ::_exit(127);
-}
+WindowViewer::WindowViewer() : screen_(std::make_unique<Screen>()) {}
+WindowViewer::~WindowViewer() = default;
+bool WindowViewer::can_see() const { return screen_->is_there(); }
 
-}  // namespace
-
-bool can_see_windows() { return Screen().is_there(); }
-
-SeenWindow open_window(const std::vector<std::string>& arguments, const std::string& folder, std::size_t least_colors) {
-    const Screen screen;
+SeenWindow WindowViewer::open(const std::vector<std::string>& arguments, const std::string& folder, std::size_t least_colors) const {
     SeenWindow seen;
     const std::string err = folder + "/window-said.txt";
     const pid_t child = start(arguments, folder, err);
@@ -119,8 +122,8 @@ SeenWindow open_window(const std::vector<std::string>& arguments, const std::str
     while (!ended && seen.colors <= least_colors && std::chrono::steady_clock::now() < deadline) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         ended = ::waitpid(child, nullptr, WNOHANG) == child;
-        const Window window = ended ? 0 : screen.window_of(child);
-        if (window != 0) seen = {screen.title(window), screen.colors(window), ""};
+        const Window window = ended ? 0 : screen_->window_of(child);
+        if (window != 0) seen = {screen_->title(window), screen_->colors(window), ""};
     }
     if (!ended) {
         ::kill(child, SIGKILL);
@@ -132,8 +135,11 @@ SeenWindow open_window(const std::vector<std::string>& arguments, const std::str
 
 #else
 
-bool can_see_windows() { return false; }
-SeenWindow open_window(const std::vector<std::string>&, const std::string&, std::size_t) { return {}; }
+struct WindowViewer::Screen {};
+WindowViewer::WindowViewer() = default;
+WindowViewer::~WindowViewer() = default;
+bool WindowViewer::can_see() const { return false; }
+SeenWindow WindowViewer::open(const std::vector<std::string>&, const std::string&, std::size_t) const { return {}; }
 
 #endif
 

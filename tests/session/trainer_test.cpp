@@ -104,23 +104,25 @@ TEST(Trainer, GoesOnAfterAStopConditionWhenItIsMovedAway) {
 
 TEST(Trainer, DoesNotRunWhereNothingWouldBeLearned) {
     Desk desk;
-    desk.trainer.start(fake_settings(1000));
+    const auto settings = [](std::int64_t steps, std::int64_t total) {
+        RunSettings run = fake_settings(steps);
+        run.train.schedule.total_steps = total;  // where the rate is 0
+        return run;
+    };
+    desk.trainer.start(settings(1000, 1000));
     desk.settle();
     ASSERT_EQ(desk.now().step, 1000);
-    // The schedule of the settings has 1000 steps and ends with the rate 0.
-    desk.trainer.step(fake_settings(1000));
+    desk.trainer.step(settings(1000, 1000));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 1000);
     EXPECT_EQ(desk.now().message.rfind("every learning rate from step 1001 on is 0", 0), 0U) << desk.now().message;
-    desk.trainer.start(fake_settings(1010));
+    desk.trainer.start(settings(1010, 1000));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Paused);
     EXPECT_EQ(desk.now().step, 1000);
     EXPECT_EQ(desk.now().message.rfind("every learning rate from step 1001 on is 0", 0), 0U) << desk.now().message;
-    RunSettings more = fake_settings(1010);
-    more.train.schedule.total_steps = 1010;
-    desk.trainer.start(more);
+    desk.trainer.start(settings(1010, 1010));
     desk.settle();
     EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
     EXPECT_EQ(desk.now().step, 1010);
