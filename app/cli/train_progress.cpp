@@ -38,8 +38,8 @@ double rate_between(const LossPoint& from, const LossPoint& to) {
 }
 
 /// Steps are counted from 1, as everywhere in the output.
-nlohmann::ordered_json rates_json(const std::vector<RateAt>& rates) {
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+Json rates_json(const std::vector<RateAt>& rates) {
+    Json list = Json::list();
     for (const RateAt& at : rates) list.push_back({{"step", at.step + 1}, {"lr", at.rate}});
     return list;
 }

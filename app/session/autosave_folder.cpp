@@ -5,14 +5,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "app/session/document_json.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/folder.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json.hpp"
 #include "engine/io/json_object.hpp"
 #include "engine/io/run_folder_writer.hpp"
 #include "engine/io/utf8.hpp"
@@ -123,9 +124,9 @@ std::optional<AutosaveFolder> AutosaveFolder::free_folder(const fs::path& path) 
 std::vector<AutosaveFolder> AutosaveFolder::leftovers(const fs::path& parent) {
     std::vector<AutosaveFolder> found;
     std::error_code error, unknown;
-    for (fs::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error)) {
-        if (!entry->is_directory(unknown) || !is_name_of_ours(entry->path().filename().string())) continue;
-        std::optional<AutosaveFolder> held = free_folder(entry->path());
+    for (const std::string& name : names_in_folder(parent, error)) {
+        if (!is_name_of_ours(name) || !fs::is_directory(parent / name, unknown)) continue;
+        std::optional<AutosaveFolder> held = free_folder(parent / name);
         if (!held) continue;
         AutosaveFolder folder = std::move(*held);
         const bool document = is_there(folder.path_ / kDocumentName), run = is_there(folder.path_ / kRunName / kCheckpointName);
@@ -176,9 +177,8 @@ void AutosaveFolder::write_run(const UnsavedWork& work) {
 void AutosaveFolder::write_words(const UnsavedWork& work) {
     words_ = words_about(work);
     const std::string file = find_invalid_utf8(work.file.native()) ? "" : work.file.string();
-    const nlohmann::ordered_json json = {
-        {"document", words_.document}, {"run", words_.run}, {"written_at", words_.written_at}, {"file", file}};
-    write_whole_file(path_ / kAboutName, json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    const Json json{{"document", words_.document}, {"run", words_.run}, {"written_at", words_.written_at}, {"file", file}};
+    write_whole_file(path_ / kAboutName, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }
 
 KeptWork AutosaveFolder::read(const fs::path& path) {
