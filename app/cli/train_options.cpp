@@ -98,6 +98,13 @@ RunFolder past_of(const std::filesystem::path& checkpoint) {
     return read_run_folder(checkpoint.parent_path().empty() ? "." : checkpoint.parent_path());
 }
 
+WantedRun begun(const TrainOptions& options) {
+    const RunSettings settings = new_settings(options);
+    WantedRun wanted{std::make_unique<TrainingRun>(settings), {}};
+    require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
+    return wanted;
+}
+
 WantedRun resumed(const TrainOptions& options) {
     WantedRun wanted;
     std::error_code none;
@@ -149,14 +156,7 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
 }
 
 WantedRun make_run(const TrainOptions& options) {
-    WantedRun wanted;
-    if (options.resume_file.empty()) {
-        const RunSettings settings = new_settings(options);
-        wanted.run = std::make_unique<TrainingRun>(settings);
-        require_followed(default_run(settings.task.kind), settings, wanted.run->settings());
-    } else {
-        wanted = resumed(options);
-    }
+    WantedRun wanted = options.resume_file.empty() ? begun(options) : resumed(options);
     if (const std::string why = learns_nothing(wanted.run->settings(), wanted.run->steps()); !why.empty()) throw Error(why);
     return wanted;
 }

@@ -23,8 +23,8 @@
 #include "app/widgets/heatmap_view.hpp"
 #include "app/widgets/keyboard_focus.hpp"
 #include "app/widgets/token_chips.hpp"
+#include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
-#include "engine/trace/stage.hpp"
 
 namespace attn::app {
 

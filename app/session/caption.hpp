@@ -10,7 +10,7 @@
 
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
-#include "engine/trace/stage.hpp"
+#include "engine/plan/stage.hpp"
 
 namespace attn::app {
 

@@ -17,8 +17,8 @@
 #include "app/session/caption.hpp"
 #include "app/session/document.hpp"
 #include "app/session/view.hpp"
+#include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
-#include "engine/trace/stage.hpp"
 
 namespace attn::app {
 

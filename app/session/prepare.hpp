@@ -9,7 +9,7 @@
 #include "app/session/document.hpp"
 #include "app/session/snapshot.hpp"
 #include "engine/model/batch.hpp"
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 
 namespace attn::app {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/trace/stage.hpp"
+#include "engine/plan/stage.hpp"
 
 namespace attn::app {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/io/config_json.hpp"
-#include "engine/trace/wiring.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace attn::doctor {
 namespace {
@@ -18,31 +18,17 @@ bool close(double a, double b) { return std::fabs(a - b) <= 1e-6 + 1e-4 * (std::
 class WholeTrace {
 public:
     explicit WholeTrace(const ArrayFile& file)
-        : file_(file), config_(config_from_json(file.metadata_at("config"), file.source + ", config")),
+        : file_(file), config_(config_from_json(file.metadata_at("config"), file.source + ", config")), plan_(config_),
           settings_(forward_settings_from_json(file.metadata_at("settings"), file.source + ", settings")) {}
 
     std::optional<Diagnosis> run() {
         for (const NamedArray& array : file_.arrays) {
             const std::optional<StageId> id = stage_from_tensor_name(array.name);
-            if (!id || !read(*id, stage_) || !read_inputs(*id)) continue;
-            switch (id->stage) {
-            case Stage::Embedding:
-                judge_embedding(array);
-                break;
-            case Stage::Residual1:
-            case Stage::CrossResidual:
-            case Stage::Residual2:
-                judge_residual(array);
-                break;
-            case Stage::Norm1:
-            case Stage::CrossNorm:
-            case Stage::Norm2:
-            case Stage::FinalNorm:
-                judge_norm(array);
-                break;
-            default:
-                break;
-            }
+            const PlanNode* node = id ? plan_.find(*id) : nullptr;
+            if (node == nullptr || !read(*id, stage_) || !read_inputs(*node)) continue;
+            if (node->op == Op::Norm) judge_norm(array);
+            else if (node->op == Op::Add && node->id.stage == Stage::Embedding) judge_embedding(array);
+            else if (node->op == Op::Add) judge_residual(array);
             if (found_) return found_;
         }
         return std::nullopt;
@@ -57,12 +43,12 @@ private:
     }
 
     /// Whether all that the stage is made of is there, and as large as it.
-    bool read_inputs(const StageId& id) {
+    bool read_inputs(const PlanNode& node) {
         inputs_.clear();
-        for (const StageId& input : stage_inputs(config_, id)) {
+        for (const StageId& input : node.inputs) {
             inputs_.emplace_back();
             if (!read(input, inputs_.back())) return false;
-            if (id.stage != Stage::Tokens && inputs_.back().size() != stage_.size()) return false;
+            if (inputs_.back().size() != stage_.size()) return false;
         }
         return !inputs_.empty();
     }
@@ -133,6 +119,7 @@ private:
 
     const ArrayFile& file_;
     const Config config_;
+    const Plan plan_;
     const ForwardSettings settings_;
     Values stage_;
     std::vector<Values> inputs_;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "engine/io/json_object.hpp"
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn {

@@ -8,8 +8,8 @@
 #include "engine/ops/linear.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/softmax.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/trace/wiring.hpp"
 
 namespace attn {
 namespace {
@@ -45,14 +45,7 @@ std::int32_t token_after(const TokenBatch& tokens, std::int64_t b, std::int64_t 
 
 }  // namespace
 
-std::vector<StageId> lens_stages(const Config& config) {
-    std::vector<StageId> stages;
-    // What a final norm behind n layers would read.
-    Config shallow = config;
-    for (shallow.num_layers = 0; shallow.num_layers <= config.num_layers; ++shallow.num_layers)
-        stages.push_back(stage_inputs(shallow, {Stage::FinalNorm, -1, predicting_stack(config)}).front());
-    return stages;
-}
+std::vector<StageId> lens_stages(const Config& config) { return Plan(config).streams(predicting_stack(config)); }
 
 template <class Scalar>
 Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {

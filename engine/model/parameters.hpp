@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/trace/stage.hpp"
+#include "engine/plan/stage.hpp"
 
 namespace attn {
 

@@ -3,7 +3,7 @@
 ///
 /// Written to be read and believed, not to be fast; nothing here calls the engine's fast path.
 
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 #include "engine/reference/permissions.hpp"
 #include "engine/tensor/tensor.hpp"
 

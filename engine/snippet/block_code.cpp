@@ -1,18 +1,14 @@
-/// What stands around attention in a block: norms, residuals, feed-forward; and the final norm.
+/// Linear maps, norms, sums and activations.
 
 #include <fmt/format.h>
 
 #include "engine/snippet/script.hpp"
-#include "engine/trace/wiring.hpp"
 
 namespace attn::snippet {
-namespace {
-
 void write_norm(Script& script) {
-    const StageId& id = script.id();
-    const std::string name = script.result_name(), x = script.operand(stage_inputs(script.config(), id).at(0));
-    const std::string gamma = script.parameter(parameter_prefix(id) + name + ".weight", "gamma");
-    const std::string beta = script.parameter(parameter_prefix(id) + name + ".bias", "beta");
+    const std::string name = script.result_name(), x = script.input();
+    const std::string gamma = script.parameter(script.node().weight, "gamma");
+    const std::string beta = script.parameter(script.node().bias, "beta");
     const std::string eps = fmt::format("{}", script.config().layer_norm_eps);
     if (script.torch()) {
         script.needs_functional();
@@ -23,30 +19,42 @@ void write_norm(Script& script) {
     script.line(fmt::format("{} = {} * ({} - mean) / np.sqrt(variance + {}) + {}", name, gamma, x, eps, beta));
 }
 
-void write_residual(Script& script) {
-    const StageId& id = script.id();
-    const auto inputs = stage_inputs(script.config(), id);
-    const std::string stream = script.operand(inputs.at(0)), added = script.operand(inputs.at(1));
-    const double rate = script.trace().settings.dropout.residual;
-    if (rate == 0) return script.line(fmt::format("{} = {} + {}", script.result_name(), stream, added));
-    // The pattern belongs to the sub-layer, not to the tensor: without W_O it still is that of attention_out.
-    const Stage site = id.stage == Stage::Residual1   ? Stage::AttentionOut
-                       : id.stage == Stage::Residual2 ? Stage::FfnOut
-                                                      : Stage::CrossAttentionOut;
-    write_dropout(script, "added", added, rate, {site, id.layer, id.stack});
+void write_add(Script& script) {
+    const PlanNode& node = script.node();
+    const DropoutSettings& dropout = script.trace().settings.dropout;
+    if (node.id.stage == Stage::Embedding) {
+        std::string sum;
+        for (std::size_t i = 0; i < node.inputs.size(); ++i) sum += (i == 0 ? "" : " + ") + script.input(i);
+        return write_dropout(script, script.result_name(), sum, dropout.embedding, node.dropout_site);
+    }
+    const std::string stream = script.input(0), added = script.input(1);
+    if (dropout.residual == 0) return script.line(fmt::format("{} = {} + {}", script.result_name(), stream, added));
+    write_dropout(script, "added", added, dropout.residual, node.dropout_site);
     script.line(fmt::format("{} = {} + added", script.result_name(), stream));
 }
 
-void write_linear(Script& script, const char* part, const char* number) {
-    const StageId& id = script.id();
-    const std::string x = script.operand(stage_inputs(script.config(), id).at(0)), name = parameter_prefix(id) + "ffn." + part;
-    const std::string weight = script.parameter(name + ".weight", std::string("W_") + number);
-    const std::string bias = script.parameter(name + ".bias", std::string("b_") + number);
-    script.line(fmt::format("{} = {} @ {} + {}", script.result_name(), x, weight, bias));
+void write_linear(Script& script) {
+    const PlanNode& node = script.node();
+    const bool from_memory = is_cross(node.id.stage) && node.has_heads() && to_self(node.id.stage) != Stage::Q;
+    const std::string x = script.operand(node.inputs.at(0), from_memory ? "memory" : ""), letter(linear_subscript(node.id.stage));
+    std::string product;
+    if (node.weight.transposed) {
+        script.remark("The head is the token embedding, transposed.");
+        product = x + " @ " + script.parameter(node.weight, "E") + ".T";
+    } else {
+        product = x + " @ " + script.parameter(node.weight, "W_" + letter);
+    }
+    if (!node.bias.empty()) product += " + " + script.parameter(node.bias, "b_" + letter);
+    const std::string name = script.result_name();
+    if (!node.has_heads()) return script.line(name + " = " + product);
+    const Shape& shape = script.result().value.shape();
+    script.line(fmt::format("B, T, H, D = {}, {}, {}, {}", shape[0].size, shape[2].size, shape[1].size, shape[3].size));
+    script.line(fmt::format("{} = ({}).reshape(B, T, H, D).transpose(0, 2, 1, 3)", name, product),
+                fmt::format("{} = ({}).view(B, T, H, D).transpose(1, 2)", name, product));
 }
 
-void write_activation(Script& script) {
-    const std::string name = script.result_name(), x = script.operand(stage_inputs(script.config(), script.id()).at(0));
+void write_activate(Script& script) {
+    const std::string name = script.result_name(), x = script.input();
     script.needs_functional();
     switch (script.config().activation) {
     case Activation::Relu:
@@ -62,25 +70,6 @@ void write_activation(Script& script) {
         if (!script.torch()) script.line(fmt::format("inner = np.sqrt(2 / np.pi) * ({0} + 0.044715 * {0}**3)", x));
         return script.line(fmt::format("{} = 0.5 * {} * (1 + np.tanh(inner))  # GELU by its tanh formula", name, x),
                            fmt::format("{} = F.gelu({}, approximate=\"tanh\")", name, x));
-    }
-}
-
-}  // namespace
-
-void write_block_code(Script& script) {
-    switch (script.id().stage) {
-    case Stage::Residual1:
-    case Stage::Residual2:
-    case Stage::CrossResidual:
-        return write_residual(script);
-    case Stage::FfnHidden:
-        return write_linear(script, "in", "1");
-    case Stage::FfnActivation:
-        return write_activation(script);
-    case Stage::FfnOut:
-        return write_linear(script, "out", "2");
-    default:
-        return write_norm(script);
     }
 }
 

@@ -1,4 +1,4 @@
-/// The ends of a model: tokens and embeddings, logits and probabilities.
+/// The ends of a model: tokens, embeddings and probabilities.
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 
 #include "engine/snippet/python_text.hpp"
 #include "engine/snippet/script.hpp"
-#include "engine/trace/wiring.hpp"
 
 namespace attn::snippet {
 namespace {
@@ -30,6 +29,8 @@ bool spell_the_ids(const std::vector<std::vector<std::string>>& texts, const std
     return true;
 }
 
+}  // namespace
+
 void write_tokens(Script& script, const SnippetTexts& texts) {
     const bool source = script.id().stack == Stack::Encoder;
     const TokenBatch& batch = source ? script.trace().source_tokens : script.trace().tokens;
@@ -45,20 +46,20 @@ void write_tokens(Script& script, const SnippetTexts& texts) {
                 "tokens = torch.tensor([[ids[text] for text in row] for row in texts])");
 }
 
-void write_token_embedding(Script& script) {
-    const std::string tokens = script.operand(stage_inputs(script.config(), script.id()).at(0));
-    const std::string table = script.parameter("token_embedding.weight", "E");
+void write_embed(Script& script) {
+    const std::string tokens = script.input();
+    const std::string table = script.parameter(script.node().weight, "E");
     script.remark("A lookup; the same as one-hot rows times E.");
     script.needs_functional();
     script.line(fmt::format("token_embedding = {}[{}]", table, tokens),
                 fmt::format("token_embedding = F.embedding({}, {})", tokens, table));
 }
 
-void write_position_embedding(Script& script) {
+void write_positions(Script& script) {
     const std::string sizes = fmt::format("{}, {}, {}", script.size(Axis::B), script.size(Axis::T), script.size(Axis::C));
     script.line("B, T, C = " + sizes);
-    if (script.config().position == PositionKind::Learned) {
-        script.parameter("position_embedding.weight", "P", 0, 0, script.size(Axis::T));
+    if (const PlanParameter& table = script.node().weight; !table.empty()) {
+        script.parameter(table.name, "P", 0, 0, script.size(Axis::T));
         script.remark("Row t of the learned table, whatever the token.");
         return script.line("position_embedding = np.broadcast_to(P, (B, T, C))", "position_embedding = P.expand(B, T, C)");
     }
@@ -72,44 +73,11 @@ void write_position_embedding(Script& script) {
     script.line("position_embedding = np.broadcast_to(table, (B, T, C))", "position_embedding = table.expand(B, T, C)");
 }
 
-void write_embedding(Script& script) {
-    std::string sum;
-    for (const StageId& input : stage_inputs(script.config(), script.id())) sum += (sum.empty() ? "" : " + ") + script.operand(input);
-    write_dropout(script, "embedding", sum, script.trace().settings.dropout.embedding, script.id());
-}
-
-void write_logits(Script& script) {
-    const std::string x = script.operand(stage_inputs(script.config(), script.id()).at(0));
-    if (!script.config().tied_lm_head) return script.line("logits = " + x + " @ " + script.parameter("lm_head.weight", "W_head"));
-    const std::string table = script.parameter("token_embedding.weight", "E");
-    script.remark("The head is the token embedding, transposed.");
-    script.line(fmt::format("logits = {} @ {}.T", x, table));
-}
-
 void write_probabilities(Script& script) {
-    const std::string logits = script.operand(stage_inputs(script.config(), script.id()).at(0));
+    const std::string logits = script.input();
     if (script.torch()) return script.line(fmt::format("probabilities = torch.softmax({}, dim=-1)", logits));
     script.line(fmt::format("e = np.exp({0} - {0}.max(axis=-1, keepdims=True))", logits));
     script.line("probabilities = e / e.sum(axis=-1, keepdims=True)");
-}
-
-}  // namespace
-
-void write_embedding_code(Script& script, const SnippetTexts& texts) {
-    switch (script.id().stage) {
-    case Stage::Tokens:
-        return write_tokens(script, texts);
-    case Stage::TokenEmbedding:
-        return write_token_embedding(script);
-    case Stage::PositionEmbedding:
-        return write_position_embedding(script);
-    case Stage::Embedding:
-        return write_embedding(script);
-    case Stage::Logits:
-        return write_logits(script);
-    default:
-        return write_probabilities(script);
-    }
 }
 
 }  // namespace attn::snippet

@@ -142,11 +142,6 @@ Snippet Script::finish(const SnippetOptions& options, const std::string& heading
     return snippet;
 }
 
-std::string parameter_prefix(const StageId& id) {
-    const std::string stack = id.stack == Stack::Encoder ? "encoder." : id.stack == Stack::Decoder ? "decoder." : "";
-    return stack + (id.layer >= 0 ? fmt::format("layers.{}.", id.layer) : "");
-}
-
 void write_dropout(Script& script, const std::string& name, const std::string& value, double rate, const StageId& site) {
     if (rate == 0) return script.line(name + " = " + value);
     if (rate == 1) {

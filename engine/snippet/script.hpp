@@ -16,6 +16,8 @@ public:
     const Trace<float>& trace() const { return trace_; }
     const Config& config() const { return trace_.config; }
     const StageId& id() const { return id_; }
+    /// How the stage is computed.
+    const PlanNode& node() const { return trace_.plan->at(id_); }
     const RecordedStage<float>& stage(const StageId& id) const;
     const RecordedStage<float>& result() const { return stage(id_); }
     /// Size of an axis of the result.
@@ -26,11 +28,16 @@ public:
     // --- operands; each returns the name of its variable -----------------------------------------------------------
     /// A recorded stage under its own name, or `name`.
     std::string operand(const StageId& id, const std::string& name = "");
+    /// The stage's only input, or the one at `which`, under its own name.
+    std::string input(std::size_t which = 0) { return operand(node().inputs.at(which)); }
     /// Columns [first, first + count) of a parameter [rows, columns] or [columns]; all of them when count is 0. With `rows` only so many
     /// of the first rows. Throws Error when the model has no such parameter.
     std::string parameter(const std::string& parameter, const std::string& name, std::int64_t first = 0, std::int64_t count = 0,
                           std::int64_t rows = 0);
-    bool has_parameter(const std::string& parameter) const { return trace_.parameters->layout().find(parameter) != nullptr; }
+    /// The same of a parameter as the plan has it; the transpose is left to the code.
+    std::string parameter(const PlanParameter& used, const std::string& name) {
+        return parameter(used.name, name, used.first_column, used.columns);
+    }
     std::string numbers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
     std::string integers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values);
     /// Of 0 and 1.
@@ -62,15 +69,32 @@ private:
     bool functional_ = false, erf_ = false;
 };
 
-/// Writes operands and code of the script's stage (embedding and output stages, attention, the rest of a block).
-void write_embedding_code(Script& script, const SnippetTexts& texts);
-void write_attention_code(Script& script);
-void write_block_code(Script& script);
+// Operands and code of the script's stage, a function an operation.
+
+// embedding_code.cpp
+void write_tokens(Script& script, const SnippetTexts& texts);
+void write_embed(Script& script);
+void write_positions(Script& script);
+void write_probabilities(Script& script);
+
+// block_code.cpp
+void write_add(Script& script);
+void write_norm(Script& script);
+void write_linear(Script& script);
+void write_activate(Script& script);
+
+// attention_code.cpp
+void write_scores(Script& script);
+void write_scale(Script& script);
+void write_mask(Script& script);
+void write_softmax(Script& script);
+void write_dropped(Script& script);
+void write_mix(Script& script);
+void write_join_heads(Script& script);
+
 /// Lines that change the result as the trace's edits did; none without an edit of this stage.
 void write_edits(Script& script);
 
-/// "layers.0.", "encoder.layers.1."; "" or "encoder." outside the layers.
-std::string parameter_prefix(const StageId& id);
 /// The pattern that dropout had at `site`, as operand "keep", and the line that applies it to `value`; nothing but `name = value` at rate
 /// 0.
 void write_dropout(Script& script, const std::string& name, const std::string& value, double rate, const StageId& site);

@@ -8,12 +8,40 @@
 namespace attn {
 namespace {
 
-bool is_attention(Stage stage) {
-    const Stage self = to_self(stage);
-    return self >= Stage::Q && self <= Stage::AttentionOut;
+void write_code(snippet::Script& script, const SnippetTexts& texts) {
+    switch (script.node().op) {
+    case Op::Tokens:
+        return snippet::write_tokens(script, texts);
+    case Op::Embed:
+        return snippet::write_embed(script);
+    case Op::Positions:
+        return snippet::write_positions(script);
+    case Op::Add:
+        return snippet::write_add(script);
+    case Op::Norm:
+        return snippet::write_norm(script);
+    case Op::Linear:
+        return snippet::write_linear(script);
+    case Op::Scores:
+        return snippet::write_scores(script);
+    case Op::Scale:
+        return snippet::write_scale(script);
+    case Op::Mask:
+        return snippet::write_mask(script);
+    case Op::Softmax:
+        return snippet::write_softmax(script);
+    case Op::Dropout:
+        return snippet::write_dropped(script);
+    case Op::Mix:
+        return snippet::write_mix(script);
+    case Op::JoinHeads:
+        return snippet::write_join_heads(script);
+    case Op::Activate:
+        return snippet::write_activate(script);
+    case Op::Probabilities:
+        return snippet::write_probabilities(script);
+    }
 }
-
-bool is_end(Stage stage) { return stage <= Stage::Embedding || stage == Stage::Logits || stage == Stage::Probabilities; }
 
 /// What it is, and of which text: comments, so on one line each.
 std::string heading_of(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts) {
@@ -38,9 +66,7 @@ Snippet make_snippet(const Trace<float>& trace, const StageId& id, const Snippet
                                 mistake_info(trace.settings.mistake).words));
     snippet::Script script(trace, id, options.dialect);
     script.result();  // throws when there is none
-    if (is_end(id.stage)) snippet::write_embedding_code(script, texts);
-    else if (is_attention(id.stage)) snippet::write_attention_code(script);
-    else snippet::write_block_code(script);
+    write_code(script, texts);
     snippet::write_edits(script);
     return script.finish(options, heading_of(trace, id, texts));
 }

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
-#include "engine/trace/stage.hpp"
 
 namespace attn {
 

@@ -6,11 +6,6 @@
 namespace attn::provenance {
 namespace {
 
-std::string name_of(const StageId& id) { return std::string(stage_name(id.stage)); }
-
-/// "scores[3,1]"
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) { return cell_label(name_of(id), cells.shape(id), index); }
-
 std::string pair_text(const Index& index) { return "query position " + number(index[2]) + " and key position " + number(index[3]); }
 
 /// The causal rule as it is applied; empty when it lets the cell be.
@@ -57,34 +52,6 @@ std::string joined(const std::vector<std::string>& clauses) {
     return out;
 }
 
-/// A parameter's place inside the (packed) projections: its name and the column there of a projection's own column.
-struct ProjectionColumn {
-    std::string parameter;
-    std::int64_t column;
-};
-
-/// Where a number of the heads [H,P,D] stands in rows of all heads side by side [P, H D].
-struct JoinedPlace {
-    std::int64_t row, column, flat;
-};
-
-JoinedPlace joined_place(const TraceCells& cells, const StageId& heads, const Index& index) {
-    const auto [b, head, position, dim] = index;
-    const std::int64_t size = cells.config().head_size(), width = cells.config().attention_width();
-    if (cells.mistake() != Mistake::HeadsSplitWithoutTranspose) return {position, head * size + dim, 0};
-    const std::int64_t flat = (head * cells.shape(heads)[2].size + position) * size + dim;
-    return {flat / width, flat % width, flat};
-}
-
-ProjectionColumn projection_column(const TraceCells& cells, const StageId& id, std::int64_t column) {
-    const std::int64_t width = cells.config().attention_width();
-    const Stage stage = to_self(id.stage);
-    const std::int64_t part = stage == Stage::Q ? 0 : stage == Stage::K ? 1 : 2;
-    if (!is_cross(id.stage)) return {parameter_prefix(id) + "attention.qkv", part * width + column};
-    if (stage == Stage::Q) return {parameter_prefix(id) + "cross_attention.q", column};
-    return {parameter_prefix(id) + "cross_attention.kv", (part - 1) * width + column};
-}
-
 /// What stands in for the keys and for the values, given what should.
 StageId keys_of(const TraceCells& cells, StageId keys) {
     if (cells.mistake() == Mistake::KeysValuesSwapped) keys.stage = is_cross(keys.stage) ? to_cross(Stage::V) : Stage::V;
@@ -97,27 +64,10 @@ StageId values_of(const TraceCells& cells, StageId values) {
 
 }  // namespace
 
-Provenance projection(const TraceCells& cells, const StageId& id, const Index& index) {
-    const auto [b, head, position, dim] = index;
-    const StageId input = input_of(cells, id);
-    const JoinedPlace from = joined_place(cells, id, {b, head, position, dim});
-    const auto [parameter, column] = projection_column(cells, id, from.column);
-    const char letter = to_self(id.stage) == Stage::Q ? 'Q' : to_self(id.stage) == Stage::K ? 'K' : 'V';
-    Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over c of " + name_of(input) + "[" + number(from.row) + ",c] · W_" + letter + "[c," +
-                  number(from.column) + "]" + (cells.config().qkv_bias ? std::string(" + b_") + letter : "");
-    out.sentence = "Row " + number(from.row) + " of " + name_of(input) + " times column " + number(from.column) + " of W_" + letter;
-    out.sentence += cells.mistake() == Mistake::HeadsSplitWithoutTranspose
-                        ? ": number " + number(from.flat) + " of the sequence's projections, read as head " + number(head) + ", position " +
-                              number(position) + ", dimension " + number(dim) + "."
-                        : ", which is dimension " + number(dim) + " of head " + number(head) + ".";
-    add_linear(out, cells, input, {b, from.row, 0, 0}, 2, parameter, column);
-    return out;
-}
-
-Provenance scores(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, h, t, s] = index;
-    const StageId q = input_of(cells, id, 0), k = keys_of(cells, input_of(cells, id, 1));
+    const StageId q = node.inputs.at(0), k = keys_of(cells, node.inputs.at(1));
     Provenance out;
     out.formula =
         cell(cells, id, index) + " = Σ over d of " + name_of(q) + "[" + number(t) + ",d] · " + name_of(k) + "[" + number(s) + ",d]";
@@ -157,8 +107,9 @@ Divisor divisor_of(const TraceCells& cells) {
 
 }  // namespace
 
-Provenance scaled(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId input = input_of(cells, id);
+Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
     const Divisor divisor = divisor_of(cells);
     Provenance out;
     out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
@@ -179,8 +130,9 @@ Provenance scaled(const TraceCells& cells, const StageId& id, const Index& index
     return out;
 }
 
-Provenance masked(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId input = input_of(cells, id);
+Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
     const Operand score = cells.operand(input, index);
     const double bias = cells.bias(id, index);
     Provenance out;
@@ -203,9 +155,10 @@ Provenance masked(const TraceCells& cells, const StageId& id, const Index& index
     return out;
 }
 
-Provenance weights(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, h, t, own] = index;
-    const StageId input = input_of(cells, id);
+    const StageId input = node.inputs.at(0);
     // Under this mistake the sum runs down a column, and the query takes the place of the key.
     const bool down = cells.mistake() == Mistake::SoftmaxOverQueries, late = cells.mistake() == Mistake::MaskAfterSoftmax;
     const std::int64_t count = cells.shape(id)[down ? 2 : 3].size, chosen = down ? t : own;
@@ -255,9 +208,10 @@ Provenance weights(const TraceCells& cells, const StageId& id, const Index& inde
     return out;
 }
 
-Provenance context(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, h, t, d] = index;
-    const StageId map = input_of(cells, id, 0), v = values_of(cells, input_of(cells, id, 1));
+    const StageId map = node.inputs.at(0), v = values_of(cells, node.inputs.at(1));
     Provenance out;
     out.formula =
         cell(cells, id, index) + " = Σ over s of " + name_of(map) + "[" + number(t) + ",s] · " + name_of(v) + "[s," + number(d) + "]";
@@ -274,9 +228,10 @@ Provenance context(const TraceCells& cells, const StageId& id, const Index& inde
     return out;
 }
 
-Provenance concat(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, column, unused] = index;
-    const StageId input = input_of(cells, id);
+    const StageId input = node.inputs.at(0);
     const std::int64_t size = cells.config().head_size(), width = cells.config().attention_width();
     Index from = {b, column / size, t, column % size};
     Provenance out;
@@ -291,18 +246,6 @@ Provenance concat(const TraceCells& cells, const StageId& id, const Index& index
     out.formula = cell(cells, id, index) + " = " + cell(cells, input, from) + " of head " + number(from[1]);
     out.terms.push_back(single("head " + number(from[1]), cells.operand(input, from)));
     out.result = out.terms.front().value;
-    return out;
-}
-
-Provenance attention_out(const TraceCells& cells, const StageId& id, const Index& index) {
-    const auto [b, t, column, unused] = index;
-    const StageId input = input_of(cells, id);
-    Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over i of " + name_of(input) + "[" + number(t) + ",i] · W_O[i," + number(column) + "]" +
-                  (cells.config().output_bias ? " + b_O" : "");
-    out.sentence = "W_O mixes the heads: row " + number(t) + " of " + name_of(input) + " times column " + number(column) + " of W_O.";
-    add_linear(out, cells, input, {b, t, 0, 0}, 2, parameter_prefix(id) + (is_cross(id.stage) ? "cross_attention.out" : "attention.out"),
-               column);
     return out;
 }
 

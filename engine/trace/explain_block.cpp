@@ -6,26 +6,10 @@
 namespace attn::provenance {
 namespace {
 
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
-    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
-}
-
-std::string norm_parameter(const StageId& id) {
-    switch (id.stage) {
-    case Stage::Norm1:
-        return parameter_prefix(id) + "norm_1";
-    case Stage::CrossNorm:
-        return parameter_prefix(id) + "cross_norm";
-    case Stage::Norm2:
-        return parameter_prefix(id) + "norm_2";
-    default:
-        return parameter_prefix(id) + "final_norm";
-    }
-}
-
 /// A norm that is left out.
-Provenance passed_on(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId input = input_of(cells, id);
+Provenance passed_on(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
     Provenance out;
     out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
     out.sentence = "The number passes unchanged.";
@@ -36,11 +20,12 @@ Provenance passed_on(const TraceCells& cells, const StageId& id, const Index& in
 
 }  // namespace
 
-Provenance norm(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, column, unused] = index;
-    const StageId input = input_of(cells, id);
+    const StageId input = node.inputs.at(0);
     const std::string name = std::string(stage_name(input.stage));
-    if (cells.mistake() == Mistake::MissingNorm) return passed_on(cells, id, index);
+    if (cells.mistake() == Mistake::MissingNorm) return passed_on(cells, node, index);
     const std::int64_t width = cells.shape(input)[2].size;
     const auto n = static_cast<double>(width);
     Provenance out;
@@ -58,8 +43,8 @@ Provenance norm(const TraceCells& cells, const StageId& id, const Index& index) 
     const Operand x = out.terms[static_cast<std::size_t>(column)].operands.front();
     for (Term& term : out.terms) term.value = (term.value - mean) * (term.value - mean);
     const double variance = sum_of(out.terms) / n, eps = cells.config().layer_norm_eps, deviation = std::sqrt(variance + eps);
-    const Operand gamma = cells.parameter(norm_parameter(id) + ".weight", {column, 0, 0, 0});
-    const Operand beta = cells.parameter(norm_parameter(id) + ".bias", {column, 0, 0, 0});
+    const Operand gamma = cells.parameter(node.weight.name, {column, 0, 0, 0});
+    const Operand beta = cells.parameter(node.bias.name, {column, 0, 0, 0});
     const double normalised = (x.value - mean) / deviation;
     out.result = gamma.value * normalised + beta.value;
     out.steps = {{"mean", mean, {}},
@@ -72,21 +57,9 @@ Provenance norm(const TraceCells& cells, const StageId& id, const Index& index) 
     return out;
 }
 
-Provenance ffn_linear(const TraceCells& cells, const StageId& id, const Index& index) {
-    const auto [b, t, column, unused] = index;
-    const StageId input = input_of(cells, id);
-    const bool first = id.stage == Stage::FfnHidden;
-    const std::string which = first ? "1" : "2", name = std::string(stage_name(input.stage));
-    Provenance out;
-    out.formula = cell(cells, id, index) + " = Σ over i of " + name + "[" + number(t) + ",i] · W_" + which + "[i," + number(column) +
-                  "] + b_" + which;
-    out.sentence = "Row " + number(t) + " of " + name + " times column " + number(column) + " of W_" + which + ".";
-    add_linear(out, cells, input, {b, t, 0, 0}, 2, parameter_prefix(id) + (first ? "ffn.in" : "ffn.out"), column);
-    return out;
-}
-
-Provenance ffn_activation(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId input = input_of(cells, id);
+Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
     const Operand operand = cells.operand(input, index);
     const double x = operand.value;
     Provenance out;

@@ -1,12 +1,7 @@
 #include "engine/trace/explain_stage.hpp"
-#include "engine/trace/wiring.hpp"
 
 namespace attn::provenance {
 namespace {
-
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
-    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
-}
 
 /// What dropout multiplies a cell with.
 Operand factor_operand(double factor) { return constant(factor == 0 ? "dropped" : "1/(1-p)", factor); }
@@ -21,13 +16,12 @@ Term through_dropout(std::string label, Operand value, double rate, double facto
     return product(std::move(label), std::move(value), factor_operand(factor));
 }
 
-}  // namespace
-
-Provenance embedding(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const double rate = cells.settings().dropout.embedding;
     Provenance out;
     out.formula = cell(cells, id, index) + " = ";
-    for (const StageId& input : stage_inputs(cells.config(), id)) {
+    for (const StageId& input : node.inputs) {
         if (cells.mistake() == Mistake::NoPositions && input.stage == Stage::PositionEmbedding) continue;
         out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
         out.terms.push_back(single(input.stage == Stage::TokenEmbedding ? "what" : "where", cells.operand(input, index)));
@@ -43,28 +37,11 @@ Provenance embedding(const TraceCells& cells, const StageId& id, const Index& in
     return out;
 }
 
-Provenance dropped(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId input = input_of(cells, id);
-    const double rate = applied_dropout(cells.settings()).attention;
-    Provenance out;
-    out.masked = cells.masked(id, index);
-    const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);
-    out.terms.push_back(through_dropout("", cells.operand(input, index), rate, factor));
-    out.terms.front().masked = out.masked;
-    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + (rate == 0 ? "" : factor == 0 ? " · 0" : " ÷ (1 - p)");
-    out.sentence = rate == 0 ? "Dropout is off: the weight passes unchanged." : fate(factor);
-    out.result = factor == 0 ? 0 : out.terms.front().value;
-    return out;
-}
-
-Provenance residual(const TraceCells& cells, const StageId& id, const Index& index) {
-    const StageId stream = input_of(cells, id, 0), result = input_of(cells, id, 1);
+Provenance residual(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId stream = node.inputs.at(0), result = node.inputs.at(1);
     const double rate = cells.settings().dropout.residual;
-    // The pattern belongs to the sublayer, not to the tensor: without W_O it still is that of attention_out.
-    const Stage sublayer = id.stage == Stage::Residual1   ? Stage::AttentionOut
-                           : id.stage == Stage::Residual2 ? Stage::FfnOut
-                                                          : Stage::CrossAttentionOut;
-    const double factor = rate == 0 ? 1 : cells.dropout_factor({sublayer, id.layer, id.stack}, cells.shape(id), index, rate);
+    const double factor = rate == 0 ? 1 : cells.dropout_factor(node.dropout_site, cells.shape(id), index, rate);
     const std::string added = cell(cells, result, index);
     const bool replaces = cells.mistake() == Mistake::NoResidual;
     Provenance out;
@@ -77,6 +54,27 @@ Provenance residual(const TraceCells& cells, const StageId& id, const Index& ind
     out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));
     out.result = sum_of(out.terms);
     out.steps.push_back({"sum", out.result, {}});
+    return out;
+}
+
+}  // namespace
+
+Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    return is_layer_stage(node.id.stage) ? residual(cells, node, index) : embedding(cells, node, index);
+}
+
+Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
+    const double rate = applied_dropout(cells.settings()).attention;
+    Provenance out;
+    out.masked = cells.masked(id, index);
+    const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);
+    out.terms.push_back(through_dropout("", cells.operand(input, index), rate, factor));
+    out.terms.front().masked = out.masked;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + (rate == 0 ? "" : factor == 0 ? " · 0" : " ÷ (1 - p)");
+    out.sentence = rate == 0 ? "Dropout is off: the weight passes unchanged." : fate(factor);
+    out.result = factor == 0 ? 0 : out.terms.front().value;
     return out;
 }
 

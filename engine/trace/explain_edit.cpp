@@ -5,10 +5,6 @@
 namespace attn::provenance {
 namespace {
 
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
-    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
-}
-
 std::string pattern_words(Pattern pattern) {
     switch (pattern) {
     case Pattern::Uniform:

@@ -7,10 +7,6 @@
 namespace attn::provenance {
 namespace {
 
-std::string cell(const TraceCells& cells, const StageId& id, const Index& index) {
-    return cell_label(std::string(stage_name(id.stage)), cells.shape(id), index);
-}
-
 /// Rows of a one-hot product that are shown: all of a small table, else the first, the neighbours of the 1 and the last.
 bool shown_row(std::int64_t row, std::int64_t hot, std::int64_t rows) {
     constexpr std::int64_t kShowAll = 12;
@@ -37,7 +33,8 @@ void add_one_hot(Provenance& out, const TraceCells& cells, const std::string& pa
 
 }  // namespace
 
-Provenance tokens(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance tokens(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, unused_k, unused_l] = index;
     const TokenBatch& batch = cells.tokens(id.stack);
     Provenance out;
@@ -49,27 +46,29 @@ Provenance tokens(const TraceCells& cells, const StageId& id, const Index& index
     return out;
 }
 
-Provenance token_embedding(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, column, unused] = index;
-    const Operand token = cells.operand(input_of(cells, id), {b, t, 0, 0});
+    const Operand token = cells.operand(node.inputs.at(0), {b, t, 0, 0});
     const auto row = static_cast<std::int64_t>(token.value);
     Provenance out;
     out.formula = cell(cells, id, index) + " = Σ over v of one-hot(" + number(row) + ")[v] · W_E[v," + number(column) + "] = W_E[" +
                   number(row) + "," + number(column) + "]";
     out.sentence = "The token's id " + number(row) + " picks row " + number(row) +
                    " of the embedding table: the same as a one-hot row times the table.";
-    add_one_hot(out, cells, "token_embedding.weight", row, column);
+    add_one_hot(out, cells, node.weight.name, row, column);
     out.steps.push_back({"token id", token.value, {token}});
     return out;
 }
 
-Provenance position_embedding(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance positions(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, column, unused] = index;
     Provenance out;
-    if (cells.config().position == PositionKind::Learned) {
+    if (!node.weight.empty()) {
         out.formula = cell(cells, id, index) + " = P[" + number(t) + "," + number(column) + "]";
         out.sentence = "Position " + number(t) + " picks row " + number(t) + " of the learned position table, whatever the token.";
-        out.terms.push_back(single("", cells.parameter("position_embedding.weight", {t, column, 0, 0})));
+        out.terms.push_back(single("", cells.parameter(node.weight.name, {t, column, 0, 0})));
         out.result = out.terms.front().value;
         return out;
     }
@@ -84,29 +83,10 @@ Provenance position_embedding(const TraceCells& cells, const StageId& id, const 
     return out;
 }
 
-Provenance logits(const TraceCells& cells, const StageId& id, const Index& index) {
-    const auto [b, t, word, unused] = index;
-    const StageId input = input_of(cells, id);
-    const std::string source = std::string(stage_name(input.stage)) + "[" + number(t) + ",c]";
-    Provenance out;
-    out.sentence = "How well the last row at position " + number(t) + " fits token id " + number(word) + ".";
-    if (!cells.config().tied_lm_head) {
-        out.formula = cell(cells, id, index) + " = Σ over c of " + source + " · W_head[c," + number(word) + "]";
-        add_linear(out, cells, input, {b, t, 0, 0}, 2, "lm_head", word);
-        return out;
-    }
-    out.formula = cell(cells, id, index) + " = Σ over c of " + source + " · E[" + number(word) + ",c]";
-    for (std::int64_t c = 0; c < cells.shape(input)[2].size; ++c)
-        out.terms.push_back(
-            product(number(c), cells.operand(input, {b, t, c, 0}), cells.parameter("token_embedding.weight", {word, c, 0, 0})));
-    out.result = sum_of(out.terms);
-    out.steps.push_back({"sum", out.result, {}});
-    return out;
-}
-
-Provenance probabilities(const TraceCells& cells, const StageId& id, const Index& index) {
+Provenance probabilities(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
     const auto [b, t, own, unused] = index;
-    const StageId input = input_of(cells, id);
+    const StageId input = node.inputs.at(0);
     const std::string row = std::string(stage_name(input.stage)) + "[" + number(t) + ",";
     Provenance out;
     out.formula = cell(cells, id, index) + " = exp(" + row + number(own) + "] - max) ÷ Σ over v of exp(" + row + "v] - max)";

@@ -5,23 +5,15 @@
 
 #include "engine/tensor/error.hpp"
 #include "engine/trace/explain_stage.hpp"
-#include "engine/trace/wiring.hpp"
 
 namespace attn {
 namespace provenance {
 
 std::string number(std::int64_t i) { return std::to_string(i); }
 
-std::string parameter_prefix(const StageId& id) {
-    const std::string stack = id.stack == Stack::Encoder ? "encoder." : id.stack == Stack::Decoder ? "decoder." : "";
-    return id.layer < 0 ? stack : stack + "layers." + number(id.layer) + ".";
-}
+std::string name_of(const StageId& id) { return std::string(stage_name(id.stage)); }
 
-StageId input_of(const TraceCells& cells, const StageId& id, std::size_t which) {
-    const std::vector<StageId> inputs = stage_inputs(cells.config(), id);
-    if (which >= inputs.size()) throw Error("a model of this configuration has no stage before " + tensor_name(id));
-    return inputs[which];
-}
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index) { return cell_label(name_of(id), cells.shape(id), index); }
 
 Operand constant(std::string label, double value) { return {{}, std::move(label), value, true}; }
 
@@ -41,68 +33,43 @@ double sum_of(const std::vector<Term>& terms) {
     return sum;
 }
 
-void add_linear(Provenance& out, const TraceCells& cells, const StageId& input, const Index& row, int running_axis,
-                const std::string& parameter, std::int64_t column) {
-    Index index = row;
-    for (std::int64_t i = 0; i < cells.shape(input)[running_axis].size; ++i) {
-        index[static_cast<std::size_t>(running_axis)] = i;
-        out.terms.push_back(product(number(i), cells.operand(input, index), cells.parameter(parameter + ".weight", {i, column, 0, 0})));
-    }
-    out.result = sum_of(out.terms);
-    out.steps.push_back({"sum", out.result, {}});
-    if (!cells.has_parameter(parameter + ".bias")) return;
-    const Operand bias = cells.parameter(parameter + ".bias", {column, 0, 0, 0});
-    out.result += bias.value;
-    out.steps.push_back({"sum + bias", out.result, {bias}});
-}
-
 namespace {
 
 Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index& index) {
-    switch (to_self(id.stage)) {
-    case Stage::Tokens:
-        return tokens(cells, id, index);
-    case Stage::TokenEmbedding:
-        return token_embedding(cells, id, index);
-    case Stage::PositionEmbedding:
-        return position_embedding(cells, id, index);
-    case Stage::Embedding:
-        return embedding(cells, id, index);
-    case Stage::Q:
-    case Stage::K:
-    case Stage::V:
-        return projection(cells, id, index);
-    case Stage::Scores:
-        return scores(cells, id, index);
-    case Stage::Scaled:
-        return scaled(cells, id, index);
-    case Stage::Masked:
-        return masked(cells, id, index);
-    case Stage::Weights:
-        return weights(cells, id, index);
-    case Stage::Dropped:
-        return dropped(cells, id, index);
-    case Stage::Context:
-        return context(cells, id, index);
-    case Stage::Concat:
-        return concat(cells, id, index);
-    case Stage::AttentionOut:
-        return attention_out(cells, id, index);
-    case Stage::FfnHidden:
-    case Stage::FfnOut:
-        return ffn_linear(cells, id, index);
-    case Stage::FfnActivation:
-        return ffn_activation(cells, id, index);
-    case Stage::Residual1:
-    case Stage::Residual2:
-        return residual(cells, id, index);
-    case Stage::Logits:
-        return logits(cells, id, index);
-    case Stage::Probabilities:
-        return probabilities(cells, id, index);
-    default:
-        return norm(cells, id, index);  // norm_1, cross_norm, norm_2, final_norm
+    const PlanNode& node = cells.plan().at(id);
+    switch (node.op) {
+    case Op::Tokens:
+        return tokens(cells, node, index);
+    case Op::Embed:
+        return embed(cells, node, index);
+    case Op::Positions:
+        return positions(cells, node, index);
+    case Op::Add:
+        return add(cells, node, index);
+    case Op::Norm:
+        return norm(cells, node, index);
+    case Op::Linear:
+        return linear(cells, node, index);
+    case Op::Scores:
+        return scores(cells, node, index);
+    case Op::Scale:
+        return scale(cells, node, index);
+    case Op::Mask:
+        return mask(cells, node, index);
+    case Op::Softmax:
+        return softmax(cells, node, index);
+    case Op::Dropout:
+        return dropout(cells, node, index);
+    case Op::Mix:
+        return mix(cells, node, index);
+    case Op::JoinHeads:
+        return join_heads(cells, node, index);
+    case Op::Activate:
+        return activate(cells, node, index);
+    case Op::Probabilities:
+        return probabilities(cells, node, index);
     }
+    throw Error("there is no operation behind " + tensor_name(id));
 }
 
 Provenance explain_parameter(const TraceCells& cells, const CellRef& cell) {
@@ -174,7 +141,8 @@ public:
     explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, trace.settings) {}
     /// `settings` outlives this.
     CellsOf(const Trace<Scalar>& trace, const ForwardSettings& settings)
-        : TraceCells(trace.config, settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
+        : TraceCells(trace.config, *trace.plan, settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {
+    }
 
 private:
     static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
@@ -220,10 +188,11 @@ std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& ce
     (void)cells.value(cell);  // refuses a cell that is not there
     std::vector<Operand> out;
     if (!cell.parameter.empty()) return out;
-    for (const auto& stage : trace.stages) {
-        const std::vector<StageId> inputs = stage_inputs(trace.config, stage.id);
-        if (stage.value.empty() || std::find(inputs.begin(), inputs.end(), cell.stage) == inputs.end()) continue;
-        out.push_back(cells.operand(stage.id, provenance::nearest_index(cells, cell.stage, cell.index, stage.id)));
+    for (const PlanNode& node : trace.plan->nodes()) {
+        if (std::find(node.inputs.begin(), node.inputs.end(), cell.stage) == node.inputs.end()) continue;
+        const RecordedStage<Scalar>* stage = trace.find(node.id);
+        if (stage == nullptr || stage->value.empty()) continue;
+        out.push_back(cells.operand(node.id, provenance::nearest_index(cells, cell.stage, cell.index, node.id)));
     }
     return out;
 }

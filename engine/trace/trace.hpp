@@ -7,11 +7,12 @@
 #include "engine/attention/mask.hpp"
 #include "engine/attention/mistake.hpp"
 #include "engine/model/batch.hpp"
-#include "engine/model/config.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/plan/config.hpp"
+#include "engine/plan/plan.hpp"
+#include "engine/plan/stage.hpp"
 #include "engine/tensor/tensor.hpp"
 #include "engine/trace/edit.hpp"
-#include "engine/trace/stage.hpp"
 
 namespace attn {
 
@@ -56,6 +57,7 @@ struct RecordedStage {
 template <class Scalar>
 struct Trace {
     Config config;
+    std::shared_ptr<const Plan> plan;  ///< of the configuration
     ForwardSettings settings;
     TokenBatch tokens;         ///< input of the Main or Decoder stack
     TokenBatch source_tokens;  ///< input of the Encoder stack; empty without one

@@ -19,14 +19,15 @@ class TraceCells {
 public:
     using Index = std::array<std::int64_t, 4>;
 
-    TraceCells(const Config& config, const ForwardSettings& settings, const ParameterLayout& layout, const TokenBatch& tokens,
-               const TokenBatch& source)
-        : config_(config), settings_(settings), layout_(layout), tokens_(tokens), source_(source) {}
+    TraceCells(const Config& config, const Plan& plan, const ForwardSettings& settings, const ParameterLayout& layout,
+               const TokenBatch& tokens, const TokenBatch& source)
+        : config_(config), plan_(plan), settings_(settings), layout_(layout), tokens_(tokens), source_(source) {}
     virtual ~TraceCells() = default;
     TraceCells(const TraceCells&) = delete;
     TraceCells& operator=(const TraceCells&) = delete;
 
     const Config& config() const { return config_; }
+    const Plan& plan() const { return plan_; }
     const ForwardSettings& settings() const { return settings_; }
     /// Made on purpose: formulas are those of what was computed, mistake and all.
     Mistake mistake() const { return settings_.mistake; }
@@ -35,7 +36,6 @@ public:
 
     bool has(const StageId& id) const { return find(id) != nullptr; }
     const Shape& shape(const StageId& id) const;
-    bool has_parameter(const std::string& name) const { return layout_.find(name) != nullptr; }
     const Shape& parameter_shape(const std::string& name) const;
     double value(const CellRef& cell) const;
     /// True for a cell of masked, weights or dropped that may not be attended.
@@ -62,6 +62,7 @@ protected:
 
 private:
     const Config& config_;
+    const Plan& plan_;
     const ForwardSettings& settings_;
     const ParameterLayout& layout_;
     const TokenBatch& tokens_;

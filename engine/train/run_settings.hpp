@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 #include "engine/trace/trace.hpp"
 #include "engine/train/schedule.hpp"
 

@@ -106,7 +106,7 @@ Outcome in_shell(const std::string& command, const std::string& folder, std::chr
     const std::string set_up = "cd '" + folder +
                                "' && export HOME=\"$PWD\" && unset XDG_STATE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME"
                                " && attnscope() { '" ATTNSCOPE_BINARY "' \"$@\"; } && python3() { '" ATTN_PYTHON "' \"$@\"; } && ";
-    return run_program({"/bin/bash", "-c", set_up + command}, limit, {});
+    return run_program({"/bin/bash", "-c", set_up + command}, limit);
 }
 
 std::string ScratchFolder::file(const std::string& name, const std::string& contents) const {

@@ -34,6 +34,7 @@ Outcome attnscope(const std::vector<std::string>& arguments, std::chrono::second
 /// The same with a program of any path and its arguments, such as a shell or env that starts attnscope.
 Outcome run_program(std::vector<std::string> words, std::chrono::seconds limit = std::chrono::seconds(120),
                     const std::vector<Interruption>& interruptions = {});
+
 /// Runs a command line as bash does, in `folder`. `attnscope` and `python3` are the programs under test, and files that attnscope keeps of
 /// its user are kept in `folder`.
 Outcome in_shell(const std::string& command, const std::string& folder, std::chrono::seconds limit = std::chrono::seconds(120));

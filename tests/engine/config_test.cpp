@@ -1,4 +1,4 @@
-#include "engine/model/config.hpp"
+#include "engine/plan/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "engine/trace/stage.hpp"
+#include "engine/plan/stage.hpp"
 
 #include <gtest/gtest.h>
 

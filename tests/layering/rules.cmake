@@ -4,11 +4,11 @@
 # panels know snapshots and commands, not GL and not the engine's calls.
 
 # Headers of plain data: what the app may know of the engine without calling it.
-set(DATA_HEADERS "engine/tensor/|engine/trace/|engine/model/(config|batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
+set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/model/(batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
 
 # The first folder that fits a file decides which of the project's headers it may include.
 set(LAYERS
-  "engine/reference/" "engine/tensor/|engine/trace/|engine/reference/|engine/io/|engine/model/(config|batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp"
+  "engine/reference/" "engine/tensor/|engine/plan/|engine/trace/|engine/reference/|engine/io/|engine/model/(batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp"
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"

@@ -127,7 +127,7 @@ TEST(Analyst, ANewRequestIsNotForgottenWhenTheOldOneComesToItsEnd) {
     computation.forward = [&](auto parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
                               const std::stop_token&) {
         gate.pass({});  // deaf to stop requests
-        return Trace<float>{parameters->config(), settings, tokens, source, parameters, {}};
+        return test::empty_trace(std::move(parameters), tokens, source, settings);
     };
     Analyst analyst(std::move(computation), no_wake);
     analyst.request(with_text("a"));

@@ -56,6 +56,13 @@ private:
     int waiting_ = 0, abandoned_ = 0;
 };
 
+/// Of a model that has computed nothing.
+inline Trace<float> empty_trace(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+                                const ForwardSettings& settings) {
+    const Config config = parameters->config();
+    return {config, std::make_shared<const Plan>(config), settings, tokens, source, std::move(parameters), {}};
+}
+
 /// A forward pass without stages and a verification that says yes: only the hand-over is real.
 inline Computation empty_computation() {
     return {
@@ -63,7 +70,7 @@ inline Computation empty_computation() {
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
            const ForwardSettings& settings, const std::stop_token& stop) {
             if (stop.stop_requested()) throw Cancelled();
-            return Trace<float>{parameters->config(), settings, tokens, source, parameters, {}};
+            return empty_trace(std::move(parameters), tokens, source, settings);
         },
         [](const Trace<float>&, const std::stop_token& stop) {
             if (stop.stop_requested()) throw Cancelled();

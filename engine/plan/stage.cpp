@@ -1,4 +1,4 @@
-#include "engine/trace/stage.hpp"
+#include "engine/plan/stage.hpp"
 
 #include <array>
 #include <charconv>
@@ -70,6 +70,27 @@ bool consume(std::string_view& text, std::string_view prefix) {
 
 std::string_view stage_name(Stage stage) { return kStages[static_cast<std::size_t>(stage)].name; }
 std::string_view stage_symbol(Stage stage) { return kStages[static_cast<std::size_t>(stage)].symbol; }
+
+std::string_view linear_subscript(Stage stage) {
+    switch (to_self(stage)) {
+    case Stage::Q:
+        return "Q";
+    case Stage::K:
+        return "K";
+    case Stage::V:
+        return "V";
+    case Stage::AttentionOut:
+        return "O";
+    case Stage::FfnHidden:
+        return "1";
+    case Stage::FfnOut:
+        return "2";
+    case Stage::Logits:
+        return "head";
+    default:
+        return "";
+    }
+}
 
 std::optional<Stage> stage_from_name(std::string_view name) {
     for (int i = 0; i < kStageCount; ++i)

@@ -70,6 +70,8 @@ std::string_view stage_name(Stage stage);
 std::optional<Stage> stage_from_name(std::string_view name);
 /// Short symbol for a strip: "QKᵀ", "÷√d", "softmax", "AV", "·W_O".
 std::string_view stage_symbol(Stage stage);
+/// What stands under W and b of the linear map behind a stage: "Q", "O", "1"; "head" for the logits, "" for stages without one.
+std::string_view linear_subscript(Stage stage);
 /// File name of the recorded tensor: "layers.0.attention.weights" (q to concat live under attention), "layers.0.norm_1",
 /// "layers.0.attention_out", "embedding", "decoder.layers.1.cross_attention.scores" (without its cross_ prefix there).
 std::string tensor_name(const StageId& id);

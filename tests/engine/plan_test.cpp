@@ -1,0 +1,138 @@
+/// A plan says what a pass computes: the stages that traces record, in their order and shapes, from inputs that come before them and
+/// parameters that exist.
+
+#include "engine/plan/plan.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "engine/tensor/error.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn {
+namespace {
+
+using testing_support::RandomModel;
+
+std::int64_t size_of(Axis axis, const Config& config, std::int64_t batch, std::int64_t queries, std::int64_t keys) {
+    switch (axis) {
+    case Axis::B:
+        return batch;
+    case Axis::H:
+        return config.num_heads;
+    case Axis::T:
+        return queries;
+    case Axis::S:
+        return keys;
+    case Axis::D:
+        return config.head_size();
+    case Axis::F:
+        return config.d_ff;
+    case Axis::V:
+        return config.vocab_size;
+    default:
+        return config.d_model;
+    }
+}
+
+/// What is wrong with the plan of a trace; empty when nothing is.
+std::vector<std::string> disagreements(const Plan& plan, const Trace<float>& trace) {
+    std::vector<std::string> found;
+    std::vector<StageId> recorded, planned;
+    for (const auto& stage : trace.stages) recorded.push_back(stage.id);
+    for (const PlanNode& node : plan.nodes()) planned.push_back(node.id);
+    if (recorded != planned) found.push_back("other stages or another order");
+    std::vector<StageId> seen;
+    for (const PlanNode& node : plan.nodes()) {
+        const std::string name = tensor_name(node.id);
+        for (const StageId& input : node.inputs)
+            if (std::find(seen.begin(), seen.end(), input) == seen.end()) found.push_back(name + " reads what comes later");
+        seen.push_back(node.id);
+        for (const PlanParameter& used : {node.weight, node.bias}) {
+            if (used.empty()) continue;
+            const ParameterInfo* info = trace.parameters->layout().find(used.name);
+            if (info == nullptr) found.push_back(name + " uses " + used.name + ", which there is not");
+            else if (used.first_column + used.columns > info->shape[info->shape.rank() - 1].size)
+                found.push_back(name + " uses columns beyond those of " + used.name);
+        }
+        const auto* stage = trace.find(node.id);
+        if (stage == nullptr) continue;
+        const bool source = node.id.stack == Stack::Encoder;
+        const std::int64_t own = source ? trace.source_tokens.length : trace.tokens.length,
+                           keys = is_cross(node.id.stage) ? trace.source_tokens.length : own;
+        Shape shape;
+        for (const Axis axis : node.axes) {
+            const bool joined = node.op == Op::JoinHeads && axis == Axis::C;
+            shape.push_back({axis, joined ? trace.config.attention_width() : size_of(axis, trace.config, trace.tokens.size(), own, keys)});
+        }
+        if (shape.text() != stage->value.shape().text())
+            found.push_back(name + " is " + stage->value.shape().text() + ", not " + shape.text());
+    }
+    return found;
+}
+
+TEST(Plan, IsWhatAPassComputes) {
+    for (unsigned seed = 0; seed < 300; ++seed) {
+        RandomModel model(seed);
+        model.settings.mistake = Mistake::None;
+        const Trace<float> trace = model.trace<float>();
+        EXPECT_THAT(disagreements(Plan(model.config), trace), testing::IsEmpty()) << "seed " << seed;
+        if (testing::Test::HasFailure()) break;
+    }
+}
+
+TEST(Plan, EveryParameterIsUsed) {
+    for (unsigned seed = 0; seed < 100; ++seed) {
+        const RandomModel model(seed);
+        std::set<std::string> used, all;
+        const Plan plan(model.config);
+        for (const PlanNode& node : plan.nodes()) used.insert(node.weight.name), used.insert(node.bias.name);
+        const ParameterLayout layout(model.config);
+        for (const ParameterInfo& entry : layout.entries()) all.insert(entry.name);
+        used.erase("");
+        EXPECT_EQ(used, all) << "seed " << seed;
+    }
+}
+
+TEST(Plan, ThatDisagreesIsSeen) {
+    const RandomModel model(1);
+    const Trace<float> trace = model.trace<float>();
+    Config other = model.config;
+    other.norm = other.norm == NormPlacement::Pre ? NormPlacement::Post : NormPlacement::Pre;
+    EXPECT_THAT(disagreements(Plan(other), trace), testing::Not(testing::IsEmpty()));
+    other = model.config;
+    ++other.d_ff;
+    other.feed_forward = true;
+    EXPECT_THAT(disagreements(Plan(other), trace), testing::Not(testing::IsEmpty()));
+}
+
+TEST(Plan, StreamsAreTheEmbeddingAndTheEndOfEveryLayer) {
+    Config config;
+    config.num_layers = 2;
+    const std::vector<StageId> pre{{Stage::Embedding, -1}, {Stage::Residual2, 0}, {Stage::Residual2, 1}};
+    EXPECT_EQ(Plan(config).streams(Stack::Main), pre);
+    config.norm = NormPlacement::Post;
+    const std::vector<StageId> post{{Stage::Embedding, -1}, {Stage::Norm2, 0}, {Stage::Norm2, 1}};
+    EXPECT_EQ(Plan(config).streams(Stack::Main), post);
+    config.architecture = Architecture::EncoderDecoder;
+    EXPECT_EQ(Plan(config).streams(Stack::Decoder).size(), 3U);
+    EXPECT_THAT(Plan(config).streams(Stack::Main), testing::IsEmpty());
+}
+
+TEST(Plan, AStageThatTheModelLacksIsRefusedByName) {
+    Config config;
+    config.output_projection = false;
+    const Plan plan(config);
+    EXPECT_EQ(plan.find({Stage::AttentionOut, 0}), nullptr);
+    try {
+        plan.at({Stage::AttentionOut, 0});
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_STREQ(error.what(), "the model has no stage layers.0.attention_out");
+    }
+}
+
+}  // namespace
+}  // namespace attn
