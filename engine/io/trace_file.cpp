@@ -165,7 +165,7 @@ void write_trace(const std::filesystem::path& path, const Trace<float>& trace, c
     if (contents.trained_step) metadata["trained_step"] = std::to_string(*contents.trained_step);
     if (contents.gradients != nullptr) {
         metadata["format"] = "attnscope-gradients/1";
-        metadata["loss"] = json(contents.gradients->loss).dump();
+        metadata["loss"] = Json(contents.gradients->loss).dump();
         metadata["counted"] = std::to_string(contents.gradients->counted);
         metadata["masked_cells"] = "0";
     }

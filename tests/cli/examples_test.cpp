@@ -300,6 +300,7 @@ Group numbers() {
               }},
              {"attnscope bench train --config tiny", measured("tokens/s"), "attnscope bench train --config tiny --steps 2"},
              {"attnscope bench attention --T 1024", measured("GFLOP/s"), "attnscope bench attention --T 1024 --steps 1"},
+             {"attnscope bench gemm", measured("GFLOP/s"), "attnscope bench gemm --steps 1"},
              {"attnscope bench peak", measured("GFLOP/s")}}};
 }
 
@@ -362,6 +363,9 @@ Group verdicts() {
                   EXPECT_GE(files, 10U);
               }},
              {"attnscope check FILE...", says("  ok"), "attnscope check \"$(ls tests/golden/*.npz | head -1)\""},
+             {"attnscope ... | head -1",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as README.md says"; },
+              "attnscope train --task bigram --steps 1000000 --json | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
              // Named, not shown: the help has to know them.
              {"attnscope check", says("attnscope check"), "attnscope check --help"},
              {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
