@@ -103,8 +103,7 @@ TEST(Plan, ThatDisagreesIsSeen) {
     other.norm = other.norm == NormPlacement::Pre ? NormPlacement::Post : NormPlacement::Pre;
     EXPECT_THAT(disagreements(Plan(other), trace), testing::Not(testing::IsEmpty()));
     other = model.config;
-    ++other.d_ff;
-    other.feed_forward = true;
+    other.feed_forward = !other.feed_forward;
     EXPECT_THAT(disagreements(Plan(other), trace), testing::Not(testing::IsEmpty()));
 }
 
