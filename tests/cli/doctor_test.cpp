@@ -253,7 +253,7 @@ TEST(DoctorCommand, AStatedNumberOfHeadsHasToFit) {
     const Outcome outcome = attnscope({"doctor", folder.file("heads.safetensors", safetensors(header, std::string(144, '\0')))});
     EXPECT_EQ(outcome.exit_code, 2);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_THAT(outcome.err, HasSubstr("tensor \"weights\" has shape [1, 4, 3, 3], which is 4 heads, but the metadata say num_heads = 6"));
+    EXPECT_THAT(outcome.err, HasSubstr("tensor \"weights\": has shape [1, 4, 3, 3], which is 4 heads, but the metadata say num_heads = 6"));
 }
 
 TEST(DoctorCommand, TheWorstFileDecides) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <png.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -201,6 +202,14 @@ Group training() {
                   }})},
             {"attnscope export --run runs/repeat --out trace.safetensors",
              holds_tensors("trace.safetensors", "layers.0.attention.weights", 4)},
+            {"attnscope export --run runs/repeat --step 0 --stage token_embedding.weight --out embedding.csv",
+             [](const Outcome&, const Place& place) {
+                 const Checkpoint last = read_checkpoint(place.path("runs/repeat/model.safetensors"));
+                 const std::vector<std::string> lines = lines_of(place.read("embedding.csv"));
+                 ASSERT_EQ(lines.size(), 1 + static_cast<std::size_t>(last.parameters->config().vocab_size));
+                 EXPECT_EQ(std::count(lines[1].begin(), lines[1].end(), ','), 1 + last.parameters->config().d_model)
+                     << "index and token first";
+             }},
             // 3000 and 6000 steps of this model take minutes; what they do shows after a hundredth of them.
             {"attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my", trained("runs/my", 0, 30),
              "attnscope train --text-file my.txt --steps 30 --seed 7 --out runs/my", text},
@@ -289,6 +298,14 @@ Group numbers() {
                   const NamedArray q = read_npy(place.path("q.npy"));
                   EXPECT_EQ(q.shape, (std::vector<std::int64_t>{1, 4, 15, 16}));
                   EXPECT_EQ(q.dtype, DType::F32);
+              }},
+             {"attnscope export --gradients --preset gpt-tiny --out gradients.safetensors",
+              [](const Outcome&, const Place& place) {
+                  const ArrayFile file = read_safetensors(place.path("gradients.safetensors"));
+                  ASSERT_NE(file.find("token_embedding.weight"), nullptr);
+                  ASSERT_NE(file.find("layers.0.attention.scores"), nullptr);
+                  const std::vector<float> gradient = values_as<float>(*file.find("token_embedding.weight"), "gradients");
+                  EXPECT_TRUE(std::any_of(gradient.begin(), gradient.end(), [](float x) { return x != 0; }));
               }},
              {"attnscope snippet --stage weights > weights.py && python3 weights.py",
               [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("weights.py"), HasSubstr("assert")); }},
