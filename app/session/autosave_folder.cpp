@@ -34,7 +34,7 @@ constexpr std::size_t kAutosavedMoments = 8, kMostMomentBytes = std::size_t{16} 
 
 std::string first_words(const Document& document) {
     constexpr std::size_t kMostLetters = 60;
-    const std::string name = document.preset.empty() ? document.trained ? "trained model" : "untitled" : document.preset;
+    std::string name = document.preset.empty() ? document.trained ? "trained model" : "untitled" : document.preset;
     for (const std::string& text : document.texts)
         if (!text.empty()) return fmt::format("{}: {}", name, escaped(text, kMostLetters));
     return name;
