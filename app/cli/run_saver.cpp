@@ -33,7 +33,7 @@ SavePace pace_of(const std::string& text) {
     std::int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     const std::string unit(end, text.data() + text.size());
-    if (error != std::errc() || count < 1 || count > kMostCount || (unit != "" && unit != "s" && unit != "m"))
+    if (error != std::errc() || count < 1 || count > kMostCount || (!unit.empty() && unit != "s" && unit != "m"))
         throw CLI::ValidationError("--save-every", fmt::format("'{}' is neither a number of steps, such as 500, nor a time, such as 30s "
                                                                "or 5m",
                                                                text));

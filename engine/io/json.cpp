@@ -117,7 +117,7 @@ private:
     void new_line() {
         if (indent_ < 0) return;
         out += '\n';
-        out.append(static_cast<std::size_t>(indent_ * depth_), ' ');
+        out.append(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth_), ' ');
     }
 
     int indent_, depth_ = 0;

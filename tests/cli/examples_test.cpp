@@ -58,8 +58,8 @@ using Effect = std::function<void(const Outcome&, const Place&)>;
 struct Example {
     std::string command;  ///< as the text has it
     Effect effect;
-    std::string run = "";  ///< what is run in its place: with names for the placeholders, or with fewer steps
-    Effect before = {};    ///< makes what the command takes for granted
+    std::string run{};   ///< what is run in its place: with names for the placeholders, or with fewer steps
+    Effect before = {};  ///< makes what the command takes for granted
 };
 
 std::string readme() { return read_bytes(ATTN_SOURCE "/README.md"); }
@@ -181,6 +181,7 @@ struct Group {
     std::vector<Example> examples;
     bool draws = false;  ///< needs a screen
 };
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Group& group, std::ostream* out) { *out << group.name; }
 
 Group training() {

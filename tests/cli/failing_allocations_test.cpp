@@ -36,12 +36,12 @@ std::set<long> sample(long count) {
 class FailingAllocations : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
-        folder_ = std::make_unique<ScratchFolder>();
+        shared_folder = std::make_unique<ScratchFolder>();
         ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "3", "--set", "batch_size=2", "--out", path("run")}).exit_code, 0);
         ASSERT_EQ(attnscope({"trace", "--bug", "no_scale", "--out", path("trace.safetensors")}).exit_code, 0);
     }
-    static void TearDownTestSuite() { folder_.reset(); }
-    static std::string path(const std::string& name) { return folder_->path(name); }
+    static void TearDownTestSuite() { shared_folder.reset(); }
+    static std::string path(const std::string& name) { return shared_folder->path(name); }
 
     /// `exit_code` is that of a run in which nothing fails.
     static void expect_survived(const Arguments& command, int exit_code = 0) {
@@ -70,7 +70,7 @@ protected:
         EXPECT_GT(failed, 10) << "no allocation fails: is the library loaded?";
     }
 
-    static inline std::unique_ptr<ScratchFolder> folder_;
+    static inline std::unique_ptr<ScratchFolder> shared_folder;
 };
 
 TEST_F(FailingAllocations, Trace) {

@@ -22,41 +22,41 @@ using Arguments = std::vector<std::string>;
 class Moments : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        folder_ = std::make_unique<ScratchFolder>();
-        Arguments train{"train", "--task", "copy", "--steps", "90", "--threads", "1", "--out", folder_->path("run")};
+        shared_folder = std::make_unique<ScratchFolder>();
+        Arguments train{"train", "--task", "copy", "--steps", "90", "--threads", "1", "--out", shared_folder->path("run")};
         for (const char* set :
              {"d_model=16", "d_ff=16", "num_heads=2", "num_layers=1", "task.length=4", "batch_size=4", "evaluate_every=45"})
             train.insert(train.end(), {"--set", set});
         const Outcome outcome = attnscope(train);
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-        for (const auto& entry : std::filesystem::directory_iterator(folder_->path("run/moments"))) {
+        for (const auto& entry : std::filesystem::directory_iterator(shared_folder->path("run/moments"))) {
             const std::string name = entry.path().filename().string();  // step-N.safetensors
-            kept_.insert(std::stoll(name.substr(5)));
+            kept_steps.insert(std::stoll(name.substr(5)));
         }
     }
-    static void TearDownTestSuite() { folder_.reset(); }
+    static void TearDownTestSuite() { shared_folder.reset(); }
 
-    void SetUp() override { ASSERT_GT(kept_.size(), 10U); }
+    void SetUp() override { ASSERT_GT(kept_steps.size(), 10U); }
 
     /// A step that was not kept, nearer to the later of its neighbours.
     static std::int64_t before_a_moment() {
-        for (auto later = std::next(kept_.begin()); later != kept_.end(); ++later)
+        for (auto later = std::next(kept_steps.begin()); later != kept_steps.end(); ++later)
             if (*later - *std::prev(later) >= 3) return *later - 1;
         return -1;
     }
-    static std::string run() { return folder_->path("run"); }
-    static std::string out(const std::string& name) { return folder_->path(name); }
+    static std::string run() { return shared_folder->path("run"); }
+    static std::string out(const std::string& name) { return shared_folder->path(name); }
     /// The token embedding as the moment's own file has it.
     static std::vector<std::byte> embedding_of(std::int64_t step) {
         return read_safetensors(out("run/moments/step-" + std::to_string(step) + ".safetensors")).at("transformer.wte.weight").bytes;
     }
 
-    static std::unique_ptr<ScratchFolder> folder_;
-    static std::set<std::int64_t> kept_;
+    static std::unique_ptr<ScratchFolder> shared_folder;
+    static std::set<std::int64_t> kept_steps;
 };
 
-std::unique_ptr<ScratchFolder> Moments::folder_;
-std::set<std::int64_t> Moments::kept_;
+std::unique_ptr<ScratchFolder> Moments::shared_folder;
+std::set<std::int64_t> Moments::kept_steps;
 
 TEST_F(Moments, TheNearestIsTakenAndNamed) {
     const std::int64_t step = before_a_moment();
@@ -75,7 +75,7 @@ TEST_F(Moments, TheNearestIsTakenAndNamed) {
     EXPECT_THAT(with({"export", "--stage", "token_embedding.weight", "--out", out("e.npy")}), HasSubstr("step " + taken));
     const NamedArray exported = read_npy(out("e.npy"));
     EXPECT_TRUE(exported.bytes == embedding_of(step + 1));
-    EXPECT_FALSE(exported.bytes == embedding_of(*std::prev(kept_.find(step + 1)))) << "the moment before is another one";
+    EXPECT_FALSE(exported.bytes == embedding_of(*std::prev(kept_steps.find(step + 1)))) << "the moment before is another one";
     EXPECT_THAT(with({"trace", "--out", out("t.safetensors")}), HasSubstr("step " + taken));
     EXPECT_EQ(read_safetensors(out("t.safetensors")).metadata.at("trained_step"), taken);
     with({"export", "--out", out("all.safetensors")});
@@ -85,7 +85,7 @@ TEST_F(Moments, TheNearestIsTakenAndNamed) {
 }
 
 TEST_F(Moments, AKeptStepIsTakenWithoutAWord) {
-    const std::int64_t step = *std::next(kept_.begin(), 3);
+    const std::int64_t step = *std::next(kept_steps.begin(), 3);
     const Outcome outcome = attnscope({"trace", "--run", run(), "--step", std::to_string(step), "--out", out("t.safetensors")});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
@@ -109,7 +109,7 @@ TEST_F(Moments, WhatTheRunDoesNotHaveIsRefused) {
         refused({"render", "--step", step, "--out", out("never.png")}, "90 steps");
         refused({"render", "--compare-step", step, "--out", out("never.png")}, "90 steps");
     }
-    for (auto later = std::next(kept_.begin()); later != kept_.end(); ++later) {
+    for (auto later = std::next(kept_steps.begin()); later != kept_steps.end(); ++later) {
         const std::int64_t gap = *later - *std::prev(later);
         if (gap < 2 || gap % 2 != 0) continue;
         refused({"trace", "--step", std::to_string(*later - gap / 2), "--out", out("never.safetensors")}, "halfway between");

@@ -29,13 +29,13 @@ std::string shown(const Arguments& arguments) {
 class Output : public ::testing::Test {
 protected:
     static void SetUpTestSuite() {
-        folder_ = std::make_unique<ScratchFolder>();
+        shared_folder = std::make_unique<ScratchFolder>();
         ASSERT_EQ(attnscope({"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2", "--out", run()}).exit_code, 0);
         ASSERT_EQ(attnscope({"trace", "--bug", "no_scale", "--out", trace()}).exit_code, 0);
     }
-    static void TearDownTestSuite() { folder_.reset(); }
-    static std::string run() { return folder_->path("run"); }
-    static std::string trace() { return folder_->path("trace.safetensors"); }
+    static void TearDownTestSuite() { shared_folder.reset(); }
+    static std::string run() { return shared_folder->path("run"); }
+    static std::string trace() { return shared_folder->path("trace.safetensors"); }
 
     static std::vector<Arguments> commands() {
         const std::string cases = ATTN_TEST_DATA "/golden/";
@@ -51,14 +51,14 @@ protected:
                 {"sample", "--model", run(), "--prompt", "ab>"},
                 {"sample", "--model", run(), "--prompt", "ab>", "--json"},
                 {"snippet", "--stage", "weights"},
-                {"trace", "--out", folder_->path("t.safetensors")},
-                {"export", "--stage", "weights", "--out", folder_->path("w.csv")},
+                {"trace", "--out", shared_folder->path("t.safetensors")},
+                {"export", "--stage", "weights", "--out", shared_folder->path("w.csv")},
                 {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2"},
                 {"train", "--task", "copy", "--steps", "2", "--set", "batch_size=2", "--json"},
                 {"bench", "attention", "--T", "16", "--steps", "1", "--json"}};
     }
 
-    static inline std::unique_ptr<ScratchFolder> folder_;
+    static inline std::unique_ptr<ScratchFolder> shared_folder;
 };
 
 TEST_F(Output, AFullDiskIsAnError) {
@@ -76,7 +76,7 @@ TEST_F(Output, SoIsAnOutputThatIsClosed) {
         SCOPED_TRACE(shown(command));
         EXPECT_EQ(through_shell("\"$@\" >&-", command).exit_code, 2);
     }
-    const std::string file = folder_->path("whole.safetensors");
+    const std::string file = shared_folder->path("whole.safetensors");
     through_shell("\"$@\" >&-", {"trace", "--out", file});
     EXPECT_EQ(attnscope({"doctor", file}).exit_code, 0) << "what is printed must not get into a file that is written";
 }

@@ -50,28 +50,28 @@ pid_t start(const std::vector<std::string>& arguments, const std::string& folder
 }  // namespace
 
 struct WindowViewer::Screen {
-    Screen() : display_(XOpenDisplay(nullptr), &XCloseDisplay) { XSetErrorHandler(&ignore_error); }
-    bool is_there() const { return display_ != nullptr; }
+    Screen() : x_display(XOpenDisplay(nullptr), &XCloseDisplay) { XSetErrorHandler(&ignore_error); }
+    bool is_there() const { return x_display != nullptr; }
 
     /// The visible window of this process, 0 when there is none.
-    Window window_of(pid_t process) const { return find(DefaultRootWindow(display_.get()), process); }
+    Window window_of(pid_t process) const { return find(DefaultRootWindow(x_display.get()), process); }
 
     std::string title(Window window) const {
         Atom type = None;
         int format = 0;
         unsigned long count = 0, rest = 0;
         unsigned char* value = nullptr;
-        const Atom name = XInternAtom(display_.get(), "_NET_WM_NAME", False);
-        XGetWindowProperty(display_.get(), window, name, 0, 256, False, AnyPropertyType, &type, &format, &count, &rest, &value);
-        const std::string text = value != nullptr && format == 8 ? std::string(reinterpret_cast<char*>(value), count) : "";
+        const Atom name = XInternAtom(x_display.get(), "_NET_WM_NAME", False);
+        XGetWindowProperty(x_display.get(), window, name, 0, 256, False, AnyPropertyType, &type, &format, &count, &rest, &value);
+        std::string text = value != nullptr && format == 8 ? std::string(reinterpret_cast<char*>(value), count) : "";
         XFree(value);
         return text;
     }
 
     std::size_t colors(Window window) const {
         XWindowAttributes place{};
-        if (XGetWindowAttributes(display_.get(), window, &place) == 0) return 0;
-        XImage* image = XGetImage(display_.get(), window, 0, 0, static_cast<unsigned>(place.width), static_cast<unsigned>(place.height),
+        if (XGetWindowAttributes(x_display.get(), window, &place) == 0) return 0;
+        XImage* image = XGetImage(x_display.get(), window, 0, 0, static_cast<unsigned>(place.width), static_cast<unsigned>(place.height),
                                   AllPlanes, ZPixmap);
         if (image == nullptr) return 0;
         std::set<unsigned long> colors;
@@ -85,7 +85,7 @@ struct WindowViewer::Screen {
         if (is_of(from, process)) return from;
         Window root = 0, parent = 0, *children = nullptr;
         unsigned count = 0;
-        if (XQueryTree(display_.get(), from, &root, &parent, &children, &count) == 0) return 0;
+        if (XQueryTree(x_display.get(), from, &root, &parent, &children, &count) == 0) return 0;
         Window found = 0;
         for (unsigned i = 0; i < count && found == 0; ++i) found = find(children[i], process);
         XFree(children);
@@ -97,16 +97,16 @@ struct WindowViewer::Screen {
         int format = 0;
         unsigned long count = 0, rest = 0;
         unsigned char* value = nullptr;
-        const Atom pid = XInternAtom(display_.get(), "_NET_WM_PID", False);
-        XGetWindowProperty(display_.get(), window, pid, 0, 1, False, XA_CARDINAL, &type, &format, &count, &rest, &value);
+        const Atom pid = XInternAtom(x_display.get(), "_NET_WM_PID", False);
+        XGetWindowProperty(x_display.get(), window, pid, 0, 1, False, XA_CARDINAL, &type, &format, &count, &rest, &value);
         // Xlib gives 32-bit values as longs.
         const bool same = value != nullptr && count == 1 && static_cast<pid_t>(*reinterpret_cast<unsigned long*>(value)) == process;
         XFree(value);
         XWindowAttributes state{};
-        return same && XGetWindowAttributes(display_.get(), window, &state) != 0 && state.map_state == IsViewable;
+        return same && XGetWindowAttributes(x_display.get(), window, &state) != 0 && state.map_state == IsViewable;
     }
 
-    std::unique_ptr<Display, int (*)(Display*)> display_;
+    std::unique_ptr<Display, int (*)(Display*)> x_display;
 };
 
 WindowViewer::WindowViewer() : screen_(std::make_unique<Screen>()) {}

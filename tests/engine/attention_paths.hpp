@@ -22,8 +22,8 @@ struct AttentionResult {
     Tensor<Scalar> weights, dropped, context, dq, dk, dv;
 };
 
-/// One function per stage; with `precise`, weights that do not follow from the rounded scores.
-template <class Value, bool precise = false>
+/// One function per stage; with `kPrecise`, weights that do not follow from the rounded scores.
+template <class Value, bool kPrecise = false>
 struct Staged {
     using Scalar = Value;
     static AttentionResult<Scalar> run(const AttentionCase<Scalar>& in) {
@@ -34,7 +34,7 @@ struct Staged {
         attention_scores(in.q, in.k, sizes, scores);
         scale_scores(scores, in.factor, scaled);
         mask_scores(scaled, in.mask, sizes, masked);
-        if (precise) precise_attention_weights(in.q, in.k, in.factor, masked, in.mask, in.temperature, sizes, out.weights);
+        if (kPrecise) precise_attention_weights(in.q, in.k, in.factor, masked, in.mask, in.temperature, sizes, out.weights);
         else attention_weights(masked, in.mask, in.temperature, sizes, out.weights);
         out.dropped.resize(sizes.map_shape());
         dropout(in.dropout, out.weights.data(), out.weights.size(), out.dropped.data());

@@ -132,7 +132,7 @@ TEST(ReadingTime, Json) {
 }
 
 TEST(ReadingTime, SafetensorsHeaders) {
-    const auto wrapped = [](Make make) -> Make { return [=](std::size_t bytes) { return safetensors(make(bytes)); }; };
+    const auto wrapped = [](const Make& make) -> Make { return [=](std::size_t bytes) { return safetensors(make(bytes)); }; };
     for (const Shape& shape : json_shapes()) expect_quick(shape.name, wrapped(shape.make), read_safetensors_bytes);
     expect_quick("metadata", wrapped(repeated(R"({"__metadata__":{)", R"("k#":"v")", "}}")), read_safetensors_bytes);
     expect_quick("empty tensors", wrapped(repeated("{", R"("t#":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})", "}")),
