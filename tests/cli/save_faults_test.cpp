@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
+#include <tuple>
 
 #include "engine/io/run_folder.hpp"
 #include "tests/cli/process.hpp"
@@ -52,8 +54,20 @@ struct Files {
     explicit Files(const std::string& folder)
         : model(read_bytes(folder + "/model.safetensors")), curves(without_times(read_bytes(folder + "/curves.csv"))),
           heads(read_bytes(folder + "/heads.csv")) {}
-    bool operator==(const Files&) const = default;
 };
+
+/// Names of those that are not the same; for text with the first line that differs.
+std::string difference(const Files& found, const Files& expected) {
+    std::string names;
+    if (found.model != expected.model) names += "model ";
+    for (const auto& [name, a, b] : {std::tuple{"curves", &found.curves, &expected.curves}, {"heads", &found.heads, &expected.heads}}) {
+        if (*a == *b) continue;
+        const auto at = static_cast<std::size_t>(std::mismatch(a->begin(), a->end(), b->begin(), b->end()).first - a->begin());
+        const std::size_t line = a->rfind('\n', at);
+        names += std::string(name) + ": " + a->substr(line == std::string::npos ? 0 : line + 1, 120) + " ";
+    }
+    return names;
+}
 
 bool has_temporaries(const std::string& folder) {
     for (const auto& entry : fs::recursive_directory_iterator(folder))
@@ -94,13 +108,13 @@ protected:
             if (error != 0) expect_told(outcome);
             failed += outcome.exit_code != 0 ? 1U : 0U;
             if (outcome.exit_code == 0) {
-                EXPECT_TRUE(Files(run_) == whole) << "what it says to have saved is not there";
+                EXPECT_EQ(difference(Files(run_), whole), "") << "what it says to have saved is not there";
             }
             expect_complete();
             if (outcome.exit_code == 0) continue;
             const Outcome again = attnscope(resumed_run(run_));
             ASSERT_EQ(again.exit_code, 0) << again.err;
-            EXPECT_TRUE(Files(run_) == whole) << "going on gives something else";
+            EXPECT_EQ(difference(Files(run_), whole), "") << "going on gives something else";
             EXPECT_FALSE(has_temporaries(run_));
             if (HasFailure()) return;
         }
