@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "engine/io/run_folder.hpp"
+#include "tests/cli/curve_table.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/cli/traced_process.hpp"
 
@@ -34,19 +35,6 @@ Arguments new_run(const std::string& out, const char* seed = "1") {
 
 Arguments resumed_run(const std::string& out) {
     return {"train", "--resume", out, "--steps", "6", "--out", out, "--threads", "1", "--save-every", "4", "--json"};
-}
-
-/// The table without the column of times, which no two runs share.
-std::string without_times(const std::string& curves) {
-    std::istringstream stream(curves);
-    std::string result;
-    for (std::string line; std::getline(stream, line); result += '\n') {
-        std::istringstream cells(line);
-        int column = 0;
-        for (std::string cell; std::getline(cells, cell, ','); ++column)
-            if (column != 5) result += cell + ",";
-    }
-    return result;
 }
 
 struct Files {

@@ -12,6 +12,7 @@
 
 #include "engine/io/curve_csv.hpp"
 #include "engine/io/safetensors.hpp"
+#include "tests/cli/curve_table.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {
@@ -61,19 +62,6 @@ std::vector<json> json_lines(const std::string& text) {
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
     return lines;
-}
-
-/// The table without the column of times, which no two runs share.
-std::string without_times(const std::string& curves) {
-    std::istringstream stream(curves);
-    std::string result;
-    for (std::string line; std::getline(stream, line); result += '\n') {
-        std::istringstream cells(line);
-        int column = 0;
-        for (std::string cell; std::getline(cells, cell, ','); ++column)
-            if (column != 5) result += cell + ",";
-    }
-    return result;
 }
 
 TEST(Train, LeavesModelCurvesAndMoments) {
