@@ -64,6 +64,7 @@ Color Palette::axis(Axis axis) const {
     case Axis::B:
         return axis_b;
     case Axis::H:
+    case Axis::G:
         return axis_h;
     case Axis::T:
         return axis_t;

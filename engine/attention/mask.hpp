@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 
 namespace attn::doctor {
 

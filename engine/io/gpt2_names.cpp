@@ -61,6 +61,8 @@ const char* activation_name(Activation activation) {
         return "gelu";
     case Activation::GeluTanh:
         return "gelu_new";
+    case Activation::Silu:
+        return "silu";
     }
     return "";
 }

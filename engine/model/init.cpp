@@ -17,7 +17,7 @@ bool is_embedding(const ParameterInfo& info) { return info.name.ends_with("embed
 bool is_residual_projection(const ParameterInfo& info) {
     return info.name.ends_with("attention.out.weight") || info.name.ends_with("ffn.out.weight");
 }
-/// How many matrices lie side by side in a packed projection: each is drawn with the bounds of its own fan-out.
+/// How many matrices lie side by side in a packed projection.
 std::int64_t packed_parts(const ParameterInfo& info) {
     return info.name.ends_with("qkv.weight") ? 3 : info.name.ends_with(".kv.weight") ? 2 : 1;
 }

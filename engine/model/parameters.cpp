@@ -1,14 +1,13 @@
 #include "engine/model/parameters.hpp"
 
 namespace attn {
-namespace {
 
 /// Appends the parameters in the order that the header documents.
 class LayoutBuilder {
 public:
-    LayoutBuilder(const Config& config, std::vector<ParameterInfo>& entries) : config_(config), entries_(entries) {}
+    LayoutBuilder(const Config& config, ParameterLayout& layout) : config_(config), layout_(layout) {}
 
-    std::int64_t build() {
+    void build() {
         const std::int64_t c = config_.d_model;
         add("token_embedding.weight", {{Axis::V, config_.vocab_size}, {Axis::C, c}});
         if (config_.position == PositionKind::Learned) add("position_embedding.weight", {{Axis::N, config_.context_length}, {Axis::C, c}});
@@ -19,21 +18,32 @@ public:
             stack("", false);
         }
         if (config_.lm_head && !config_.tied_lm_head) add("lm_head.weight", {{Axis::C, c}, {Axis::V, config_.vocab_size}});
-        return count_;
     }
 
 private:
     void add(const std::string& name, const Shape& shape) {
-        entries_.push_back({name, shape, count_, shape.rank() == 2});
-        count_ += shape.count();
+        layout_.entries_.push_back({name, shape, layout_.count_, shape.rank() == 2});
+        layout_.count_ += shape.count();
     }
     void norm(const std::string& name) {
         add(name + ".weight", {{Axis::C, config_.d_model}});
-        add(name + ".bias", {{Axis::C, config_.d_model}});
+        if (config_.norm_kind == NormKind::LayerNorm) add(name + ".bias", {{Axis::C, config_.d_model}});
     }
     void linear(const std::string& name, Dim in, Dim out, bool bias) {
         add(name + ".weight", {in, out});
         if (bias) add(name + ".bias", {out});
+    }
+    /// Several maps of the same input, side by side in one: "q", "k" and "v" in "qkv".
+    void packed(const std::string& prefix, std::string_view letters) {
+        std::int64_t columns = 0;
+        const std::size_t weight = layout_.entries_.size();
+        for (const char letter : letters) {
+            const std::int64_t own = letter == 'q' ? config_.attention_width() : config_.kv_width();
+            layout_.parts_.push_back({prefix + letter + ".weight", weight, columns, own});
+            if (config_.qkv_bias) layout_.parts_.push_back({prefix + letter + ".bias", weight + 1, columns, own});
+            columns += own;
+        }
+        linear(prefix + std::string(letters), {Axis::C, config_.d_model}, {Axis::N, columns}, config_.qkv_bias);
     }
     void stack(const std::string& prefix, bool cross) {
         for (std::int64_t i = 0; i < config_.num_layers; ++i) layer(prefix + "layers." + std::to_string(i) + ".", cross);
@@ -44,36 +54,50 @@ private:
         const std::int64_t width = config_.attention_width();
         const bool norms = config_.norm != NormPlacement::None;
         if (norms) norm(prefix + "norm_1");
-        linear(prefix + "attention.qkv", c, {Axis::N, 3 * width}, config_.qkv_bias);
+        packed(prefix + "attention.", "qkv");
         if (config_.output_projection) linear(prefix + "attention.out", {Axis::N, width}, c, config_.output_bias);
         if (cross) {
             if (norms) norm(prefix + "cross_norm");
             linear(prefix + "cross_attention.q", c, {Axis::N, width}, config_.qkv_bias);
-            linear(prefix + "cross_attention.kv", c, {Axis::N, 2 * width}, config_.qkv_bias);
+            packed(prefix + "cross_attention.", "kv");
             if (config_.output_projection) linear(prefix + "cross_attention.out", {Axis::N, width}, c, config_.output_bias);
         }
         if (!config_.feed_forward) return;
         if (norms) norm(prefix + "norm_2");
-        linear(prefix + "ffn.in", c, f, true);
-        linear(prefix + "ffn.out", f, c, true);
+        if (config_.ffn_gated) linear(prefix + "ffn.gate", c, f, config_.ffn_bias);
+        linear(prefix + "ffn.in", c, f, config_.ffn_bias);
+        linear(prefix + "ffn.out", f, c, config_.ffn_bias);
     }
 
     const Config& config_;
-    std::vector<ParameterInfo>& entries_;
-    std::int64_t count_ = 0;
+    ParameterLayout& layout_;
 };
-
-}  // namespace
 
 ParameterLayout::ParameterLayout(const Config& config) {
     validate(config);
-    count_ = LayoutBuilder(config, entries_).build();
+    LayoutBuilder(config, *this).build();
 }
 
 const ParameterInfo* ParameterLayout::find(std::string_view name) const {
     for (const ParameterInfo& entry : entries_)
         if (entry.name == name) return &entry;
     return nullptr;
+}
+
+ParameterPlace ParameterLayout::place(std::string_view name) const {
+    for (const Part& part : parts_)
+        if (part.name == name) return {&entries_[part.entry], part.first_column, part.columns};
+    const ParameterInfo* whole = find(name);
+    return {whole, 0, whole == nullptr ? 0 : whole->shape[whole->shape.rank() - 1].size};
+}
+
+Shape ParameterPlace::shape() const { return whole->shape.with_size(whole->shape.rank() - 1, columns); }
+
+template <class Scalar>
+ParameterView<Scalar> Parameters<Scalar>::view(std::string_view name) const {
+    const ParameterPlace place = layout_->place(name);
+    if (place.whole == nullptr) return {};
+    return {data() + place.offset(), place.rows(), place.columns, place.stride()};
 }
 
 template <class Scalar>

@@ -20,15 +20,27 @@ struct ParameterInfo {
     bool decayed = false;  ///< matrices take weight decay, biases and norms do not
 };
 
+/// A parameter as operations know it: all of an entry, or some of its columns where several matrices lie side by side in one.
+struct ParameterPlace {
+    const ParameterInfo* whole = nullptr;
+    std::int64_t first_column = 0, columns = 0;
+
+    std::int64_t rows() const { return whole->shape.rank() == 2 ? whole->shape[0].size : 1; }
+    std::int64_t stride() const { return whole->shape[whole->shape.rank() - 1].size; }  ///< from row to row
+    std::int64_t offset() const { return whole->offset + first_column; }                ///< of the first number in the buffer
+    Shape shape() const;                                                                ///< [rows,columns] or [columns]
+};
+
 /// Names and places of a configuration's parameters, in order:
 ///   token_embedding.weight [V,C] · position_embedding.weight [N=context,C] (learned) ·
 ///   per layer `layers.N.` (or `encoder.layers.N.`, `decoder.layers.N.`):
-///     norm_1.{weight,bias} · attention.qkv.weight [C,N=3HD], columns Q then K then V, each head after head · attention.qkv.bias ·
+///     norm_1.{weight,bias} · attention.qkv.weight [C,N=HD+2GD], columns Q then K then V, each head after head · attention.qkv.bias ·
 ///     attention.out.weight [N=HD,C] · attention.out.bias ·
-///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2HD] · .kv.bias ·
-///     cross_attention.out.*) · norm_2.* · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
+///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2GD] · .kv.bias ·
+///     cross_attention.out.*) · norm_2.* · (gated: ffn.gate.*) · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
 ///   final_norm.* (encoder.final_norm.*, decoder.final_norm.*) · lm_head.weight [C,V] (untied)
 /// Entries that the configuration lacks are absent.
+/// q, k and v have names of their own, "attention.q.weight", under which place() finds their columns.
 class ParameterLayout {
 public:
     /// Throws ConfigError as validate() does.
@@ -36,11 +48,27 @@ public:
     const std::vector<ParameterInfo>& entries() const { return entries_; }
     /// nullptr when the model has no such parameter.
     const ParameterInfo* find(std::string_view name) const;
+    /// Where a parameter of a plan is; `whole` is null when the model has none of that name.
+    ParameterPlace place(std::string_view name) const;
     std::int64_t count() const { return count_; }
 
 private:
+    friend class LayoutBuilder;
+    struct Part {
+        std::string name;
+        std::size_t entry;
+        std::int64_t first_column, columns;
+    };
     std::vector<ParameterInfo> entries_;
+    std::vector<Part> parts_;  ///< of the packed ones
     std::int64_t count_ = 0;
+};
+
+/// A matrix, or a row, of which one row begins `stride` numbers after the other.
+template <class Scalar>
+struct ParameterView {
+    const Scalar* data = nullptr;
+    std::int64_t rows = 0, columns = 0, stride = 0;
 };
 
 template <class Scalar>
@@ -54,6 +82,8 @@ public:
     std::int64_t count() const { return layout_->count(); }
     Scalar* data() { return values_.data(); }
     const Scalar* data() const { return values_.data(); }
+    /// The parameter of a plan's operation; without data when the model has none of that name.
+    ParameterView<Scalar> view(std::string_view name) const;
     /// Pointer to a parameter's first number, nullptr when the model has none of that name.
     Scalar* find(std::string_view name);
     const Scalar* find(std::string_view name) const;

@@ -3,6 +3,8 @@
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/parallel.hpp"
 
+#include "engine/tensor/error.hpp"
+
 namespace attn {
 namespace {
 
@@ -16,6 +18,8 @@ auto forward_of(Activation activation) {
         return k.gelu_erf;
     case Activation::GeluTanh:
         break;
+    case Activation::Silu:
+        throw ConfigError("SiLU cannot be computed");
     }
     return k.gelu_tanh;
 }
@@ -30,6 +34,8 @@ auto backward_of(Activation activation) {
         return k.gelu_erf_backward;
     case Activation::GeluTanh:
         break;
+    case Activation::Silu:
+        throw ConfigError("SiLU cannot be computed");
     }
     return k.gelu_tanh_backward;
 }

@@ -1,8 +1,10 @@
 #include "engine/plan/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "engine/plan/make_mistake.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -40,12 +42,12 @@ private:
         return stack == Stack::Encoder ? "encoder." : stack == Stack::Decoder ? "decoder." : "";
     }
 
-    Owner owner(const std::string& name, bool bias, std::int64_t first = 0, std::int64_t columns = 0) const {
-        return {{name + ".weight", first, columns}, bias ? PlanParameter{name + ".bias", first, columns} : PlanParameter{}};
+    Owner owner(const std::string& name, bool bias) const {
+        return {{name + ".weight"}, bias ? PlanParameter{name + ".bias"} : PlanParameter{}};
     }
 
     StageId add(const StageId& id, Op op, std::vector<StageId> inputs, Axes axes, Owner owner = {}) {
-        plan_.nodes_.push_back({id, op, std::move(inputs), std::move(owner.weight), std::move(owner.bias), std::move(axes), id});
+        plan_.nodes_.push_back({id, op, std::move(inputs), std::move(owner.weight), std::move(owner.bias), std::move(axes), {}, id});
         return id;
     }
 
@@ -53,7 +55,7 @@ private:
         const StageId tokens = add({Stage::Tokens, -1, stack}, Op::Tokens, {}, {Axis::B, Axis::T});
         std::vector<StageId> parts{
             add({Stage::TokenEmbedding, -1, stack}, Op::Embed, {tokens}, stream_axes(), {{"token_embedding.weight"}, {}})};
-        if (config_.position != PositionKind::None) {
+        if (config_.position == PositionKind::Learned || config_.position == PositionKind::Sinusoidal) {
             Owner table;
             if (config_.position == PositionKind::Learned) table.weight.name = "position_embedding.weight";
             parts.push_back(add({Stage::PositionEmbedding, -1, stack}, Op::Positions, {}, stream_axes(), table));
@@ -75,7 +77,10 @@ private:
     }
 
     StageId norm(const StageId& id, const StageId& x, const std::string& name) {
-        return add(id, Op::Norm, {x}, stream_axes(), owner(name, true));
+        add(id, Op::Norm, {x}, stream_axes(), owner(name, config_.norm_kind == NormKind::LayerNorm));
+        last().norm_kind = config_.norm_kind;
+        last().eps = config_.layer_norm_eps;
+        return id;
     }
     StageId norm(const Layer& layer, Stage self, const StageId& x) {
         const StageId id = layer.at(self);
@@ -86,10 +91,15 @@ private:
         const StageId queries = config_.norm == NormPlacement::Pre ? norm(layer, Stage::Norm1, x) : x;
         const StageId keys = memory == nullptr ? queries : *memory;
         const std::string name = layer.prefix() + (layer.cross ? "cross_attention." : "attention.");
-        const StageId q = project(layer, Stage::Q, queries, name), k = project(layer, Stage::K, keys, name),
-                      v = project(layer, Stage::V, keys, name);
+        StageId q = project(layer, Stage::Q, queries, name), k = project(layer, Stage::K, keys, name);
+        const StageId v = project(layer, Stage::V, keys, name);
+        if (config_.position == PositionKind::Rotary && !layer.cross) {
+            q = rotate(layer, Stage::QRotated, q);
+            k = rotate(layer, Stage::KRotated, k);
+        }
         const StageId scores = add(layer.at(Stage::Scores), Op::Scores, {q, k}, map_axes());
         const StageId scaled = add(layer.at(Stage::Scaled), Op::Scale, {scores}, map_axes());
+        last().factor = 1 / std::sqrt(static_cast<double>(config_.head_size()));
         const StageId masked = add(layer.at(Stage::Masked), Op::Mask, {scaled}, map_axes());
         const StageId weights = add(layer.at(Stage::Weights), Op::Softmax, {masked}, map_axes());
         const StageId dropped = add(layer.at(Stage::Dropped), Op::Dropout, {weights}, map_axes());
@@ -100,22 +110,30 @@ private:
         return end(layer, {x, out}, Stage::AttentionOut, Stage::Residual1, Stage::Norm1);
     }
 
-    /// q, k or v. Self-attention has the three matrices side by side in one, cross-attention those of k and v.
+    /// q, k or v.
     StageId project(const Layer& layer, Stage self, const StageId& x, const std::string& name) {
-        const std::int64_t width = config_.attention_width(), part = self == Stage::Q ? 0 : self == Stage::K ? 1 : 2;
-        const Axis positions = self == Stage::Q ? Axis::T : Axis::S;
-        Owner packed = !layer.cross ? owner(name + "qkv", config_.qkv_bias, part * width, width)
-                       : part == 0  ? owner(name + "q", config_.qkv_bias)
-                                    : owner(name + "kv", config_.qkv_bias, (part - 1) * width, width);
-        return add(layer.at(self), Op::Linear, {x}, {Axis::B, Axis::H, positions, Axis::D}, std::move(packed));
+        const std::string letter(stage_name(self));
+        return add(layer.at(self), Op::Linear, {x}, head_axes(self == Stage::Q), owner(name + letter, config_.qkv_bias));
+    }
+
+    StageId rotate(const Layer& layer, Stage rotated, const StageId& x) {
+        add(layer.at(rotated), Op::Rotate, {x}, head_axes(rotated == Stage::QRotated));
+        last().rotary_base = config_.rotary_base;
+        return layer.at(rotated);
     }
 
     StageId feed_forward(const Layer& layer, const StageId& stream) {
         const StageId x = config_.norm == NormPlacement::Pre ? norm(layer, Stage::Norm2, stream) : stream;
         const Axes wide{Axis::B, Axis::T, Axis::F};
-        const StageId hidden = add(layer.at(Stage::FfnHidden), Op::Linear, {x}, wide, owner(layer.prefix() + "ffn.in", true));
-        const StageId active = add(layer.at(Stage::FfnActivation), Op::Activate, {hidden}, wide);
-        const StageId out = add(layer.at(Stage::FfnOut), Op::Linear, {active}, stream_axes(), owner(layer.prefix() + "ffn.out", true));
+        const auto map = [&](Stage stage, const StageId& from, const Axes& axes, const char* name) {
+            return add(layer.at(stage), Op::Linear, {from}, axes, owner(layer.prefix() + name, config_.ffn_bias));
+        };
+        StageId activated = config_.ffn_gated ? map(Stage::FfnGate, x, wide, "ffn.gate") : layer.at(Stage::FfnHidden);
+        const StageId hidden = map(Stage::FfnHidden, x, wide, "ffn.in");
+        activated = add(layer.at(Stage::FfnActivation), Op::Activate, {activated}, wide);
+        last().activation = config_.activation;
+        if (config_.ffn_gated) activated = add(layer.at(Stage::FfnGated), Op::Multiply, {activated, hidden}, wide);
+        const StageId out = map(Stage::FfnOut, activated, stream_axes(), "ffn.out");
         return end(layer, {stream, out}, Stage::FfnOut, Stage::Residual2, Stage::Norm2);
     }
 
@@ -132,24 +150,29 @@ private:
     void predict(const StageId& x, Stack stack) {
         if (!config_.lm_head) return;
         const Axes axes{Axis::B, Axis::T, Axis::V};
-        const PlanParameter head =
-            config_.tied_lm_head ? PlanParameter{"token_embedding.weight", 0, 0, true} : PlanParameter{"lm_head.weight"};
+        const PlanParameter head = config_.tied_lm_head ? PlanParameter{"token_embedding.weight", true} : PlanParameter{"lm_head.weight"};
         const StageId logits = add({Stage::Logits, -1, stack}, Op::Linear, {x}, axes, {head, {}});
         add({Stage::Probabilities, -1, stack}, Op::Probabilities, {logits}, axes);
     }
 
     static Axes stream_axes() { return {Axis::B, Axis::T, Axis::C}; }
+    /// Of queries, or of keys and values.
+    Axes head_axes(bool queries) const {
+        return {Axis::B, !queries && config_.grouped() ? Axis::G : Axis::H, queries ? Axis::T : Axis::S, Axis::D};
+    }
+    OpSettings& last() { return plan_.nodes_.back().settings; }
     static Axes map_axes() { return {Axis::B, Axis::H, Axis::T, Axis::S}; }
 
     const Config& config_;
     Plan& plan_;
 };
 
-bool PlanNode::has_heads() const { return std::find(axes.begin(), axes.end(), Axis::H) != axes.end(); }
+bool PlanNode::has_heads() const { return axes.size() == 4 && (axes[1] == Axis::H || axes[1] == Axis::G); }
 
-Plan::Plan(const Config& config) {
+Plan::Plan(const Config& config, Mistake mistake) {
     validate(config);
     PlanBuilder(config, *this).build();
+    for (PlanNode& node : nodes_) make_mistake(mistake, config, node);
 }
 
 const PlanNode* Plan::find(const StageId& id) const {

@@ -1,11 +1,12 @@
 #pragma once
-/// What a model computes, as data: its stages in the order of computation, each with its operation, inputs, parameters and axes.
+/// What a model computes, as data: its stages in the order of computation, each with its operation, inputs, parameters, settings and axes.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "engine/plan/config.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
 
@@ -17,28 +18,54 @@ enum class Op : std::uint8_t {
     Embed,          ///< row id of a table
     Positions,      ///< row t of a learned table, or sines and cosines
     Add,            ///< sum of the inputs, with dropout
-    Norm,           ///< layer norm
-    Linear,         ///< x W + b; cut into heads where the result has an axis H
+    Norm,           ///< of every row
+    Linear,         ///< x W + b; cut into heads where the result has an axis H or G
+    Rotate,         ///< every row of a head turned by its position, dimension i together with i + D/2
     Scores,         ///< Q K^T
-    Scale,          ///< divided by sqrt(d_head)
+    Scale,          ///< times a factor: 1 / sqrt(d_head)
     Mask,           ///< -inf where attention is not allowed, plus the bias
     Softmax,        ///< over the keys
     Dropout,        ///< of the weights
     Mix,            ///< weights V
     JoinHeads,      ///< heads side by side
-    Activate,       ///< ReLU or GELU
+    Activate,       ///< ReLU, GELU or SiLU
+    Multiply,       ///< product of the inputs, number by number
     Probabilities,  ///< softmax over the vocabulary
 };
 
-/// A parameter, or some of its columns, as one operation uses it.
+/// A parameter as one operation uses it.
 struct PlanParameter {
-    std::string name;               ///< in the ParameterLayout; empty: the operation has none
-    std::int64_t first_column = 0;  ///< where several matrices lie side by side in one
-    std::int64_t columns = 0;       ///< of this one; 0: all
-    bool transposed = false;        ///< used as its transpose: the tied output head
+    std::string name;         ///< "layers.0.attention.q.weight", wherever a model keeps it (ParameterLayout::place); empty: none
+    bool transposed = false;  ///< used as its transpose: the tied output head
 
     bool empty() const { return name.empty(); }
     bool operator==(const PlanParameter&) const = default;
+};
+
+/// What a mask lets attend.
+enum class MaskRule : std::uint8_t {
+    Right,
+    Inverted,          ///< exactly what should not
+    Missing,           ///< everything
+    LeaksOne,          ///< causal: one position of the future too
+    MasksSelf,         ///< causal: only what is before the position itself
+    PaddingOnQueries,  ///< padded queries attend nowhere, padded keys are seen
+};
+
+/// How an operation does what it does. Each reads its own; those of a right model follow from the configuration.
+struct OpSettings {
+    NormKind norm_kind = NormKind::LayerNorm;      ///< Norm
+    double eps = 0;                                ///< Norm
+    bool passes_on = false;                        ///< Norm: the result is the input (a mistake)
+    Activation activation = Activation::GeluTanh;  ///< Activate
+    double factor = 1;                             ///< Scale
+    double rotary_base = 0;                        ///< Rotate: dimensions i and i + D/2 turn by position * base^(-2i/D)
+    bool by_reshape = false;                       ///< Linear into heads, JoinHeads: numbers keep their order instead (a mistake)
+    MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: which cells are masked
+    bool masks_late = false;                       ///< Mask: nothing yet; Softmax: masked cells become 0 afterwards (a mistake)
+    bool over_queries = false;                     ///< Softmax (a mistake)
+    double least_rate = 0;                         ///< Dropout: the rate where none is set (a mistake)
+    bool operator==(const OpSettings&) const = default;
 };
 
 struct PlanNode {
@@ -48,20 +75,21 @@ struct PlanNode {
     PlanParameter weight;         ///< matrix, table or gain
     PlanParameter bias;           ///< bias or shift
     std::vector<Axis> axes;       ///< of the result
+    OpSettings settings;
     /// Add and Dropout: the stage whose dropout pattern applies. A residual's is that of its sublayer, which is named for its last linear
     /// map whether the model has that or not.
     StageId dropout_site;
 
-    bool has_heads() const;  ///< the result has an axis H
+    bool has_heads() const;  ///< the result has an axis H or G
 };
 
-/// The computation of one configuration; a plain value.
+/// The computation of one configuration, right or with a mistake made on purpose; a plain value.
 class Plan {
 public:
     /// No stages.
     Plan() = default;
     /// Throws ConfigError as validate() does.
-    explicit Plan(const Config& config);
+    explicit Plan(const Config& config, Mistake mistake = Mistake::None);
 
     const std::vector<PlanNode>& nodes() const { return nodes_; }
     /// nullptr when the model has no such stage.

@@ -1,5 +1,6 @@
 #include "engine/plan/stage.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -9,47 +10,52 @@ namespace {
 struct StageText {
     std::string_view name;
     std::string_view symbol;
+    std::uint64_t key;
 };
 
 constexpr std::array<StageText, kStageCount> kStages = {{
-    {"tokens", "tokens"},
-    {"token_embedding", "E"},
-    {"position_embedding", "P"},
-    {"embedding", "E+P"},
-    {"norm_1", "norm"},
-    {"q", "Q"},
-    {"k", "K"},
-    {"v", "V"},
-    {"scores", "QKᵀ"},
-    {"scaled", "÷√d"},
-    {"masked", "mask"},
-    {"weights", "softmax"},
-    {"dropped", "dropout"},
-    {"context", "AV"},
-    {"concat", "concat"},
-    {"attention_out", "·Wₒ"},
-    {"residual_1", "+x"},
-    {"cross_norm", "norm"},
-    {"cross_q", "Q"},
-    {"cross_k", "K"},
-    {"cross_v", "V"},
-    {"cross_scores", "QKᵀ"},
-    {"cross_scaled", "÷√d"},
-    {"cross_masked", "mask"},
-    {"cross_weights", "softmax"},
-    {"cross_dropped", "dropout"},
-    {"cross_context", "AV"},
-    {"cross_concat", "concat"},
-    {"cross_attention_out", "·Wₒ"},
-    {"cross_residual", "+x"},
-    {"norm_2", "norm"},
-    {"ffn_hidden", "·W₁"},
-    {"ffn_activation", "act"},
-    {"ffn_out", "·W₂"},
-    {"residual_2", "+x"},
-    {"final_norm", "norm"},
-    {"logits", "logits"},
-    {"probabilities", "p"},
+    {"tokens", "tokens", 0},
+    {"token_embedding", "E", 1},
+    {"position_embedding", "P", 2},
+    {"embedding", "E+P", 3},
+    {"norm_1", "norm", 4},
+    {"q", "Q", 5},
+    {"k", "K", 6},
+    {"v", "V", 7},
+    {"q_rotated", "rotate Q", 38},
+    {"k_rotated", "rotate K", 39},
+    {"scores", "QKᵀ", 8},
+    {"scaled", "÷√d", 9},
+    {"masked", "mask", 10},
+    {"weights", "softmax", 11},
+    {"dropped", "dropout", 12},
+    {"context", "AV", 13},
+    {"concat", "concat", 14},
+    {"attention_out", "·Wₒ", 15},
+    {"residual_1", "+x", 16},
+    {"cross_norm", "norm", 17},
+    {"cross_q", "Q", 18},
+    {"cross_k", "K", 19},
+    {"cross_v", "V", 20},
+    {"cross_scores", "QKᵀ", 21},
+    {"cross_scaled", "÷√d", 22},
+    {"cross_masked", "mask", 23},
+    {"cross_weights", "softmax", 24},
+    {"cross_dropped", "dropout", 25},
+    {"cross_context", "AV", 26},
+    {"cross_concat", "concat", 27},
+    {"cross_attention_out", "·Wₒ", 28},
+    {"cross_residual", "+x", 29},
+    {"norm_2", "norm", 30},
+    {"ffn_gate", "·W_g", 40},
+    {"ffn_hidden", "·W₁", 31},
+    {"ffn_activation", "act", 32},
+    {"ffn_gated", "gate", 41},
+    {"ffn_out", "·W₂", 33},
+    {"residual_2", "+x", 34},
+    {"final_norm", "norm", 35},
+    {"logits", "logits", 36},
+    {"probabilities", "p", 37},
 }};
 
 constexpr std::string_view kCrossPrefix = "cross_";
@@ -81,6 +87,8 @@ std::string_view linear_subscript(Stage stage) {
         return "V";
     case Stage::AttentionOut:
         return "O";
+    case Stage::FfnGate:
+        return "g";
     case Stage::FfnHidden:
         return "1";
     case Stage::FfnOut:
@@ -108,14 +116,22 @@ bool is_attention_map(Stage stage) {
 }
 
 namespace {
-constexpr int kCrossOffset = static_cast<int>(Stage::CrossNorm) - static_cast<int>(Stage::Norm1);
-}
+/// What the stages of cross-attention are of self-attention, in their order.
+constexpr std::array kSelfOfCross = {Stage::Norm1,    Stage::Q,       Stage::K,       Stage::V,       Stage::Scores, Stage::Scaled,
+                                     Stage::Masked,   Stage::Weights, Stage::Dropped, Stage::Context, Stage::Concat, Stage::AttentionOut,
+                                     Stage::Residual1};
+}  // namespace
 
 Stage to_cross(Stage stage) {
-    return stage >= Stage::Norm1 && stage <= Stage::Residual1 ? static_cast<Stage>(static_cast<int>(stage) + kCrossOffset) : stage;
+    const auto found = std::find(kSelfOfCross.begin(), kSelfOfCross.end(), stage);
+    return found == kSelfOfCross.end() ? stage : static_cast<Stage>(static_cast<int>(Stage::CrossNorm) + (found - kSelfOfCross.begin()));
 }
 
-Stage to_self(Stage stage) { return is_cross(stage) ? static_cast<Stage>(static_cast<int>(stage) - kCrossOffset) : stage; }
+Stage to_self(Stage stage) {
+    return is_cross(stage) ? kSelfOfCross[static_cast<std::size_t>(stage) - static_cast<std::size_t>(Stage::CrossNorm)] : stage;
+}
+
+std::uint64_t stage_key(Stage stage) { return kStages[static_cast<std::size_t>(stage)].key; }
 
 std::string tensor_name(const StageId& id) {
     std::string out;

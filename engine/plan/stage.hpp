@@ -19,7 +19,9 @@ enum class Stage : std::uint8_t {
     Q,             ///< [B,H,T,D]
     K,             ///< [B,H,S,D]
     V,             ///< [B,H,S,D]
-    Scores,        ///< [B,H,T,S] Q K^T
+    QRotated,      ///< [B,H,T,D] turned by the position
+    KRotated,      ///< [B,H,S,D]
+    Scores,        ///< [B,H,T,S] Q K^T; K and V have an axis G in place of H where heads share them
     Scaled,        ///< [B,H,T,S] scores / sqrt(d_head)
     Masked,        ///< [B,H,T,S] additive bias added; -inf where attention is not allowed
     Weights,       ///< [B,H,T,S] softmax over S
@@ -42,8 +44,10 @@ enum class Stage : std::uint8_t {
     CrossAttentionOut,
     CrossResidual,
     Norm2,          ///< [B,T,C]
+    FfnGate,        ///< [B,T,F] of a gated feed-forward: what the activation is taken of
     FfnHidden,      ///< [B,T,F]
     FfnActivation,  ///< [B,T,F]
+    FfnGated,       ///< [B,T,F] activation times hidden
     FfnOut,         ///< [B,T,C]
     Residual2,      ///< [B,T,C]
     // after the layers
@@ -90,5 +94,7 @@ bool is_probability(Stage stage);
 Stage to_cross(Stage stage);
 /// The inverse of to_cross.
 Stage to_self(Stage stage);
+/// A number of its own for every stage that stays what it is when stages are added: dropout patterns depend on it.
+std::uint64_t stage_key(Stage stage);
 
 }  // namespace attn

@@ -39,7 +39,7 @@ Matrix sum(const Matrix& a, const Matrix& b) {
 /// The convention about which random numbers decide: one stream per sublayer, the same as in engine/ops/dropout.
 std::uint64_t dropout_stream(const StageId& site) {
     return (static_cast<std::uint64_t>(site.stack) << 56) ^ (static_cast<std::uint64_t>(site.layer + 1) << 8) ^
-           static_cast<std::uint64_t>(site.stage);
+           stage_key(site.stage);
 }
 
 /// Number i of the site's stream decides about cell i: dropped below the rate, else divided by 1 - rate.

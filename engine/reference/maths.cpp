@@ -96,6 +96,8 @@ double activate(Activation activation, double x) {
         return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2));
     case Activation::GeluTanh:
         return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+    case Activation::Silu:
+        return x / (1 + std::exp(-x));
     }
     return x;
 }

@@ -70,6 +70,8 @@ void write_activate(Script& script) {
         if (!script.torch()) script.line(fmt::format("inner = np.sqrt(2 / np.pi) * ({0} + 0.044715 * {0}**3)", x));
         return script.line(fmt::format("{} = 0.5 * {} * (1 + np.tanh(inner))  # GELU by its tanh formula", name, x),
                            fmt::format("{} = F.gelu({}, approximate=\"tanh\")", name, x));
+    case Activation::Silu:
+        return script.line(fmt::format("{0} = {1} / (1 + np.exp(-{1}))  # SiLU", name, x), fmt::format("{} = F.silu({})", name, x));
     }
 }
 

@@ -59,7 +59,7 @@ void write_positions(Script& script) {
     const std::string sizes = fmt::format("{}, {}, {}", script.size(Axis::B), script.size(Axis::T), script.size(Axis::C));
     script.line("B, T, C = " + sizes);
     if (const PlanParameter& table = script.node().weight; !table.empty()) {
-        script.parameter(table.name, "P", 0, 0, script.size(Axis::T));
+        script.parameter(table, "P", script.size(Axis::T));
         script.remark("Row t of the learned table, whatever the token.");
         return script.line("position_embedding = np.broadcast_to(P, (B, T, C))", "position_embedding = P.expand(B, T, C)");
     }

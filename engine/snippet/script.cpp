@@ -53,18 +53,15 @@ std::string Script::operand(const StageId& id, const std::string& name) {
     return integers(variable, sizes_of(value.shape()), ids);
 }
 
-std::string Script::parameter(const std::string& parameter, const std::string& name, std::int64_t first, std::int64_t count,
-                              std::int64_t rows) {
-    const ParameterInfo* info = trace_.parameters->layout().find(parameter);
-    if (info == nullptr) throw Error("the model has no parameter " + parameter);
-    const bool matrix = info->shape.rank() == 2;
-    const std::int64_t columns = info->shape[info->shape.rank() - 1].size, width = count > 0 ? count : columns;
-    const std::int64_t height = !matrix ? 1 : rows > 0 ? rows : info->shape[0].size;
-    const float* from = trace_.parameters->data() + info->offset;
+std::string Script::parameter(const PlanParameter& used, const std::string& name, std::int64_t rows) {
+    const ParameterPlace place = trace_.parameters->layout().place(used.name);
+    if (place.whole == nullptr) throw Error("the model has no parameter " + used.name);
+    const std::int64_t height = rows > 0 ? rows : place.rows();
+    const float* from = trace_.parameters->data() + place.offset();
     std::vector<float> values;
     for (std::int64_t row = 0; row < height; ++row)
-        values.insert(values.end(), from + row * columns + first, from + row * columns + first + width);
-    return numbers(name, matrix ? std::vector{height, width} : std::vector{width}, values);
+        values.insert(values.end(), from + row * place.stride(), from + row * place.stride() + place.columns);
+    return numbers(name, place.whole->shape.rank() == 2 ? std::vector{height, place.columns} : std::vector{place.columns}, values);
 }
 
 std::string Script::numbers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {

@@ -30,14 +30,9 @@ public:
     std::string operand(const StageId& id, const std::string& name = "");
     /// The stage's only input, or the one at `which`, under its own name.
     std::string input(std::size_t which = 0) { return operand(node().inputs.at(which)); }
-    /// Columns [first, first + count) of a parameter [rows, columns] or [columns]; all of them when count is 0. With `rows` only so many
-    /// of the first rows. Throws Error when the model has no such parameter.
-    std::string parameter(const std::string& parameter, const std::string& name, std::int64_t first = 0, std::int64_t count = 0,
-                          std::int64_t rows = 0);
-    /// The same of a parameter as the plan has it; the transpose is left to the code.
-    std::string parameter(const PlanParameter& used, const std::string& name) {
-        return parameter(used.name, name, used.first_column, used.columns);
-    }
+    /// A parameter of the plan, or with `rows` only so many of its first rows; the transpose is left to the code. Throws Error when the
+    /// model has no such parameter.
+    std::string parameter(const PlanParameter& used, const std::string& name, std::int64_t rows = 0);
     std::string numbers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values);
     std::string integers(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& values);
     /// Of 0 and 1.

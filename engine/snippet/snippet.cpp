@@ -22,6 +22,9 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
         return snippet::write_norm(script);
     case Op::Linear:
         return snippet::write_linear(script);
+    case Op::Rotate:
+    case Op::Multiply:
+        break;
     case Op::Scores:
         return snippet::write_scores(script);
     case Op::Scale:

@@ -5,13 +5,13 @@
 namespace attn {
 
 const char* axis_letter(Axis axis) {
-    static constexpr const char* kLetters[] = {"B", "H", "T", "S", "C", "D", "V", "F", "L", "N"};
+    static constexpr const char* kLetters[] = {"B", "H", "G", "T", "S", "C", "D", "V", "F", "L", "N"};
     return kLetters[static_cast<int>(axis)];
 }
 
 const char* axis_words(Axis axis) {
-    static constexpr const char* kWords[] = {"sequence", "head",       "query position", "key position", "d_model",
-                                             "d_head",   "vocabulary", "d_ff",           "layer",        "index"};
+    static constexpr const char* kWords[] = {"sequence", "head",       "key/value head", "query position", "key position", "d_model",
+                                             "d_head",   "vocabulary", "d_ff",           "layer",          "index"};
     return kWords[static_cast<int>(axis)];
 }
 
@@ -26,6 +26,12 @@ void Shape::push_back(Dim dim) {
     if (dim.size > 0 && count() > kLimit / dim.size)
         throw ShapeError("a tensor of shape " + text() + " x " + std::to_string(dim.size) + " is too large");
     dims_[static_cast<std::size_t>(rank_++)] = dim;
+}
+
+Shape Shape::with_size(int axis, std::int64_t size) const {
+    Shape out;
+    for (int i = 0; i < rank_; ++i) out.push_back(i == axis ? Dim{(*this)[i].axis, size} : (*this)[i]);
+    return out;
 }
 
 std::int64_t Shape::size_of(Axis axis) const {

@@ -12,6 +12,7 @@ namespace attn {
 enum class Axis : std::uint8_t {
     B,  ///< sequence in the batch
     H,  ///< head
+    G,  ///< key/value head, where several heads share one
     T,  ///< query position
     S,  ///< key position
     C,  ///< d_model, the width of the residual stream
@@ -53,6 +54,8 @@ public:
     std::int64_t count() const;
     /// Appends an axis. Throws ShapeError as the constructor does.
     void push_back(Dim dim);
+    /// The same with another size of one axis.
+    Shape with_size(int axis, std::int64_t size) const;
     /// "[B=2, H=4, T=12, S=12]"
     std::string text() const;
     bool operator==(const Shape&) const = default;

@@ -87,6 +87,14 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
         out.steps = {{"√(2/π) (x + 0.044715 x³)", inner, {}}, {"tanh", bent, {}}};
         break;
     }
+    case Activation::Silu: {
+        const double gate = 1 / (1 + std::exp(-x));
+        out.formula = left + "x · σ(x)" + from;
+        out.sentence = "SiLU: x times its own sigmoid, a smooth switch between 0 and x.";
+        out.result = x * gate;
+        out.steps = {{"σ(x) = 1 ÷ (1 + exp(−x))", gate, {}}};
+        break;
+    }
     }
     out.steps.push_back({"result", out.result, {}});
     return out;

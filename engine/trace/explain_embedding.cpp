@@ -15,7 +15,7 @@ bool shown_row(std::int64_t row, std::int64_t hot, std::int64_t rows) {
 
 /// Σ over rows of onehot(hot)[row] · table[row, column].
 void add_one_hot(Provenance& out, const TraceCells& cells, const std::string& parameter, std::int64_t hot, std::int64_t column) {
-    const std::int64_t rows = cells.parameter_shape(parameter)[0].size;
+    const std::int64_t rows = cells.place(parameter).rows();
     for (std::int64_t row = 0; row < rows; ++row) {
         if (!shown_row(row, hot, rows)) {
             ++out.omitted_terms;

@@ -45,7 +45,6 @@ std::string sentence_of(const TraceCells& cells, const PlanNode& node, const Ind
 Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& input = node.inputs.at(0);
     const Place place = place_of(cells, node, index);
-    const std::int64_t in_weight = node.weight.first_column + place.column;
     const std::string running = node.has_heads() || node.id.stage == Stage::Logits ? "c" : "i";
     Provenance out;
     out.formula = cell(cells, node.id, index) + " = Σ over " + running + " of " + name_of(input) + "[" + number(place.row) + "," + running +
@@ -53,13 +52,13 @@ Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& in
     if (!node.bias.empty()) out.formula += " + b_" + letter_of(node);
     out.sentence = sentence_of(cells, node, index, place);
     for (std::int64_t i = 0; i < cells.shape(input)[2].size; ++i) {
-        const Index at = node.weight.transposed ? Index{in_weight, i, 0, 0} : Index{i, in_weight, 0, 0};
+        const Index at = node.weight.transposed ? Index{place.column, i, 0, 0} : Index{i, place.column, 0, 0};
         out.terms.push_back(product(number(i), cells.operand(input, {index[0], place.row, i, 0}), cells.parameter(node.weight.name, at)));
     }
     out.result = sum_of(out.terms);
     out.steps.push_back({"sum", out.result, {}});
     if (node.bias.empty()) return out;
-    const Operand bias = cells.parameter(node.bias.name, {node.bias.first_column + place.column, 0, 0, 0});
+    const Operand bias = cells.parameter(node.bias.name, {place.column, 0, 0, 0});
     out.result += bias.value;
     out.steps.push_back({"sum + bias", out.result, {bias}});
     return out;

@@ -50,6 +50,9 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return norm(cells, node, index);
     case Op::Linear:
         return linear(cells, node, index);
+    case Op::Rotate:
+    case Op::Multiply:
+        break;
     case Op::Scores:
         return scores(cells, node, index);
     case Op::Scale:

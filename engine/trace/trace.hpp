@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/model/parameters.hpp"
 #include "engine/plan/config.hpp"

@@ -9,32 +9,22 @@ namespace {
 
 bool ends_with(const std::string& text, std::string_view end) { return std::string_view(text).ends_with(end); }
 
-struct Symbol {
-    std::string text;
-    std::int64_t first_column = 0;  ///< where the named matrix starts inside a packed one
-};
-
-/// W_Q, W_K or W_V by the column, which lies in a packed matrix of `parts` equal pieces, the first being `first`.
-Symbol packed_symbol(const std::string& letter, const char* first, std::int64_t column, std::int64_t columns, std::int64_t parts) {
-    const std::int64_t width = columns / parts, part = column / width;
-    return {letter + "_" + first[part], part * width};
-}
-
-Symbol parameter_symbol(const std::string& name, const Shape& shape, std::int64_t column) {
-    const std::int64_t columns = shape[shape.rank() - 1].size;
+/// The letter of a parameter: "W_Q", "b_1", "γ".
+std::string parameter_symbol(const std::string& name) {
     const bool bias = ends_with(name, ".bias");
-    const std::string letter = bias ? "b" : "W";
+    const std::string letter = bias ? "b_" : "W_";
     const std::string owner = name.substr(0, name.rfind('.'));
-    if (name == "token_embedding.weight") return {"E"};
-    if (name == "position_embedding.weight") return {"P"};
-    if (name == "lm_head.weight") return {"W_head"};
-    if (ends_with(owner, ".qkv")) return packed_symbol(letter, "QKV", column, columns, 3);
-    if (ends_with(owner, ".kv")) return packed_symbol(letter, "KV", column, columns, 2);
-    if (ends_with(owner, ".q")) return {letter + "_Q"};
-    if (ends_with(owner, "attention.out")) return {letter + "_O"};
-    if (ends_with(owner, "ffn.in")) return {letter + "_1"};
-    if (ends_with(owner, "ffn.out")) return {letter + "_2"};
-    return {bias ? "β" : "γ"};
+    if (name == "token_embedding.weight") return "E";
+    if (name == "position_embedding.weight") return "P";
+    if (name == "lm_head.weight") return "W_head";
+    if (ends_with(owner, ".q")) return letter + "Q";
+    if (ends_with(owner, ".k")) return letter + "K";
+    if (ends_with(owner, ".v")) return letter + "V";
+    if (ends_with(owner, "attention.out")) return letter + "O";
+    if (ends_with(owner, "ffn.gate")) return letter + "g";
+    if (ends_with(owner, "ffn.in")) return letter + "1";
+    if (ends_with(owner, "ffn.out")) return letter + "2";
+    return bias ? "β" : "γ";
 }
 
 }  // namespace
@@ -69,16 +59,19 @@ const Shape& TraceCells::shape(const StageId& id) const {
     return *shape;
 }
 
-const Shape& TraceCells::parameter_shape(const std::string& name) const {
-    const ParameterInfo* info = layout_.find(name);
-    if (info == nullptr) throw Error("the model has no parameter " + name);
-    return info->shape;
+ParameterPlace TraceCells::place(const std::string& name) const {
+    const ParameterPlace place = layout_.place(name);
+    if (place.whole == nullptr) throw Error("the model has no parameter " + name);
+    return place;
 }
 
 double TraceCells::value(const CellRef& cell) const {
     if (cell.parameter.empty()) return stage_value(cell.stage, flat_index(shape(cell.stage), cell.index, tensor_name(cell.stage)));
-    const Shape& shape = parameter_shape(cell.parameter);
-    return parameter_value(layout_.find(cell.parameter)->offset + flat_index(shape, cell.index, cell.parameter));
+    const ParameterPlace place = this->place(cell.parameter);
+    const Shape shape = place.shape();
+    flat_index(shape, cell.index, cell.parameter);  // checks the index
+    const bool matrix = shape.rank() == 2;
+    return parameter_value(place.offset() + (matrix ? cell.index[0] * place.stride() + cell.index[1] : cell.index[0]));
 }
 
 bool TraceCells::masked(const StageId& id, const Index& index) const {
@@ -120,13 +113,7 @@ Operand TraceCells::operand(const CellRef& cell) const {
 
 Operand TraceCells::parameter(const std::string& name, const Index& index) const {
     const CellRef cell{{}, name, index};
-    const double number = value(cell);  // checks the index before it is used below
-    const Shape& shape = parameter_shape(name);
-    const auto column = static_cast<std::size_t>(shape.rank() - 1);
-    const Symbol symbol = parameter_symbol(name, shape, index[column]);
-    Index shown = index;
-    shown[column] -= symbol.first_column;
-    return {cell, cell_label(symbol.text, shape, shown), number};
+    return {cell, cell_label(parameter_symbol(name), place(name).shape(), index), value(cell)};
 }
 
 }  // namespace attn

@@ -36,7 +36,7 @@ public:
 
     bool has(const StageId& id) const { return find(id) != nullptr; }
     const Shape& shape(const StageId& id) const;
-    const Shape& parameter_shape(const std::string& name) const;
+    ParameterPlace place(const std::string& name) const;
     double value(const CellRef& cell) const;
     /// True for a cell of masked, weights or dropped that may not be attended.
     bool masked(const StageId& id, const Index& index) const;

@@ -38,7 +38,7 @@ TEST(Config, SaysWhatIsWrongAndWhatWouldBeRight) {
     EXPECT_THAT(refusal([](Config& c) { c.d_head = -1; }), HasSubstr("d_head"));
     for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL})
         EXPECT_THAT(refusal([&](Config& c) { c.layer_norm_eps = bad; }), HasSubstr("layer_norm_eps"));
-    EXPECT_THAT(refusal([](Config& c) { c.d_model = 65536, c.d_ff = 262144, c.num_layers = 1000; }), HasSubstr("million parameters"));
+    EXPECT_THAT(refusal([](Config& c) { c.d_model = 65536, c.d_ff = 262144, c.num_layers = 1000; }), HasSubstr("billion parameters"));
 }
 
 TEST(ParameterLayout, ListsEveryParameterOnceWithoutGaps) {

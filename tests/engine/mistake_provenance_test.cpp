@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/trace/provenance.hpp"
 #include "tests/support/random_model.hpp"
 

@@ -1,5 +1,5 @@
 /// Mistakes on purpose: computed as the reference computes them, with the gradients of the broken computation, and diagnosed by name.
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 
 #include <gtest/gtest.h>
 

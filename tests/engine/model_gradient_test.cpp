@@ -4,7 +4,7 @@
 #include <cmath>
 #include <span>
 
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/error.hpp"

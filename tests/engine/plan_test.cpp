@@ -22,6 +22,8 @@ std::int64_t size_of(Axis axis, const Config& config, std::int64_t batch, std::i
         return batch;
     case Axis::H:
         return config.num_heads;
+    case Axis::G:
+        return config.kv_heads();
     case Axis::T:
         return queries;
     case Axis::S:
@@ -52,10 +54,9 @@ std::vector<std::string> disagreements(const Plan& plan, const Trace<float>& tra
         seen.push_back(node.id);
         for (const PlanParameter& used : {node.weight, node.bias}) {
             if (used.empty()) continue;
-            const ParameterInfo* info = trace.parameters->layout().find(used.name);
-            if (info == nullptr) found.push_back(name + " uses " + used.name + ", which there is not");
-            else if (used.first_column + used.columns > info->shape[info->shape.rank() - 1].size)
-                found.push_back(name + " uses columns beyond those of " + used.name);
+            const ParameterPlace place = trace.parameters->layout().place(used.name);
+            if (place.whole == nullptr) found.push_back(name + " uses " + used.name + ", which there is not");
+            else if (place.first_column + place.columns > place.stride()) found.push_back(used.name + " lies beyond its columns");
         }
         const auto* stage = trace.find(node.id);
         if (stage == nullptr) continue;
@@ -86,12 +87,16 @@ TEST(Plan, IsWhatAPassComputes) {
 TEST(Plan, EveryParameterIsUsed) {
     for (unsigned seed = 0; seed < 100; ++seed) {
         const RandomModel model(seed);
-        std::set<std::string> used, all;
         const Plan plan(model.config);
-        for (const PlanNode& node : plan.nodes()) used.insert(node.weight.name), used.insert(node.bias.name);
         const ParameterLayout layout(model.config);
-        for (const ParameterInfo& entry : layout.entries()) all.insert(entry.name);
-        used.erase("");
+        std::set<std::pair<std::string, std::int64_t>> used, all;  // a parameter and one of its columns
+        const auto add = [](auto& to, const ParameterPlace& place) {
+            for (std::int64_t i = 0; place.whole != nullptr && i < place.columns; ++i)
+                to.emplace(place.whole->name, place.first_column + i);
+        };
+        for (const PlanNode& node : plan.nodes())
+            for (const PlanParameter& one : {node.weight, node.bias}) add(used, layout.place(one.name));
+        for (const ParameterInfo& entry : layout.entries()) add(all, layout.place(entry.name));
         EXPECT_EQ(used, all) << "seed " << seed;
     }
 }

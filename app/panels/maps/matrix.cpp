@@ -153,19 +153,18 @@ Matrix MatrixStore::whole(const RecordedStage<float>& stage) const {
 Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                               std::int64_t cols, std::int64_t first_row, std::int64_t rows) {
     Matrix matrix;
-    const ParameterInfo* info = trace.parameters ? trace.parameters->layout().find(name) : nullptr;
-    if (info == nullptr) return matrix;
-    const bool vector = info->shape.rank() == 1;
-    const std::int64_t width = info->shape[info->shape.rank() - 1].size;
-    const std::int64_t height = vector ? 1 : info->shape[0].size;
+    const ParameterPlace part = trace.parameters ? trace.parameters->layout().place(name) : ParameterPlace{};
+    if (part.whole == nullptr) return matrix;
+    const bool vector = part.whole->shape.rank() == 1;
     matrix.name = name;
     matrix.row_axis = row_axis;
     matrix.col_axis = col_axis;
-    matrix.data.values = trace.parameters->data() + info->offset + first_row * width + first_col;
-    matrix.data.rows = rows >= 0 ? rows : height - first_row;
-    matrix.data.cols = cols >= 0 ? cols : width - first_col;
-    matrix.data.row_stride = width;
-    const auto place = static_cast<std::uint64_t>(first_row * width + first_col);
+    const std::int64_t first = first_row * part.stride() + first_col;
+    matrix.data.values = trace.parameters->data() + part.offset() + first;
+    matrix.data.rows = rows >= 0 ? rows : part.rows() - first_row;
+    matrix.data.cols = cols >= 0 ? cols : part.columns - first_col;
+    matrix.data.row_stride = part.stride();
+    const auto place = static_cast<std::uint64_t>(first);
     matrix.data.key = mix(mix(mix_text(mix(generation_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(matrix.data.values));
     CellRef origin;
     origin.parameter = name;
@@ -214,8 +213,8 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
             out.data.keep = value->mask->keep_row(matrix.origin->index[0], matrix.origin->index[1], 0);
         if (matrix.is_transposed) out = transposed(out, "");
     } else {
-        const ParameterInfo* info = trace.parameters->layout().find(matrix.origin->parameter);
-        if (info == nullptr || gradients.parameters == nullptr) return {};
+        const ParameterPlace part = trace.parameters->layout().place(matrix.origin->parameter);
+        if (part.whole == nullptr || gradients.parameters == nullptr) return {};
         out = matrix;
         if (matrix.is_transposed) {
             out.is_transposed = false;
@@ -223,11 +222,10 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
             std::swap(out.row_axis, out.col_axis);
             std::swap(out.row_index, out.col_index);
         }
-        const std::int64_t width = info->shape[info->shape.rank() - 1].size;
         const std::int64_t first =
-            info->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * width + matrix.origin->index[1];
-        out.data.values = gradients.parameters->data() + info->offset + first;
-        out.data.row_stride = width;
+            part.whole->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * part.stride() + matrix.origin->index[1];
+        out.data.values = gradients.parameters->data() + part.offset() + first;
+        out.data.row_stride = part.stride();
         out.data.key = mix(matrix.data.key, kGradient);
         if (matrix.is_transposed) out = transposed(out, "");
     }

@@ -34,6 +34,9 @@ public:
         case Op::Linear:
             linear();
             break;
+        case Op::Rotate:
+        case Op::Multiply:
+            break;
         case Op::Scores:
             product(input(0, "Q"), store_.transposed(input(1, "K"), "Kᵀ"), {}, "scores");
             break;
@@ -126,7 +129,7 @@ private:
         const std::int64_t size = trace_.config.head_size(), head = std::min(head_, trace_.config.num_heads - 1);
         const bool of_head = node_.has_heads();
         Matrix matrix =
-            store_.parameter(trace_, used.name, rows, cols, used.first_column + (of_head ? head * size : 0), of_head ? size : -1);
+            store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);
         matrix.symbol = std::move(symbol);
         return matrix;
     }

@@ -1,4 +1,4 @@
-#include "engine/attention/mistake.hpp"
+#include "engine/plan/mistake.hpp"
 
 #include <array>
 #include <string>
