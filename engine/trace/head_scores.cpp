@@ -1,7 +1,6 @@
 #include "engine/trace/head_scores.hpp"
 
-#include <cmath>
-#include <cstdlib>
+#include "engine/tensor/matrix.hpp"
 
 namespace attn {
 namespace {
@@ -12,39 +11,30 @@ struct Sums {
     std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
 };
 
-struct Row {
-    const float* weights;
-    std::int64_t query;
-    std::int64_t keys;
-};
+/// The weights of one query over all keys.
+using Row = Eigen::Array<double, 1, Eigen::Dynamic>;
 
-bool fully_masked(const Row& row, const Mask* mask, std::int64_t b, std::int64_t h) {
-    return mask != nullptr && mask->row_fully_masked(b, h, row.query);
-}
-
-void add_shape(const Row& row, Sums& sums) {
-    for (std::int64_t s = 0; s < row.keys; ++s) {
-        const double w = row.weights[s];
-        if (w > 0) sums.entropy -= w * std::log(w);
-        sums.distance += w * static_cast<double>(std::llabs(row.query - s));
-    }
+void add_shape(const Row& w, std::int64_t query, Sums& sums) {
+    const auto distance = (Row::LinSpaced(w.size(), 0, static_cast<double>(w.size() - 1)) - static_cast<double>(query)).abs();
+    sums.entropy -= (w > 0).select(w * w.log(), 0).sum();
+    sums.distance += (w * distance).sum();
     ++sums.rows;
 }
 
-void add_positions(const Row& row, Sums& sums) {
-    if (row.query == 0) return;  // position 0 is its own first token and has no previous one
+void add_positions(const Row& w, std::int64_t query, Sums& sums) {
+    if (query == 0) return;  // position 0 is its own first token and has no previous one
     ++sums.later_rows;
-    sums.first += row.weights[0];
-    if (row.query - 1 < row.keys) sums.previous += row.weights[row.query - 1];
-    if (row.query < row.keys) sums.same += row.weights[row.query];
+    sums.first += w[0];
+    if (query - 1 < w.size()) sums.previous += w[query - 1];
+    if (query < w.size()) sums.same += w[query];
 }
 
-void add_induction(const Row& row, const std::int32_t* ids, Sums& sums) {
+void add_induction(const Row& w, std::int64_t query, const std::int32_t* ids, Sums& sums) {
     double followed = 0;
     bool any = false;
-    for (std::int64_t s = 1; s < row.query; ++s)
-        if (ids[s - 1] == ids[row.query]) {
-            followed += row.weights[s];
+    for (std::int64_t s = 1; s < query; ++s)
+        if (ids[s - 1] == ids[query]) {
+            followed += w[s];
             any = true;
         }
     if (!any) return;
@@ -56,16 +46,16 @@ double mean(double sum, std::int64_t count) { return count > 0 ? sum / static_ca
 
 HeadScore score_head(const RecordedStage<float>& stage, const TokenBatch& tokens, std::int64_t head) {
     const Shape& shape = stage.value.shape();
-    const std::int64_t heads = shape[1].size, queries = shape[2].size, keys = shape[3].size;
+    const std::int64_t heads = shape[1].size;
     Sums sums;
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t t = 0; t < tokens.lengths[static_cast<std::size_t>(b)]; ++t) {
-            const Row row{stage.value.data() + ((b * heads + head) * queries + t) * keys, t, keys};
-            if (fully_masked(row, stage.mask.get(), b, head)) continue;
-            add_shape(row, sums);
+            if (stage.mask != nullptr && stage.mask->row_fully_masked(b, head, t)) continue;
+            const Row row = matrix_of(stage.value, b * heads + head).row(t).cast<double>();
+            add_shape(row, t, sums);
             if (is_cross(stage.id.stage)) continue;
-            add_positions(row, sums);
-            add_induction(row, tokens.ids.data() + b * tokens.length, sums);
+            add_positions(row, t, sums);
+            add_induction(row, t, tokens.ids.data() + b * tokens.length, sums);
         }
     HeadScore score;
     score.id = stage.id;

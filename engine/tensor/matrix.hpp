@@ -1,0 +1,39 @@
+#pragma once
+/// Tensors as Eigen sees them: a matrix formula reads as one. For sources, not for headers: Eigen takes long to compile.
+
+// Threads are ours to share out (engine/ops/parallel.hpp).
+#define EIGEN_DONT_PARALLELIZE
+#include <Eigen/Core>
+
+#include "engine/tensor/tensor.hpp"
+
+namespace attn {
+
+template <class Scalar>
+using RowMajor = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <class Scalar>
+using RowVector = Eigen::Matrix<Scalar, 1, Eigen::Dynamic>;
+
+/// Matrix number `which` of a tensor's last two axes: of [B,H,T,S] that of sequence b and head h is b H + h. Not checked.
+template <class Scalar>
+Eigen::Map<const RowMajor<Scalar>> matrix_of(const Tensor<Scalar>& x, std::int64_t which = 0) {
+    const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
+    return {x.data() + which * rows * columns, rows, columns};
+}
+template <class Scalar>
+Eigen::Map<RowMajor<Scalar>> matrix_of(Tensor<Scalar>& x, std::int64_t which = 0) {
+    const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
+    return {x.data() + which * rows * columns, rows, columns};
+}
+
+/// A tensor's numbers in their order, whatever its shape.
+template <class Scalar>
+auto array_of(const Tensor<Scalar>& x) {
+    return Eigen::Map<const Eigen::Array<Scalar, Eigen::Dynamic, 1>>(x.data(), x.size());
+}
+template <class Scalar>
+auto array_of(Tensor<Scalar>& x) {
+    return Eigen::Map<Eigen::Array<Scalar, Eigen::Dynamic, 1>>(x.data(), x.size());
+}
+
+}  // namespace attn
