@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "app/cli/arguments.hpp"
 #include "app/cli/commands.hpp"
 #include "app/cli/complaint.hpp"
 #include "app/cli/document_options.hpp"
@@ -55,20 +55,11 @@ std::string with_short_quotes(std::string message, int argc, char** argv) {
     std::abort();
 }
 
-/// An empty value is a mistake, often a variable that is not set, and never means "as if the option were not there".
-void refuse_empty_values(CLI::App& command) {
-    for (CLI::Option* option : command.get_options())
-        if (option->get_items_expected_max() > 0)
-            option->check([](const std::string& value) { return value.empty() ? "the value is empty" : ""; });
-    for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
-}
-
 int run(int argc, char** argv) {
     require_ieee_arithmetic();
-    CLI::App program("See every number of a transformer's attention. Without a command a window opens on a worked example.", "attnscope");
-    program.set_version_flag("--version", "attnscope " ATTNSCOPE_VERSION);
-    program.require_subcommand(0, 1);
-    program.get_formatter()->column_width(34);
+    CommandLine command_line("attnscope", "attnscope " ATTNSCOPE_VERSION,
+                             "See every number of a transformer's attention. Without a command a window opens on a worked example.");
+    CliCommand program = command_line.program();
     program.footer("Worked examples: " + preset_names() + "\nBad input ends with one line on stderr and exit code 2.");
 
     int exit_code = kExitOk;
@@ -84,25 +75,18 @@ int run(int argc, char** argv) {
     add_train_command(program, exit_code);
     add_sample_command(program, exit_code);
     add_lesson_command(program, exit_code);
-    refuse_empty_values(program);
 
-    program.parse_complete_callback([&] {
-        const auto commands = program.get_subcommands();
-        if (!commands.empty() && window.document.given())
-            throw Error("--preset, --text and --text-file have to come after '" + commands.front()->get_name() + "'");
-        if (!commands.empty() && !window.file.empty())
-            throw Error("'" + window.file.string() + "' has to come after '" + commands.front()->get_name() + "', if it belongs to it");
+    command_line.before_run([&](const std::string& command) {
+        if (command.empty()) return;
+        if (window.document.given()) throw Error("--preset, --text and --text-file have to come after '" + command + "'");
+        if (!window.file.empty()) throw Error("'" + window.file.string() + "' has to come after '" + command + "', if it belongs to it");
     });
-
     try {
-        program.parse(argc, argv);
-    } catch (const CLI::Success& request) {  // --help and --version
-        return program.exit(request);
-    } catch (const CLI::ParseError& error) {
+        if (command_line.parse(argc, argv) == CommandLine::Outcome::NoCommand) exit_code = open_window(window);
+    } catch (const ArgumentError& error) {
         complain(with_short_quotes(error.what(), argc, argv) + " (attnscope --help lists what there is)");
         return kExitBadInput;
     }
-    if (program.get_subcommands().empty()) exit_code = open_window(window);
     return exit_code;
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 #include <stdlib.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "app/cli/commands.hpp"
@@ -45,10 +44,10 @@ double median(std::vector<double> values) {
     return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-void add_bench_options(CLI::App& command, BenchOptions& options) {
-    command.add_option("--threads", options.threads, "Threads to use (default: all processors)")->check(CLI::Range(1, kMostThreads));
-    command.add_option("--steps", options.steps, "Measured repetitions, after some to warm up")->check(CLI::Range(1, 1'000'000));
-    command.add_flag("--json", options.json, "Print one line of JSON");
+void add_bench_options(CliCommand command, BenchOptions& options) {
+    command.option("--threads", options.threads, "Threads to use (default: all processors)").between(1, kMostThreads);
+    command.option("--steps", options.steps, "Measured repetitions, after some to warm up").between(1, 1'000'000);
+    command.flag("--json", options.json, "Print one line of JSON");
 }
 
 int use_threads(const BenchOptions& options) {
@@ -110,19 +109,19 @@ std::string describe(const BenchResult& result, const std::string& step) {
     return text;
 }
 
-void add_bench_command(CLI::App& program, int&) {
-    CLI::App* command = program.add_subcommand("bench", "Measure training, attention, matrix products and the processor");
-    command->require_subcommand(1);
-    command->footer(
+void add_bench_command(CliCommand program, int&) {
+    CliCommand command = program.command("bench", "Measure training, attention, matrix products and the processor");
+    command.require_command();
+    command.footer(
         "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\n"
         "maps count as whole squares; for a causal mask a second figure leaves out the masked half. The peak is that of multiply-adds\n"
         "in registers by the best kernels, with the same threads, measured before and after the steps. Machines that others share\n"
         "change their speed within a run: the second share is the median of the steps' shares of what the same loop reached in the\n"
         "fraction of a millisecond before and after each. ATTNSCOPE_KERNELS=baseline, v3 or v4 chooses the kernels.");
-    add_bench_train(*command);
-    add_bench_attention(*command);
-    add_bench_gemm(*command);
-    add_bench_peak(*command);
+    add_bench_train(command);
+    add_bench_attention(command);
+    add_bench_gemm(command);
+    add_bench_peak(command);
 }
 
 }  // namespace attn::app

@@ -6,19 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.hpp"
 #include "app/cli/machine_peak.hpp"
 #include "engine/io/json.hpp"
 
-namespace CLI {
-class App;
-}
-
 namespace attn::app {
 
-void add_bench_train(CLI::App& bench);
-void add_bench_attention(CLI::App& bench);
-void add_bench_gemm(CLI::App& bench);
-void add_bench_peak(CLI::App& bench);
+void add_bench_train(CliCommand bench);
+void add_bench_attention(CliCommand bench);
+void add_bench_gemm(CliCommand bench);
+void add_bench_peak(CliCommand bench);
 
 struct BenchOptions {
     int threads = 0;         ///< 0: as many as OpenMP would use
@@ -27,7 +24,7 @@ struct BenchOptions {
 };
 
 /// --threads, --steps and --json.
-void add_bench_options(CLI::App& command, BenchOptions& options);
+void add_bench_options(CliCommand command, BenchOptions& options);
 /// From now on this thread's work is spread over the number of threads asked for, which is returned.
 int use_threads(const BenchOptions& options);
 

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -16,7 +15,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::int64_t kHeads = 12, kHeadSize = 64, kWidth = kHeads * kHeadSize;
-constexpr std::int64_t kSteps = 50, kWarmUp = 3;
+constexpr std::int64_t kSteps = 50, kWarmUpCalls = 3;
 
 struct AttentionOptions : BenchOptions {
     std::int64_t positions = 0;
@@ -48,7 +47,7 @@ StepTimes time_forward(const AttentionOptions& options, int threads) {
         fused_attention<float>(part(0), part(kWidth), part(2 * kWidth), rule, sizes, weights, dropped, zeros,
                                {context.data(), 0, kHeadSize, kWidth});
     };
-    for (std::int64_t step = -kWarmUp; step < steps; ++step) times.run(call, step >= 0);
+    for (std::int64_t step = -kWarmUpCalls; step < steps; ++step) times.run(call, step >= 0);
     return times;
 }
 
@@ -84,19 +83,19 @@ void run(const AttentionOptions& options) {
 
 }  // namespace
 
-void add_bench_attention(CLI::App& bench) {
+void add_bench_attention(CliCommand bench) {
     auto options = std::make_shared<AttentionOptions>();
-    CLI::App* command = bench.add_subcommand("attention", "Measure one forward attention that keeps its weights");
-    command->add_option("--T", options->positions, "Positions, 1 to 8192 (memory grows with the square: 3 GiB at 8192)")
-        ->required()
-        ->check(CLI::Range(1, 8192));
-    command->add_flag("--causal", options->causal, "No position attends to a later one");
-    add_bench_options(*command, *options);
-    command->footer(
+    CliCommand command = bench.command("attention", "Measure one forward attention that keeps its weights");
+    command.option("--T", options->positions, "Positions, 1 to 8192 (memory grows with the square: 3 GiB at 8192)")
+        .required()
+        .between(1, 8192);
+    command.flag("--causal", options->causal, "No position attends to a later one");
+    add_bench_options(command, *options);
+    command.footer(
         "Measured is the forward pass from packed q, k and v to the context, batch 1, 12 heads of 64, float, with all weights [12,T,T]\n"
         "kept: q k^T, scale, mask, softmax, product with v. Projections are not part of it. As in training, all calls write to\n"
         "the same map, where the zeros of a causal mask stay from the first on. Bytes a token: what the process grew by.");
-    command->callback([options] { run(*options); });
+    command.on_run([options] { run(*options); });
 }
 
 }  // namespace attn::app

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,7 +16,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::int64_t kRounds = 15, kWarmUp = 2;
+constexpr std::int64_t kRounds = 15, kWarmUpRounds = 2;
 constexpr double kShortestMs = 0.5;  // a measured time has as many calls as this takes
 
 /// C [m,n] = op(A) op(B), with the model that has it.
@@ -115,13 +114,13 @@ double time_of(std::int64_t calls, const F& call) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count() / static_cast<double>(calls);
 }
 
-struct Comparison {
+struct GemmTimes {
     Product product;
     double ours_ms = 0, eigen_ms = 0;
     double ratio = 0;  ///< median of Eigen's time over ours, of two measurements that follow each other
 };
 
-Comparison compare(const Product& product, std::int64_t rounds, int threads) {
+GemmTimes compare(const Product& product, std::int64_t rounds, int threads) {
     Operands operands(product);
     const EigenProduct eigens = eigen_product(active_kernel_build());
     const GemmArguments<float> g = operands.into_ours(), e = operands.into_eigens();
@@ -129,7 +128,7 @@ Comparison compare(const Product& product, std::int64_t rounds, int threads) {
     const auto run_eigens = [&] { eigens(e, threads); };
     std::vector<double> ours, eigen, ratios;
     std::int64_t calls = 1;
-    for (std::int64_t round = -kWarmUp; round < rounds; ++round) {
+    for (std::int64_t round = -kWarmUpRounds; round < rounds; ++round) {
         const double first = time_of(calls, run_ours), second = time_of(calls, run_eigens);
         if (round == -1) calls = std::max<std::int64_t>(1, static_cast<std::int64_t>(kShortestMs / std::max(first, 1e-6)));
         if (round < 0) continue;
@@ -141,13 +140,13 @@ Comparison compare(const Product& product, std::int64_t rounds, int threads) {
 
 double gflops(const Product& product, double ms) { return product.operations() / ms * 1e-6; }
 
-void print(const Comparison& c) {
+void print(const GemmTimes& c) {
     fmt::print("{:<8} {:<9} {:>5} x {:>5} x {:>4}  {:9.3f} {:9.3f} ms  {:7.1f} {:7.1f} GFLOP/s  {:5.2f}\n", c.product.model, c.product.name,
                c.product.m, c.product.n, c.product.k, c.ours_ms, c.eigen_ms, gflops(c.product, c.ours_ms), gflops(c.product, c.eigen_ms),
                c.ratio);
 }
 
-Json fields_of(const Comparison& c) {
+Json fields_of(const GemmTimes& c) {
     return {{"model", c.product.model},
             {"product", c.product.name},
             {"m", c.product.m},
@@ -167,7 +166,7 @@ void run(const BenchOptions& options) {
                    "ours", "Eigen", "ours", "Eigen");
     Json products = Json::list();
     for (const Product& product : all_products()) {
-        const Comparison comparison = compare(product, options.steps > 0 ? options.steps : kRounds, threads);
+        const GemmTimes comparison = compare(product, options.steps > 0 ? options.steps : kRounds, threads);
         if (options.json) products.push_back(fields_of(comparison));
         else print(comparison);
     }
@@ -186,16 +185,16 @@ void run(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_gemm(CLI::App& bench) {
+void add_bench_gemm(CliCommand bench) {
     auto options = std::make_shared<BenchOptions>();
-    CLI::App* command = bench.add_subcommand("gemm", "Measure our matrix product and Eigen's side by side");
-    add_bench_options(*command, *options);
-    command->footer(
+    CliCommand command = bench.command("gemm", "Measure our matrix product and Eigen's side by side");
+    add_bench_options(command, *options);
+    command.footer(
         "C [m,n] = A B with k terms a sum, float, on the shapes of bench's models, of GPT-2 small over 64 tokens and of GPT-2 small\n"
         "over one. Both products are built for the kernels in use and take turns; the last column is the median of Eigen's time over\n"
         "ours, so above 1 ours is the faster. Neither gets operands packed beforehand, as training and sampling keep them for ours.\n"
         "Results that differ by more than rounding end the run.");
-    command->callback([options] { run(*options); });
+    command.on_run([options] { run(*options); });
 }
 
 }  // namespace attn::app

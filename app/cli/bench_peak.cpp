@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -43,15 +42,15 @@ void measure(bool json) {
 
 }  // namespace
 
-void add_bench_peak(CLI::App& bench) {
+void add_bench_peak(CliCommand bench) {
     auto json = std::make_shared<bool>(false);
-    CLI::App* command = bench.add_subcommand("peak", "What the processor and its memory can do at most");
-    command->add_flag("--json", *json, "Print one line of JSON");
-    command->footer(
+    CliCommand command = bench.command("peak", "What the processor and its memory can do at most");
+    command.flag("--json", *json, "Print one line of JSON");
+    command.footer(
         "Arithmetic: independent multiply-adds of float in the widest registers of each kernel build that the processor can run, 2\n"
         "operations each. Memory: y = a + b over arrays of 64 MiB, 12 bytes an element. On 1 thread and on all at once, the best of\n"
         "several runs.");
-    command->callback([json] { measure(*json); });
+    command.on_run([json] { measure(*json); });
 }
 
 }  // namespace attn::app

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -144,24 +143,24 @@ void run(const TrainOptions& options) {
 
 }  // namespace
 
-void add_bench_train(CLI::App& bench) {
+void add_bench_train(CliCommand bench) {
     auto options = std::make_shared<TrainOptions>();
-    CLI::App* command = bench.add_subcommand("train", "Measure training steps");
+    CliCommand command = bench.command("train", "Measure training steps");
     std::vector<std::string> names;
     for (const TrainSize& size : kSizes) names.push_back(size.name);
-    command->add_option("--config", options->config, "Size of the model")->required()->check(CLI::IsMember(names));
-    add_bench_options(*command, *options);
+    command.option("--config", options->config, "Size of the model").required().one_of(names);
+    add_bench_options(command, *options);
     std::string sizes;
     for (const TrainSize& s : kSizes)
         sizes += fmt::format("  {:<6}  T {}, B {}, d_model {}, {} heads, {} layers, d_ff {}; {} steps\n", s.name, s.positions, s.batch,
                              s.d_model, s.heads, s.layers, s.d_ff, s.steps);
-    command->footer(
+    command.footer(
         sizes +
         "Decoder-only, pre-norm, GELU (tanh), learned positions, untied head, no dropout, vocabulary 65, float. A step is forward,\n"
         "cross-entropy, backward, clipping and AdamW on a new synthetic batch, drawn outside the measured time. The first loss is\n"
         "that of the first step, before the 3 that warm up. Bytes a token: what the process grew by, less 16 bytes a parameter for\n"
         "the parameters, their gradients and AdamW's two moments, divided by the tokens of a batch.");
-    command->callback([options] { run(*options); });
+    command.on_run([options] { run(*options); });
 }
 
 }  // namespace attn::app

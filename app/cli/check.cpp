@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -56,14 +55,14 @@ int check_all(const CheckOptions& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& program, int& exit_code) {
+void add_check_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<CheckOptions>();
-    CLI::App* command = program.add_subcommand("check", "Recompute reference files and compare every tensor");
-    command->add_option("FILE", options->files, "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example)")
-        ->required();
-    command->add_flag("--double", options->in_double, "Recompute in double instead of float");
-    command->footer("Exit code: 0 all within tolerance, 1 a mismatch, 2 a file that cannot be read or recomputed.");
-    command->callback([options, &exit_code] { exit_code = check_all(*options); });
+    CliCommand command = program.command("check", "Recompute reference files and compare every tensor");
+    command.option("FILE", options->files, "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example)")
+        .required();
+    command.flag("--double", options->in_double, "Recompute in double instead of float");
+    command.footer("Exit code: 0 all within tolerance, 1 a mismatch, 2 a file that cannot be read or recomputed.");
+    command.on_run([options, &exit_code] { exit_code = check_all(*options); });
 }
 
 }  // namespace attn::app

@@ -2,9 +2,7 @@
 /// The subcommands, one file each. Each adds itself to the program; its work runs while the command line is parsed and throws
 /// on bad input, which main turns into one line on stderr and kExitBadInput.
 
-namespace CLI {
-class App;
-}
+#include "app/cli/arguments.hpp"
 
 namespace attn::app {
 
@@ -14,15 +12,15 @@ inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitOnSignal = 128;  ///< plus the number of the signal that ended the program, as shells report it
 
 /// `exit_code` is what the program returns; a command that has something else than kExitOk to say sets it.
-void add_trace_command(CLI::App& program, int& exit_code);
-void add_export_command(CLI::App& program, int& exit_code);
-void add_snippet_command(CLI::App& program, int& exit_code);
-void add_render_command(CLI::App& program, int& exit_code);
-void add_check_command(CLI::App& program, int& exit_code);
-void add_doctor_command(CLI::App& program, int& exit_code);
-void add_bench_command(CLI::App& program, int& exit_code);
-void add_train_command(CLI::App& program, int& exit_code);
-void add_sample_command(CLI::App& program, int& exit_code);
-void add_lesson_command(CLI::App& program, int& exit_code);
+void add_trace_command(CliCommand program, int& exit_code);
+void add_export_command(CliCommand program, int& exit_code);
+void add_snippet_command(CliCommand program, int& exit_code);
+void add_render_command(CliCommand program, int& exit_code);
+void add_check_command(CliCommand program, int& exit_code);
+void add_doctor_command(CliCommand program, int& exit_code);
+void add_bench_command(CliCommand program, int& exit_code);
+void add_train_command(CliCommand program, int& exit_code);
+void add_sample_command(CliCommand program, int& exit_code);
+void add_lesson_command(CliCommand program, int& exit_code);
 
 }  // namespace attn::app

@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -139,20 +138,18 @@ int run(const DoctorOptions& options) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& program, int& exit_code) {
+void add_doctor_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<DoctorOptions>();
-    CLI::App* command = program.add_subcommand("doctor", "Judge recorded attention of any framework and name the mistake in it");
-    command->add_option("FILE", options->files, "Files with q, k, v and whatever stages there are (.safetensors or .npz)");
-    command->add_flag("--json", options->json, "Print one line of JSON for each file");
-    command
-        ->add_option("--leak", options->leak,
-                     "Instead of files: change this token of a model's text, from 0, and list what moved before it")
-        ->type_name("POSITION")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
-    add_document_options(*command, options->document);
-    command->footer(
+    CliCommand command = program.command("doctor", "Judge recorded attention of any framework and name the mistake in it");
+    command.option("FILE", options->files, "Files with q, k, v and whatever stages there are (.safetensors or .npz)");
+    command.flag("--json", options->json, "Print one line of JSON for each file");
+    command.option("--leak", options->leak, "Instead of files: change this token of a model's text, from 0, and list what moved before it")
+        .shown_as("POSITION")
+        .between(0, std::int64_t{1} << 30);
+    add_document_options(command, options->document);
+    command.footer(
         "Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. README.md describes what a file holds.");
-    command->callback([options, &exit_code] { exit_code = run(*options); });
+    command.on_run([options, &exit_code] { exit_code = run(*options); });
 }
 
 }  // namespace attn::app

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-
 #include "app/session/document_json.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
@@ -14,12 +12,12 @@
 
 namespace attn::app {
 
-void add_document_options(CLI::App& command, DocumentOptions& options) {
-    command.add_option("--preset", options.preset, "Worked example to start from (below)")->type_name("NAME");
-    command.add_option("--text", options.texts, "Text of a sequence; repeat it for a batch")->type_name("TEXT")->allow_extra_args(false);
-    command.add_option("--text-file", options.text_file, "File with one sequence a line")->type_name("FILE");
-    command.add_option("--document", options.document, "Document saved by the window, in place of an example")->type_name("FILE.json");
-    command.add_option("--bug", options.bug, "Make this mistake on purpose: " + bug_names())->type_name("NAME");
+void add_document_options(CliCommand command, DocumentOptions& options) {
+    command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME");
+    command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
+    command.option("--text-file", options.text_file, "File with one sequence a line").shown_as("FILE");
+    command.option("--document", options.document, "Document saved by the window, in place of an example").shown_as("FILE.json");
+    command.option("--bug", options.bug, "Make this mistake on purpose: " + bug_names()).shown_as("NAME");
 }
 
 std::string preset_names() {

@@ -5,12 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.hpp"
 #include "app/session/document.hpp"
 #include "engine/trace/trace.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace attn::app {
 
@@ -25,7 +22,7 @@ struct DocumentOptions {
     bool given() const { return gives_text() || gives_model(); }
 };
 
-void add_document_options(CLI::App& command, DocumentOptions& options);
+void add_document_options(CliCommand command, DocumentOptions& options);
 
 /// "self-attention, causal-attention, ..."
 std::string preset_names();

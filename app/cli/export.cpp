@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/cli/commands.hpp"
@@ -83,26 +82,26 @@ void write(const ExportOptions& options) {
 
 }  // namespace
 
-void add_export_command(CLI::App& program, int&) {
+void add_export_command(CliCommand program, int&) {
     auto options = std::make_shared<ExportOptions>();
-    CLI::App* command = program.add_subcommand(
-        "export", "Write a stage's or a parameter's numbers as .csv, .npy or .safetensors, or all stages as .safetensors");
-    add_document_options(*command, options->document);
-    add_training_options(*command, options->training);
+    CliCommand command =
+        program.command("export", "Write a stage's or a parameter's numbers as .csv, .npy or .safetensors, or all stages as .safetensors");
+    add_document_options(command, options->document);
+    add_training_options(command, options->training);
     command
-        ->add_option("--stage", options->stage,
-                     "Stage, such as scores or residual_1, a tensor's name in the trace, or a parameter's, such as token_embedding.weight")
-        ->type_name("STAGE");
-    command->add_option("--layer", options->layer, "Layer, from 0")->type_name("N");
-    command->add_option("--head", options->head, "One head, from 0; all by default")->type_name("N");
-    command->add_option("--batch", options->sequence, "One sequence of the batch, from 0; all by default")->type_name("N");
-    command->add_flag("--gradients", options->gradients,
-                      "What the numbers do to the loss of predicting the next token, instead of them; all of them with .safetensors");
-    command->add_option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
-        ->type_name("FILE")
-        ->required()
-        ->check(check_out);
-    command->callback([options] { write(*options); });
+        .option("--stage", options->stage,
+                "Stage, such as scores or residual_1, a tensor's name in the trace, or a parameter's, such as token_embedding.weight")
+        .shown_as("STAGE");
+    command.option("--layer", options->layer, "Layer, from 0").shown_as("N");
+    command.option("--head", options->head, "One head, from 0; all by default").shown_as("N");
+    command.option("--batch", options->sequence, "One sequence of the batch, from 0; all by default").shown_as("N");
+    command.flag("--gradients", options->gradients,
+                 "What the numbers do to the loss of predicting the next token, instead of them; all of them with .safetensors");
+    command.option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
+        .shown_as("FILE")
+        .required()
+        .check(check_out);
+    command.on_run([options] { write(*options); });
 }
 
 }  // namespace attn::app

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 
@@ -46,14 +45,14 @@ std::size_t lesson_step_index(const Lesson& lesson, std::int64_t step) {
     return static_cast<std::size_t>(step - 1);
 }
 
-void add_lesson_command(CLI::App& program, int& exit_code) {
+void add_lesson_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<LessonOptions>();
-    CLI::App* command = program.add_subcommand("lesson", "Open the window on a lesson");
-    command->add_option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own")->type_name("NAME|FILE");
-    command->add_option("--step", options->step, "The step to begin with, from 1")->type_name("N");
-    command->add_flag("--list", options->list, "Print what lessons there are");
-    command->footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
-    command->callback([options, &exit_code] { exit_code = open(*options); });
+    CliCommand command = program.command("lesson", "Open the window on a lesson");
+    command.option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own").shown_as("NAME|FILE");
+    command.option("--step", options->step, "The step to begin with, from 1").shown_as("N");
+    command.flag("--list", options->list, "Print what lessons there are");
+    command.footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
+    command.on_run([options, &exit_code] { exit_code = open(*options); });
 }
 
 }  // namespace attn::app

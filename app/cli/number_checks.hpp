@@ -5,7 +5,7 @@
 
 namespace attn::app {
 
-/// For options with a whole number from 0 to 2^64 - 1. Returns "" or what is wrong, as CLI::Option::check() wants it.
+/// For options with a whole number from 0 to 2^64 - 1. Returns "" or what is wrong, as Argument::check() wants it.
 std::string check_whole_number(const std::string& text);
 /// The same for options with a number; whether it is in range is the option's question.
 std::string check_number(const std::string& text);

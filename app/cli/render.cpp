@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 #include <memory>
@@ -59,7 +58,7 @@ std::string check_out(const std::string& name) {
     return extension == ".png" || extension == ".svg" ? "" : "'" + name + "' does not end in .png or .svg";
 }
 
-/// CLI::Range lets NaN through.
+/// A NaN is in no range.
 std::string check_scale(const std::string& text) {
     double scale = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), scale);
@@ -156,25 +155,25 @@ void render(const RenderOptions& options) {
 
 }  // namespace
 
-void add_render_command(CLI::App& program, int&) {
+void add_render_command(CliCommand program, int&) {
     auto options = std::make_shared<RenderOptions>();
-    CLI::App* command = program.add_subcommand("render", "Draw the interface into a picture");
-    add_document_options(*command, options->document);
-    add_view_options(*command, options->view);
-    add_training_options(*command, options->training);
-    command->add_option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
-        ->type_name("NAME|FILE");
-    command->add_option("--dump", options->dump, "Draw what the doctor says of this file, with --view doctor")->type_name("FILE");
-    command->add_option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
-        ->type_name("FILE")
-        ->required()
-        ->check(check_out);
-    command->add_flag("--centre", options->centre, "The picture in the centre alone");
-    command->add_option("--size", options->size, "Pixels of the picture, 1600x1000 by default")->type_name("WxH")->check(check_size);
-    command->add_option("--scale", options->scale, "Size of everything in it, as on a display of that scale")
-        ->type_name("FACTOR")
-        ->check(check_scale);
-    command->callback([options] { render(*options); });
+    CliCommand command = program.command("render", "Draw the interface into a picture");
+    add_document_options(command, options->document);
+    add_view_options(command, options->view);
+    add_training_options(command, options->training);
+    command.option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
+        .shown_as("NAME|FILE");
+    command.option("--dump", options->dump, "Draw what the doctor says of this file, with --view doctor").shown_as("FILE");
+    command.option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
+        .shown_as("FILE")
+        .required()
+        .check(check_out);
+    command.flag("--centre", options->centre, "The picture in the centre alone");
+    command.option("--size", options->size, "Pixels of the picture, 1600x1000 by default").shown_as("WxH").check(check_size);
+    command.option("--scale", options->scale, "Size of everything in it, as on a display of that scale")
+        .shown_as("FACTOR")
+        .check(check_scale);
+    command.on_run([options] { render(*options); });
 }
 
 }  // namespace attn::app

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <exception>
@@ -22,23 +21,24 @@ using Clock = std::chrono::steady_clock;
 constexpr double kDefaultSeconds = 15;
 /// Unless a pace is given, saving takes at most one part in so many of the time.
 constexpr int kSavingShare = 20;
-constexpr std::int64_t kMostCount = 1'000'000'000;
+constexpr std::int64_t kMaxCount = 1'000'000'000;
 
 Clock::time_point after(double seconds) {
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-/// "500": steps; "30s", "5m": seconds.
-SavePace pace_of(const std::string& text) {
+/// "500": steps; "30s", "5m": seconds. Nothing for anything else.
+std::optional<SavePace> pace_of(const std::string& text) {
     std::int64_t count = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
     const std::string unit(end, text.data() + text.size());
-    if (error != std::errc() || count < 1 || count > kMostCount || (!unit.empty() && unit != "s" && unit != "m"))
-        throw CLI::ValidationError("--save-every", fmt::format("'{}' is neither a number of steps, such as 500, nor a time, such as 30s "
-                                                               "or 5m",
-                                                               text));
-    if (unit.empty()) return {count, 0};
-    return {0, static_cast<double>(unit == "m" ? 60 * count : count)};
+    if (error != std::errc() || count < 1 || count > kMaxCount || (!unit.empty() && unit != "s" && unit != "m")) return std::nullopt;
+    if (unit.empty()) return SavePace{count, 0};
+    return SavePace{0, static_cast<double>(unit == "m" ? 60 * count : count)};
+}
+
+std::string check_pace(const std::string& text) {
+    return pace_of(text) ? "" : fmt::format("'{}' is neither a number of steps, such as 500, nor a time, such as 30s or 5m", text);
 }
 
 /// True when what is taken up is the newest checkpoint of that folder.
@@ -58,20 +58,21 @@ std::uint64_t checkpoint_bytes(const TrainingRun& run) {
 
 }  // namespace
 
-void add_save_options(CLI::App& command, SaveOptions& options) {
-    CLI::Option* out =
-        command.add_option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
-            ->type_name("DIR");
-    command.add_flag("--force", options.force, "Replace the run that DIR holds; it stays readable until the new one is saved")->needs(out);
+void add_save_options(CliCommand command, SaveOptions& options) {
+    const Argument out =
+        command.option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
+            .shown_as("DIR");
+    command.flag("--force", options.force, "Replace the run that DIR holds; it stays readable until the new one is saved").needs(out);
     command
-        .add_option_function<std::string>(
-            "--save-every", [&options](const std::string& text) { options.pace = pace_of(text); },
-            "Save after so many steps (500) or so much time (30s, 5m) (default: 15s, for at most a twentieth of the time)")
-        ->type_name("N")
-        ->needs(out);
+        .option("--save-every", options.every,
+                "Save after so many steps (500) or so much time (30s, 5m) (default: 15s, for at most a twentieth of the time)")
+        .shown_as("N")
+        .check(check_pace)
+        .needs(out);
 }
 
-RunSaver::RunSaver(const SaveOptions& options, const fs::path& resumed) : options_(options), resumed_(resumed) {
+RunSaver::RunSaver(const SaveOptions& options, const fs::path& resumed)
+    : options_(options), resumed_(resumed), pace_(options.every.empty() ? SavePace{} : pace_of(options.every).value()) {
     std::error_code none;
     if (!options_.out.empty() && fs::exists(options_.out, none)) take_folder();
 }
@@ -92,12 +93,12 @@ void RunSaver::begin(const TrainingRun& run) {
     if (!writer_) take_folder();
     if (continues_) saved_step_ = run.steps();
     writer_->begin(saved_step_, checkpoint_bytes(run));
-    due_ = after(options_.pace.seconds > 0 ? options_.pace.seconds : kDefaultSeconds);
+    due_ = after(pace_.seconds > 0 ? pace_.seconds : kDefaultSeconds);
 }
 
 bool RunSaver::due(std::int64_t step) const {
     if (options_.out.empty() || tried_step_ == step) return false;
-    return options_.pace.steps > 0 ? step % options_.pace.steps == 0 : Clock::now() >= due_;
+    return pace_.steps > 0 ? step % pace_.steps == 0 : Clock::now() >= due_;
 }
 
 void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
@@ -121,7 +122,7 @@ void RunSaver::try_saving(TrainingRun& run, const RunFolder& past) {
         problem_ = error.what();
     }
     const std::chrono::duration<double> took = Clock::now() - begin;
-    const double pause = options_.pace.seconds > 0 ? options_.pace.seconds : std::max(kDefaultSeconds, kSavingShare * took.count());
+    const double pause = pace_.seconds > 0 ? pace_.seconds : std::max(kDefaultSeconds, kSavingShare * took.count());
     due_ = after(pause);
 }
 

@@ -7,12 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "app/cli/arguments.hpp"
 #include "engine/io/run_folder_writer.hpp"
 #include "engine/train/training_run.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace attn::app {
 
@@ -25,11 +22,11 @@ struct SavePace {
 struct SaveOptions {
     std::filesystem::path out;  ///< empty: nothing is kept
     bool force = false;         ///< a run in `out` may be replaced
-    SavePace pace;
+    std::string every;          ///< "500" steps, "30s", "5m"; "" for the pace that suits
 };
 
 /// --out, --force and --save-every.
-void add_save_options(CLI::App& command, SaveOptions& options);
+void add_save_options(CliCommand command, SaveOptions& options);
 
 /// Saves one run into --out. One thread. Without --out it does nothing.
 class RunSaver {
@@ -57,6 +54,7 @@ private:
 
     SaveOptions options_;
     std::filesystem::path resumed_;
+    SavePace pace_;
     bool continues_ = false;  ///< what is in the folder is the run that is taken up
     std::optional<RunFolderWriter> writer_;
     std::optional<std::int64_t> saved_step_;  ///< of the checkpoint in the folder, where it is this run's

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -115,37 +114,34 @@ void sample(const SampleOptions& options) {
 
 }  // namespace
 
-void add_sample_command(CLI::App& program, int&) {
+void add_sample_command(CliCommand program, int&) {
     auto options = std::make_shared<SampleOptions>();
     SamplingSettings& sampling = options->sampling;
-    CLI::App* command = program.add_subcommand("sample", "Let a trained model write on");
-    command->add_option("--model", options->model, "File written by attnscope train (or its folder), or a GPT-2 model as .safetensors")
-        ->type_name("FILE")
-        ->required();
-    command->add_option("--prompt", options->prompt, "What it begins with; ids of tokens for a model without a vocabulary")
-        ->type_name("TEXT")
-        ->required();
-    command->add_option("--tokens", sampling.tokens, "Tokens to write (default: 40)")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{0}, kMaxSampledTokens));
-    command->add_option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model says; above: bolder")
-        ->type_name("X")
-        ->check(check_number);
-    command->add_option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")
-        ->type_name("K")
-        ->check(check_whole_number);
-    command->add_option("--top-p", sampling.top_p, "Draw only from the likeliest that together reach P; 1 (default): from all")
-        ->type_name("P")
-        ->check(check_number);
-    command->add_option("--seed", sampling.seed, "The same seed writes the same text")->type_name("N")->check(check_whole_number);
-    command->add_flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
-    command->footer(
-        "Examples:\n"
-        "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
-        "  attnscope train --task copy --out runs/copy\n"
-        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
-        "The last one prints adbc>adbc.\n");
-    command->callback([options] { sample(*options); });
+    CliCommand command = program.command("sample", "Let a trained model write on");
+    command.option("--model", options->model, "File written by attnscope train (or its folder), or a GPT-2 model as .safetensors")
+        .shown_as("FILE")
+        .required();
+    command.option("--prompt", options->prompt, "What it begins with; ids of tokens for a model without a vocabulary")
+        .shown_as("TEXT")
+        .required();
+    command.option("--tokens", sampling.tokens, "Tokens to write (default: 40)").shown_as("N").between(0, kMaxSampledTokens);
+    command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model says; above: bolder")
+        .shown_as("X")
+        .check(check_number);
+    command.option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")
+        .shown_as("K")
+        .check(check_whole_number);
+    command.option("--top-p", sampling.top_p, "Draw only from the likeliest that together reach P; 1 (default): from all")
+        .shown_as("P")
+        .check(check_number);
+    command.option("--seed", sampling.seed, "The same seed writes the same text").shown_as("N").check(check_whole_number);
+    command.flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
+    command.footer("Examples:\n"
+                   "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
+                   "  attnscope train --task copy --out runs/copy\n"
+                   "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
+                   "The last one prints adbc>adbc.\n");
+    command.on_run([options] { sample(*options); });
 }
 
 }  // namespace attn::app

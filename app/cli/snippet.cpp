@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/cli/commands.hpp"
@@ -46,21 +45,21 @@ void write(const SnippetCommand& command) {
 
 }  // namespace
 
-void add_snippet_command(CLI::App& program, int&) {
+void add_snippet_command(CliCommand program, int&) {
     auto options = std::make_shared<SnippetCommand>();
-    CLI::App* command = program.add_subcommand("snippet", "Print a stage as a NumPy or PyTorch program that computes it again");
-    add_document_options(*command, options->document);
-    add_training_options(*command, options->training);
-    command->add_option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name; weights by default")
-        ->type_name("STAGE");
-    command->add_option("--layer", options->layer, "Layer, from 0")->type_name("N");
-    command->add_flag("--torch", options->torch, "PyTorch in place of NumPy");
-    command->add_option("--operands", options->operands, "Put the operands into this file instead of into the text")
-        ->type_name("FILE.npz")
-        ->check([](const std::string& name) {
+    CliCommand command = program.command("snippet", "Print a stage as a NumPy or PyTorch program that computes it again");
+    add_document_options(command, options->document);
+    add_training_options(command, options->training);
+    command.option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name; weights by default")
+        .shown_as("STAGE");
+    command.option("--layer", options->layer, "Layer, from 0").shown_as("N");
+    command.flag("--torch", options->torch, "PyTorch in place of NumPy");
+    command.option("--operands", options->operands, "Put the operands into this file instead of into the text")
+        .shown_as("FILE.npz")
+        .check([](const std::string& name) {
             return std::filesystem::path(name).extension() == ".npz" ? "" : "'" + name + "' does not end in .npz";
         });
-    command->callback([options] { write(*options); });
+    command.on_run([options] { write(*options); });
 }
 
 }  // namespace attn::app

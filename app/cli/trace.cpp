@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "app/cli/commands.hpp"
@@ -33,13 +32,13 @@ void write(const TraceOptions& options) {
 
 }  // namespace
 
-void add_trace_command(CLI::App& program, int&) {
+void add_trace_command(CliCommand program, int&) {
     auto options = std::make_shared<TraceOptions>();
-    CLI::App* command = program.add_subcommand("trace", "Write every stage of a forward pass to a file");
-    add_document_options(*command, options->document);
-    add_training_options(*command, options->training);
-    add_output_option(*command, options->out, ".safetensors");
-    command->callback([options] { write(*options); });
+    CliCommand command = program.command("trace", "Write every stage of a forward pass to a file");
+    add_document_options(command, options->document);
+    add_training_options(command, options->training);
+    add_output_option(command, options->out, ".safetensors");
+    command.on_run([options] { write(*options); });
 }
 
 }  // namespace attn::app

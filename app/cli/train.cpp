@@ -4,7 +4,6 @@
 #include <stdio_ext.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iostream>
 #include <optional>
@@ -184,12 +183,12 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_train_command(CLI::App& program, int& exit_code) {
+void add_train_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<TrainOptions>();
-    CLI::App* command = program.add_subcommand("train", "Train a small model on a task or a text");
-    add_train_options(*command, *options);
-    command->footer(kExamples + ("Settings for --set and --config (there as nested objects): " + setting_names()));
-    command->callback([options, &exit_code] {
+    CliCommand command = program.command("train", "Train a small model on a task or a text");
+    add_train_options(command, *options);
+    command.footer(kExamples + ("Settings for --set and --config (there as nested objects): " + setting_names()));
+    command.on_run([options, &exit_code] {
         if (options->threads > 0) set_thread_budget(options->threads);
         exit_code = TrainCommand(*options).run();
     });

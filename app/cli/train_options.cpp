@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <system_error>
 #include <utility>
 
@@ -123,36 +122,34 @@ WantedRun resumed(const TrainOptions& options) {
 
 }  // namespace
 
-void add_train_options(CLI::App& command, TrainOptions& options) {
-    CLI::Option* task = command.add_option("--task", options.task, "What to learn: " + task_names())->type_name("NAME");
-    CLI::Option* text = command.add_option("--text-file", options.text_file, "Learn to write this text on, character by character")
-                            ->type_name("FILE")
-                            ->excludes(task);
-    command.add_option("--steps", options.steps, "Steps in all after which the run ends")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, kMostSteps));
-    CLI::Option* seed =
-        command.add_option("--seed", options.seed, "Of the parameters, the data and dropout; the same seed gives the same run")
-            ->type_name("N")
-            ->check(check_whole_number);
-    command.add_option("--config", options.config_file, "Settings as a JSON object; what is missing in it stays the task's own")
-        ->type_name("FILE.json");
-    command.add_option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
-    command.add_option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names())->type_name("NAME");
+void add_train_options(CliCommand command, TrainOptions& options) {
+    const Argument task = command.option("--task", options.task, "What to learn: " + task_names()).shown_as("NAME");
+    const Argument text = command.option("--text-file", options.text_file, "Learn to write this text on, character by character")
+                              .shown_as("FILE")
+                              .excludes(task);
+    command.option("--steps", options.steps, "Steps in all after which the run ends").shown_as("N").between(1, kMostSteps);
+    const Argument seed =
+        command.option("--seed", options.seed, "Of the parameters, the data and dropout; the same seed gives the same run")
+            .shown_as("N")
+            .check(check_whole_number);
+    command.option("--config", options.config_file, "Settings as a JSON object; what is missing in it stays the task's own")
+        .shown_as("FILE.json");
+    command.option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
+        .shown_as("KEY=VALUE")
+        .one_at_a_time();
+    command.option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names()).shown_as("NAME");
     add_save_options(command, options.save);
     command
-        .add_option("--resume", options.resume_file,
-                    "Go on from this checkpoint (or the one in this folder), with the bits of a run that was never interrupted")
-        ->type_name("FILE")
-        ->excludes(task)
-        ->excludes(text)
-        ->excludes(seed);
-    command.add_option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
-        ->type_name("N")
-        ->check(CLI::Range(1, kMostThreads));
-    command.add_flag("--json", options.json, "Print one line of JSON a step");
+        .option("--resume", options.resume_file,
+                "Go on from this checkpoint (or the one in this folder), with the bits of a run that was never interrupted")
+        .shown_as("FILE")
+        .excludes(task)
+        .excludes(text)
+        .excludes(seed);
+    command.option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
+        .shown_as("N")
+        .between(1, kMostThreads);
+    command.flag("--json", options.json, "Print one line of JSON a step");
 }
 
 WantedRun make_run(const TrainOptions& options) {

@@ -8,13 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/arguments.hpp"
 #include "app/cli/run_saver.hpp"
 #include "engine/io/run_folder.hpp"
 #include "engine/train/training_run.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace attn::app {
 
@@ -30,7 +27,7 @@ struct TrainOptions {
     bool json = false;
 };
 
-void add_train_options(CLI::App& command, TrainOptions& options);
+void add_train_options(CliCommand command, TrainOptions& options);
 
 /// A run before its next step, and the curves that it has behind it.
 struct WantedRun {

@@ -2,8 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
-
 #include "app/cli/number_checks.hpp"
 #include "app/session/analyst.hpp"
 #include "app/session/session.hpp"
@@ -22,21 +20,19 @@ RunSettings settings_of(const TrainingOptions& options) {
 
 }  // namespace
 
-void add_training_options(CLI::App& command, TrainingOptions& options) {
+void add_training_options(CliCommand command, TrainingOptions& options) {
     std::string names;
     for (const TaskInfo& task : tasks()) names += (names.empty() ? "" : ", ") + std::string(task.name);
-    CLI::Option* task = command.add_option("--task", options.task, "Train on this task first: " + names)->type_name("NAME");
-    command.add_option("--steps", options.steps, "Training steps; as many as the task needs by default")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1000000}))
-        ->needs(task);
-    command.add_option("--seed", options.seed, "Seed of the training run")->type_name("N")->check(check_whole_number)->needs(task);
-    CLI::Option* run = command.add_option("--run", options.run, "Take this training run: its folder, or a checkpoint")->type_name("DIR");
-    run->excludes(task);
-    command
-        .add_option("--step", options.step, "The training step whose model is taken, or the nearest that was kept; the newest by default")
-        ->type_name("N")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1000000000}));
+    const Argument task = command.option("--task", options.task, "Train on this task first: " + names).shown_as("NAME");
+    command.option("--steps", options.steps, "Training steps; as many as the task needs by default")
+        .shown_as("N")
+        .between(1, 1000000)
+        .needs(task);
+    command.option("--seed", options.seed, "Seed of the training run").shown_as("N").check(check_whole_number).needs(task);
+    command.option("--run", options.run, "Take this training run: its folder, or a checkpoint").shown_as("DIR").excludes(task);
+    command.option("--step", options.step, "The training step whose model is taken, or the nearest that was kept; the newest by default")
+        .shown_as("N")
+        .between(0, 1000000000);
 }
 
 std::int64_t kept_step(const Session& session, std::int64_t step) {

@@ -7,12 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "app/cli/arguments.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/session/snapshot.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace attn::app {
 
@@ -27,7 +24,7 @@ struct TrainingOptions {
     bool given() const { return !task.empty() || !run.empty(); }
 };
 
-void add_training_options(CLI::App& command, TrainingOptions& options);
+void add_training_options(CliCommand command, TrainingOptions& options);
 
 /// The step of the kept moment of the session's run nearest to `step`; says on stderr which one it is when that very step was not kept.
 /// Throws Error for a step after the run's last one and for one halfway between two moments.

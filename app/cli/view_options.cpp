@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "engine/io/file_error.hpp"
@@ -55,38 +54,37 @@ StageId named_stage(const std::string& name, std::int64_t layer, const Trace<flo
     throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stage_names(trace)));
 }
 
-void add_view_options(CLI::App& command, ViewOptions& options) {
+void add_view_options(CliCommand command, ViewOptions& options) {
     std::vector<std::string> names;
     for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
-        .add_option("--view", options.view,
-                    "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; lines: weights as lines from "
-                    "token to token; totals: attention over all layers; lens: what each layer would predict; "
-                    "knock-out: what each head is worth; train: a training run; "
-                    "doctor: what is wrong")
-        ->type_name("VIEW")
-        ->check(CLI::IsMember(names));
-    command.add_option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default")->type_name("STAGE");
-    command.add_option("--layer", options.layer, "Layer, from 0")->type_name("N");
-    command.add_option("--head", options.head, "Head, from 0")->type_name("N");
-    command.add_flag("--gradients", options.gradients, "What the numbers do to the loss of predicting the next token, instead of them");
-    command.add_flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
-    command.add_flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
+        .option("--view", options.view,
+                "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; lines: weights as lines from "
+                "token to token; totals: attention over all layers; lens: what each layer would predict; "
+                "knock-out: what each head is worth; train: a training run; "
+                "doctor: what is wrong")
+        .shown_as("VIEW")
+        .one_of(names);
+    command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
+    command.option("--layer", options.layer, "Layer, from 0").shown_as("N");
+    command.option("--head", options.head, "Head, from 0").shown_as("N");
+    command.flag("--gradients", options.gradients, "What the numbers do to the loss of predicting the next token, instead of them");
+    command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
+    command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
-        .add_option(
-            "--compare", options.compare,
-            "Compare with the state without masks (unmasked), without edits (unedited), without the mistake that is made on purpose "
-            "(correct), or with another layer, head or text of the same state (itself)")
-        ->type_name("STATE")
-        ->check(CLI::IsMember({"unmasked", "unedited", "correct", "itself"}));
-    command.add_option("--compare-step", options.compare_step, "Compare with the model of this step of the training run")->type_name("N");
-    command.add_option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
-        ->type_name("LAYOUT")
-        ->check(CLI::IsMember({"all", "side", "difference"}));
-    command.add_option("--compare-layer", options.compare_layer, "Layer of the state that is compared with")->type_name("N");
-    command.add_option("--compare-head", options.compare_head, "Head of the state that is compared with")->type_name("N");
-    command.add_option("--compare-text", options.compare_text, "Text of the state that is compared with")->type_name("N");
-    command.add_option("--theme", options.theme, "dark (default) or light")->type_name("THEME")->check(CLI::IsMember({"dark", "light"}));
+        .option("--compare", options.compare,
+                "Compare with the state without masks (unmasked), without edits (unedited), without the mistake that is made on purpose "
+                "(correct), or with another layer, head or text of the same state (itself)")
+        .shown_as("STATE")
+        .one_of({"unmasked", "unedited", "correct", "itself"});
+    command.option("--compare-step", options.compare_step, "Compare with the model of this step of the training run").shown_as("N");
+    command.option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
+        .shown_as("LAYOUT")
+        .one_of({"all", "side", "difference"});
+    command.option("--compare-layer", options.compare_layer, "Layer of the state that is compared with").shown_as("N");
+    command.option("--compare-head", options.compare_head, "Head of the state that is compared with").shown_as("N");
+    command.option("--compare-text", options.compare_text, "Text of the state that is compared with").shown_as("N");
+    command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }
 
 ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {

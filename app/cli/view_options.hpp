@@ -5,11 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "app/cli/arguments.hpp"
 #include "app/panels/view_state.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace attn::app {
 
@@ -32,7 +29,7 @@ struct ViewOptions {
 /// ("encoder.layers.0.attention.q"). Throws Error naming the stages that there are.
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace);
 
-void add_view_options(CLI::App& command, ViewOptions& options);
+void add_view_options(CliCommand command, ViewOptions& options);
 
 /// Throws Error for a stage, layer or head that the trace does not have, naming those that it has, and for gradients of a model without
 /// an output head.

@@ -1,6 +1,5 @@
 #include "app/cli/window.hpp"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 
@@ -40,12 +39,12 @@ Document first_document(DocumentOptions wanted, const Settings& settings) {
 
 }  // namespace
 
-void add_window_options(CLI::App& program, WindowStart& start) {
+void add_window_options(CliCommand program, WindowStart& start) {
     add_document_options(program, start.document);
-    program.add_option("FILE", start.file, "Document, training run, checkpoint or text to open")->type_name("");
-    program.add_option("--shader-dir", start.shader_folder, "Read the shaders from this folder and reload them when they change")
-        ->type_name("FOLDER")
-        ->check(CLI::ExistingDirectory);
+    program.option("FILE", start.file, "Document, training run, checkpoint or text to open").shown_as("");
+    program.option("--shader-dir", start.shader_folder, "Read the shaders from this folder and reload them when they change")
+        .shown_as("FOLDER")
+        .existing_folder();
 }
 
 int open_window(const WindowStart& start) {

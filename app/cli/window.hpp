@@ -14,7 +14,7 @@ struct WindowStart {
     std::filesystem::path file;  ///< to be opened: a document, a run, a text
 };
 
-void add_window_options(CLI::App& program, WindowStart& start);
+void add_window_options(CliCommand program, WindowStart& start);
 
 /// Returns when the user closes the window or a signal ends it, with the exit code. What is not saved is kept for the next start unless the
 /// user closed it.

@@ -28,6 +28,8 @@ expect(reported app/panels/stepper.cpp "#include \"engine/model/transformer.hpp\
 expect(reported app/panels/views/stepper.cpp "#include \"app/session/session.hpp\"")
 expect(reported app/panels/stepper.cpp "  #  include <glad/gl.h>")
 expect(reported app/panels/stepper.cpp "#include <GLFW/glfw3.h>")
+expect(reported app/cli/trace.cpp "#include <CLI/CLI.hpp>")
+expect(accepted app/cli/arguments.cpp "#include <CLI/CLI.hpp>")
 expect(reported app/panels/stepper.cpp "#include \"../widgets/theme.hpp\"")
 expect(accepted app/panels/stepper.cpp "#include \"app/session/snapshot.hpp\"")
 expect(accepted app/panels/stepper.cpp "#include \"engine/plan/config.hpp\"")

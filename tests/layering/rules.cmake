@@ -24,7 +24,7 @@ set(LIBRARIES
   "glad/|GL/|GLES"             "app/render/|app/platform/"
   "GLFW/"                      "app/platform/"
   "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
-  "CLI/"                       "app/cli/|app/main\\.cpp$"
+  "CLI/"                       "app/cli/arguments\\.cpp$"
   "png\\.h"                    "app/(render|platform|cli)/"
   "zip\\.h"                    "engine/io/")
 

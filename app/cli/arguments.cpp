@@ -1,0 +1,126 @@
+#include "app/cli/arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+namespace attn::app {
+namespace {
+
+/// An empty value is a mistake, often a variable that is not set, and never means "as if the option were not there".
+void refuse_empty_values(CLI::App& command) {
+    for (CLI::Option* option : command.get_options())
+        if (option->get_items_expected_max() > 0)
+            option->check([](const std::string& value) { return value.empty() ? "the value is empty" : ""; });
+    for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
+}
+
+}  // namespace
+
+Argument& Argument::shown_as(const std::string& value) {
+    option_->type_name(value);
+    return *this;
+}
+
+Argument& Argument::required() {
+    option_->required();
+    return *this;
+}
+
+Argument& Argument::one_at_a_time() {
+    option_->allow_extra_args(false);
+    return *this;
+}
+
+Argument& Argument::between(std::int64_t least, std::int64_t most) {
+    option_->check(CLI::Range(least, most));
+    return *this;
+}
+
+Argument& Argument::one_of(const std::vector<std::string>& names) {
+    option_->check(CLI::IsMember(names));
+    return *this;
+}
+
+Argument& Argument::existing_folder() {
+    option_->check(CLI::ExistingDirectory);
+    return *this;
+}
+
+Argument& Argument::check(std::function<std::string(const std::string&)> problem) {
+    option_->check(std::move(problem));
+    return *this;
+}
+
+Argument& Argument::needs(const Argument& other) {
+    option_->needs(other.option_);
+    return *this;
+}
+
+Argument& Argument::excludes(const Argument& other) {
+    option_->excludes(other.option_);
+    return *this;
+}
+
+template <class T>
+Argument CliCommand::option(const std::string& name, T& value, const std::string& help) {
+    return Argument(app_->add_option(name, value, help));
+}
+
+template Argument CliCommand::option(const std::string&, int&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::int64_t&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::uint64_t&, const std::string&);
+template Argument CliCommand::option(const std::string&, float&, const std::string&);
+template Argument CliCommand::option(const std::string&, double&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::string&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::filesystem::path&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::vector<std::filesystem::path>&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::optional<std::int64_t>&, const std::string&);
+template Argument CliCommand::option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
+
+Argument CliCommand::flag(const std::string& name, bool& value, const std::string& help) {
+    return Argument(app_->add_flag(name, value, help));
+}
+
+CliCommand CliCommand::command(const std::string& name, const std::string& help) { return CliCommand(app_->add_subcommand(name, help)); }
+
+void CliCommand::require_command() { app_->require_subcommand(1); }
+
+void CliCommand::footer(const std::string& text) { app_->footer(text); }
+
+void CliCommand::on_run(std::function<void()> run) { app_->callback(std::move(run)); }
+
+CommandLine::CommandLine(const std::string& name, const std::string& version, const std::string& description)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+    app_->set_version_flag("--version", version);
+    app_->require_subcommand(0, 1);
+    app_->get_formatter()->column_width(34);
+}
+
+CommandLine::~CommandLine() = default;
+
+CliCommand CommandLine::program() { return CliCommand(app_.get()); }
+
+void CommandLine::before_run(std::function<void(const std::string&)> look) {
+    app_->parse_complete_callback([this, look = std::move(look)] {
+        const auto commands = app_->get_subcommands();
+        look(commands.empty() ? "" : commands.front()->get_name());
+    });
+}
+
+CommandLine::Outcome CommandLine::parse(int argc, char** argv) {
+    refuse_empty_values(*app_);
+    try {
+        app_->parse(argc, argv);
+    } catch (const CLI::Success& request) {
+        app_->exit(request);
+        return Outcome::Printed;
+    } catch (const CLI::ParseError& error) {
+        throw ArgumentError(error.what());
+    }
+    return app_->get_subcommands().empty() ? Outcome::NoCommand : Outcome::Ran;
+}
+
+}  // namespace attn::app
