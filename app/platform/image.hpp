@@ -13,5 +13,7 @@ struct Image {
 
 /// Largest width and height of a picture that is drawn or written.
 inline constexpr int kMaxImageSide = 16384;
+/// Most pixels of one.
+inline constexpr std::int64_t kMaxImagePixels = 64'000'000;
 
 }  // namespace attn::app

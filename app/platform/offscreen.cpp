@@ -12,7 +12,6 @@
 namespace attn::app {
 
 namespace {
-constexpr std::int64_t kMostPixels = 64'000'000;
 constexpr double kFrameSeconds = 1.0 / 60;
 }  // namespace
 
@@ -22,7 +21,7 @@ namespace {
 template <class Take>
 void with_picture(const OffscreenOptions& options, const DrawUi& ui, const Take& take) {
     const int width = options.width, height = options.height;
-    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || std::int64_t{width} * height > kMostPixels)
+    if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide || std::int64_t{width} * height > kMaxImagePixels)
         throw PlatformError("a picture of " + std::to_string(width) + " x " + std::to_string(height) +
                             " pixels cannot be drawn: each side is 1 to " + std::to_string(kMaxImageSide) + ", 64 million in all");
     if (!(std::isfinite(options.scale) && options.scale > 0)) throw PlatformError("the scale of a picture has to be a positive number");

@@ -21,7 +21,6 @@ namespace attn::app {
 
 namespace {
 constexpr float kSmallestScale = 0.5F, kLargestScale = 4;
-constexpr std::int64_t kMostPixels = 64'000'000;
 
 /// While it lives the mouse is nowhere and no key is down, for ImGui.
 class UntouchedInput {
@@ -155,7 +154,8 @@ TakenPicture Screen::take_picture(const DrawUi& ui, const Settings& settings, co
     const float factor = picture_factor(order);
     enlarged.width = static_cast<int>(std::lround(static_cast<float>(target.width) * factor));
     enlarged.height = static_cast<int>(std::lround(static_cast<float>(target.height) * factor));
-    if (enlarged.width > kMaxImageSide || enlarged.height > kMaxImageSide || std::int64_t{enlarged.width} * enlarged.height > kMostPixels)
+    if (enlarged.width > kMaxImageSide || enlarged.height > kMaxImageSide ||
+        std::int64_t{enlarged.width} * enlarged.height > kMaxImagePixels)
         throw PlatformError("a picture of " + std::to_string(enlarged.width) + " x " + std::to_string(enlarged.height) +
                             " pixels is too large: choose a smaller scale");
     const float scale = theme_.scale;

@@ -19,7 +19,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view kFolder = "lessons/";
-constexpr std::size_t kMostSteps = 200;
+constexpr std::size_t kMaxLessonSteps = 200;
 constexpr std::int64_t kMaxIndex = std::int64_t{1} << 31;
 constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
 
@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, kLessonControls> kControls = {"shown",  "
 /// Fields of which it matters later whether this step said them.
 constexpr std::array<std::string_view, 4> kPlaces = {"stage", "layer", "cell", "source_texts"};
 constexpr std::array<std::string_view, 3> kPanes = {"settings", "cell", "stages"};
-constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};
+constexpr std::array<std::string_view, 3> kTokenizerNames = {"character", "word", "byte"};
 constexpr std::array<Axis, 6> kCellAxes = {Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V};
 
 /// Marks the names of the list under `key` in `chosen`; an unknown one is refused with those that there are.
@@ -134,7 +134,7 @@ void read_document(JsonObject& object, LessonStep& step) {
     }
     read_texts(object, "texts", step.document.texts);
     object.read("source_texts", step.document.source_texts);
-    read_enum(object, "tokenizer", kTokenizers, step.document.tokenizer);
+    read_enum(object, "tokenizer", kTokenizerNames, step.document.tokenizer);
     object.read("special_tokens", step.document.special_tokens);
     if (auto part = object.optional_object("config")) step.document.config = config_from_json(std::move(*part), step.document.config);
     if (auto part = object.optional_object("forward"))
@@ -239,7 +239,7 @@ Lesson parse_lesson(std::string_view json, std::string_view source) {
     step.document.look_at.clear();
     std::vector<JsonObject> steps = object.objects("steps");
     if (steps.empty()) object.fail_missing("steps");
-    if (steps.size() > kMostSteps) object.fail("steps", fmt::format("a lesson has at most {} steps", kMostSteps));
+    if (steps.size() > kMaxLessonSteps) object.fail("steps", fmt::format("a lesson has at most {} steps", kMaxLessonSteps));
     for (JsonObject& one : steps) lesson.steps.push_back(step = read_step(one, step));
     object.expect_no_more();
     return lesson;

@@ -16,7 +16,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kBottomRoom = 22, kTitleRoom = 16, kLeftRoom = 44, kTickPitchX = 96, kTickPitchY = 42;
-constexpr float kZoomStep = 1.25f, kSlop = 4;
+constexpr float kPlotZoom = 1.25f, kSlop = 4;
 
 PlotAxis whole_x(std::span<const PlotSeries> series, bool log, const PlotOptions& options) {
     double lo = std::numeric_limits<double>::infinity(), hi = -lo;
@@ -96,7 +96,7 @@ PlotResult handle_input(const Ui& ui, const char* id, const PlotArea& area, cons
     if (result.hovered && options.zoom) {
         own_mouse_wheel();
         if (io.MouseWheel != 0) {
-            const double factor = std::pow(kZoomStep, -io.MouseWheel);
+            const double factor = std::pow(kPlotZoom, -io.MouseWheel);
             set_view(view, whole, plot_value(area.x, place - place * factor), plot_value(area.x, place + (1 - place) * factor), area.x.log);
         }
         if (ImGui::IsMouseDoubleClicked(0)) view.whole = true;

@@ -297,5 +297,6 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
         const Tensor<Scalar>&, const Tensor<Scalar>&, const AttentionRule&, const AttentionSizes&, const AttentionGradients<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

@@ -238,5 +238,6 @@ void attention_context_backward(const Tensor<Scalar>& dcontext, const Tensor<Sca
                                                      const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

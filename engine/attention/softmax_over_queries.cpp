@@ -70,5 +70,6 @@ void softmax_over_queries_backward(const Tensor<Scalar>& dweights, const Tensor<
                                                         const AttentionSizes&, Tensor<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

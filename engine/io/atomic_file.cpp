@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = ".attnscope-", kSuffix = ".tmp";
+constexpr std::string_view kTemporaryPrefix = ".attnscope-", kTemporarySuffix = ".tmp";
 constexpr std::size_t kPiece = 1 << 18;
 
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
@@ -52,12 +52,12 @@ unsigned checked_mode(const fs::path& target) {
 fs::path fresh_name(const fs::path& folder) {
     std::array<std::uint64_t, 2> random{};
     if (::getrandom(random.data(), sizeof(random), 0) != static_cast<ssize_t>(sizeof(random))) return {};
-    return folder / fmt::format("{}{:016x}{:016x}{}", kPrefix, random[0], random[1], kSuffix);
+    return folder / fmt::format("{}{:016x}{:016x}{}", kTemporaryPrefix, random[0], random[1], kTemporarySuffix);
 }
 
 bool is_temporary(const fs::path& path) {
     const std::string name = path.filename().string();
-    return name.starts_with(kPrefix) && name.ends_with(kSuffix);
+    return name.starts_with(kTemporaryPrefix) && name.ends_with(kTemporarySuffix);
 }
 
 /// False when it belongs to another process. File systems without locks know no others.

@@ -16,7 +16,7 @@ namespace attn {
 namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
-constexpr std::string_view kHead = "lm_head.weight", kTokens = "transformer.wte.weight", kPositions = "transformer.wpe.weight";
+constexpr std::string_view kHead = "lm_head.weight", kTokenTable = "transformer.wte.weight", kPositionTable = "transformer.wpe.weight";
 constexpr std::string_view kLayer = "layers.";
 constexpr std::int64_t kUsualHead = 64;
 
@@ -97,10 +97,10 @@ public:
 
 private:
     void read_shapes() {
-        const auto [vocabulary, width] = matrix(kTokens);
+        const auto [vocabulary, width] = matrix(kTokenTable);
         config_.vocab_size = vocabulary;
         config_.d_model = width;
-        config_.context_length = matrix(kPositions).first;
+        config_.context_length = matrix(kPositionTable).first;
         for (const NamedArray& array : file_.arrays)
             if (const std::optional<std::int64_t> layer = layer_of(array.name))
                 // A hole in the numbering shows later, as a tensor that is missing.
@@ -123,11 +123,11 @@ private:
         const std::string source = file_.source + ", its config.json";
         JsonObject object(text, source);
         if (!object.read("n_head", config_.num_heads, 1, 1 << 12)) object.fail_missing("n_head");
-        constexpr std::array<std::string_view, 5> kActivations = {"gelu_new", "gelu", "relu", "gelu_pytorch_tanh", "gelu_fast"};
+        constexpr std::array<std::string_view, 5> kTheirNames = {"gelu_new", "gelu", "relu", "gelu_pytorch_tanh", "gelu_fast"};
         constexpr std::array<Activation, 5> kMeanings = {Activation::GeluTanh, Activation::GeluErf, Activation::Relu, Activation::GeluTanh,
                                                          Activation::GeluTanh};
         std::size_t activation = 0;
-        if (object.read_choice("activation_function", kActivations, activation)) config_.activation = kMeanings.at(activation);
+        if (object.read_choice("activation_function", kTheirNames, activation)) config_.activation = kMeanings.at(activation);
         object.read("layer_norm_epsilon", config_.layer_norm_eps, 1e-30, 1);
         bool scaled = true, by_layer = false;
         if (object.read("scale_attn_weights", scaled) && !scaled)
@@ -158,7 +158,7 @@ private:
     void adopt_head() {
         const auto head = std::find_if(file_.arrays.begin(), file_.arrays.end(), [](const NamedArray& a) { return a.name == kHead; });
         if (head == file_.arrays.end()) return;
-        const NamedArray& tokens = file_.at(kTokens);
+        const NamedArray& tokens = file_.at(kTokenTable);
         config_.tied_lm_head = head->dtype == tokens.dtype && head->shape == tokens.shape && head->bytes == tokens.bytes;
         if (config_.tied_lm_head) file_.arrays.erase(head);
     }

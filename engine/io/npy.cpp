@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint32_t kMaxHeader = 10'000;  // NumPy's own limit for headers it does not trust
-constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kDataAlignment = 64;
 
 template <class T>
 T read_number(ByteSource& source) {
@@ -158,7 +158,7 @@ std::string npy_header(const ArrayView& array, std::string_view file) {
     const std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,
                                          fmt::join(array.shape.begin(), array.shape.end(), ", "), array.shape.size() == 1 ? "," : "");
     const std::size_t before = kMagic.size() + 4;  // version and length
-    const std::size_t padded = (before + text.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - before;
+    const std::size_t padded = (before + text.size() + 1 + kDataAlignment - 1) / kDataAlignment * kDataAlignment - before;
     std::string out(kMagic);
     out += '\1';
     out += '\0';

@@ -17,7 +17,7 @@ namespace attn {
 namespace {
 
 constexpr std::uint64_t kLengthBytes = 8;
-constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kHeaderAlignment = 8;
 
 std::uint64_t read_header_length(ByteSource& source) {
     if (source.size() < kLengthBytes)
@@ -127,7 +127,7 @@ void write_safetensors(AtomicFile& file, const std::map<std::string, std::string
                            {"shape", arrays[i].shape},
                            {"data_offsets", {begins[i], begins[i] + arrays[i].bytes.size()}}}});
     std::string text = header.dump();
-    text.append((kAlignment - text.size() % kAlignment) % kAlignment, ' ');
+    text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
     if (text.size() > kMaxSafetensorsHeader) throw FileError(FileFault::Limit, name, "", "the header is too long");
 
     const std::uint64_t length = text.size();

@@ -309,5 +309,6 @@ void attention_block_backward(const PassContext<Scalar>& context, const WeightsA
                                                    Tensor<Scalar>&, Tensor<Scalar>*);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

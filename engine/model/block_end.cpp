@@ -112,5 +112,6 @@ BlockEndGradients<Scalar> end_block_backward(const PassContext<Scalar>& context,
                                                                   const ConstBlockEndValues<Scalar>&, const BlockEndValues<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

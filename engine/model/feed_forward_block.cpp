@@ -141,5 +141,6 @@ void feed_forward_block_backward(const PassContext<Scalar>& context, const Weigh
                                                       FeedForwardActivations<Scalar>&, Tensor<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

@@ -93,5 +93,6 @@ void run_stack_backward(const PassContext<Scalar>& context, const WeightsAndGrad
                                              Tensor<Scalar>*);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

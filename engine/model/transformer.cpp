@@ -50,5 +50,6 @@ GradientTrace<Scalar> trace_gradients(const Parameters<Scalar>& parameters, cons
                                                            std::span<const std::int32_t>, const ForwardSettings&, std::stop_token);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

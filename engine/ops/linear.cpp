@@ -92,5 +92,6 @@ void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, 
                                                Scalar*, Scalar*);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn

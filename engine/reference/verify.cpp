@@ -11,13 +11,11 @@
 namespace attn::reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
 /// |a - b|; equal infinities and two NaNs agree, anything else that is not finite is infinitely far away.
 double distance(double a, double b) {
     if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
     const double difference = std::abs(a - b);
-    return std::isnan(difference) ? kInfinity : difference;
+    return std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
 }
 
 /// The tolerance at an expected value; an infinite one must be met exactly.
@@ -28,7 +26,7 @@ void compare_values(const Tensor<Scalar>& fast, const Tensor<double>& expected, 
     for (std::int64_t i = 0; i < expected.size(); ++i) {
         const double gap = distance(static_cast<double>(fast.data()[i]), expected.data()[i]);
         const double allowed = allowance(expected.data()[i], atol, rtol);
-        const double excess = gap == 0 ? 0 : allowed > 0 ? gap / allowed : kInfinity;
+        const double excess = gap == 0 ? 0 : allowed > 0 ? gap / allowed : std::numeric_limits<double>::infinity();
         error.max_abs = std::max(error.max_abs, gap);
         if (excess > error.max_excess) {
             error.max_excess = excess;
@@ -86,7 +84,8 @@ Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const s
         result.stages.push_back(structural_failure(expected[i].id, "missing from the trace"));
     for (StageError& stage : result.stages) {
         stage.ok = stage.problem.empty();
-        if (!stage.ok && stage.max_excess == 0) stage.max_abs = stage.max_excess = kInfinity;  // nothing could be compared
+        if (!stage.ok && stage.max_excess == 0)
+            stage.max_abs = stage.max_excess = std::numeric_limits<double>::infinity();  // nothing could be compared
         result.max_abs = std::max(result.max_abs, stage.max_abs);
         result.ok = result.ok && stage.ok;
     }

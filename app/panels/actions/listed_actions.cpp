@@ -15,8 +15,6 @@
 namespace attn::app {
 namespace {
 
-bool ready(const PanelContext& context) { return context.ready(); }
-
 std::string stage_words(const StageId& id) {
     std::string words(stage_name(id.stage));
     if (id.stack == Stack::Encoder) words += " of the encoder";
@@ -35,16 +33,18 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 c.view.stage = id;
                 c.view.view = View::Step;
             },
-            ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), stage.value.shape().text())));
+            &PanelContext::ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), stage.value.shape().text())));
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
-            fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, ready, ""));
+            fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
     for (int layer = 0; layer < static_cast<int>(trace.config.num_layers); ++layer)
         all.push_back(without_key(
-            fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); }, ready, ""));
+            fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); },
+            &PanelContext::ready, ""));
     for (std::int64_t sequence = 0; sequence < batch_size(trace) && batch_size(trace) > 1; ++sequence)
         all.push_back(without_key(
-            fmt::format("Go to sequence {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; }, ready, ""));
+            fmt::format("Go to sequence {}", sequence + 1), "Text", [sequence](PanelContext& c) { c.view.batch = sequence; },
+            &PanelContext::ready, ""));
 }
 
 void add_examples(std::vector<Action>& all) {
@@ -72,7 +72,7 @@ void add_examples(std::vector<Action>& all) {
 void add_mistakes(std::vector<Action>& all) {
     const auto add = [&](std::string name, Mistake mistake, std::string_view detail) {
         all.push_back(without_key(
-            std::move(name), "Break", [mistake](PanelContext& c) { set_mistake(c, mistake); }, ready, std::string(detail)));
+            std::move(name), "Break", [mistake](PanelContext& c) { set_mistake(c, mistake); }, &PanelContext::ready, std::string(detail)));
     };
     for (const MistakeInfo& info : mistakes()) add(fmt::format("Break it: {}", info.title), info.mistake, info.look);
     for (const MistakeInfo& info : mistakes())

@@ -13,10 +13,8 @@ namespace {
 
 using C = PanelContext;
 
-bool ready(const C& context) { return context.ready(); }
-
 void add(std::vector<Action>& all, std::string name, const char* group, std::function<void(C&)> run, std::string detail) {
-    all.push_back(without_key(std::move(name), group, std::move(run), ready, std::move(detail)));
+    all.push_back(without_key(std::move(name), group, std::move(run), &PanelContext::ready, std::move(detail)));
 }
 
 void add_lines(const C& context, std::vector<Action>& all) {

@@ -17,7 +17,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 42, kSlider = 22, kPins = 24;
+constexpr float kHistoryHeader = 42, kSlider = 22, kPins = 24;
 constexpr std::size_t kMostLabels = 5;
 
 Color pattern_color(const PanelContext& context, HeadPattern pattern) {
@@ -74,7 +74,7 @@ bool is_of_run(const PanelContext& context, const Snapshot* pinned) {
     return pinned != nullptr && pinned->run != 0 && pinned->run == context.training.snapshot->run && pinned->trained_step;
 }
 
-void draw_header(PanelContext& context) {
+void draw_history_header(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const TrainingSnapshot& now = *context.training.snapshot;
@@ -318,9 +318,9 @@ void draw_train_history(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     TrainView& train = context.view.train;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    draw_header(context);
+    draw_history_header(context);
     const float bottom = at.y + room.y - context.px(kPins), slider = bottom - context.px(kSlider);
-    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
+    const Box box{{at.x, at.y + context.px(kHistoryHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
     const RunLines* run = train.curves.find(context.training.snapshot->run);
     if (run == nullptr) {
         draw_text_wrapped(

@@ -18,7 +18,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 42;
+constexpr float kLossHeader = 42;
 
 Color validation_color(const PanelContext& context) { return context.theme.colors.axis_s; }
 
@@ -41,7 +41,7 @@ double value_at(const Curve& curve, double step) {
 
 std::string percent(double share) { return format_number(share * 100, {.decimals = 1}) + " %"; }
 
-void draw_header(PanelContext& context) {
+void draw_loss_header(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     TrainView& train = context.view.train;
@@ -245,10 +245,10 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
 void draw_train_loss(PanelContext& context) {
     TrainView& train = context.view.train;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x, at.y + room.y}};
+    const Box box{{at.x, at.y + context.px(kLossHeader)}, {at.x + room.x, at.y + room.y}};
     const auto& runs = train.curves.runs();
     if (context.training.snapshot->run == 0 && runs.empty()) return draw_invitation(context, {at, box.max});
-    draw_header(context);
+    draw_loss_header(context);
     std::vector<PlotSeries> series;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const RunLines& run = runs[i];

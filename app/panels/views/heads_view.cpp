@@ -16,7 +16,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLabels = 62, kColumnLabels = 20, kTitle = 26, kTileGap = 14, kBar = 132;
+constexpr float kTileLabels = 62, kTileColumns = 20, kTileTitle = 26, kHeadGap = 14, kHeadsBar = 132;
 
 /// The attention whose heads are shown: the layer of the current stage, its cross-attention when the stage belongs to one.
 StageId shown_stage(const PanelContext& context) {
@@ -39,8 +39,8 @@ Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads,
     float best_area = -1;
     for (std::int64_t columns = 1; columns <= heads; ++columns) {
         const std::int64_t rows = (heads + columns - 1) / columns;
-        const float cell_width = (room.x - context.px(kLabels)) / static_cast<float>(columns) - context.px(kTileGap);
-        const float cell_height = room.y / static_cast<float>(rows) - context.px(kTitle + kColumnLabels + kTileGap);
+        const float cell_width = (room.x - context.px(kTileLabels)) / static_cast<float>(columns) - context.px(kHeadGap);
+        const float cell_height = room.y / static_cast<float>(rows) - context.px(kTileTitle + kTileColumns + kHeadGap);
         const float width = std::min(cell_width, cell_height * aspect);
         if (width <= best_area) continue;
         best_area = width;
@@ -59,7 +59,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     StageId weights = id;
     weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
     const HeadCaption caption = head_caption(context, weights, head);
-    const float title_y = box.min.y - context.px(kColumnLabels + kTitle - 4);
+    const float title_y = box.min.y - context.px(kTileColumns + kTileTitle - 4);
     const bool mean = head == kMeanHead;
     const std::string title = mean ? "mean" : fmt::format("head {}", head);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -127,27 +127,28 @@ void draw_heads_view(PanelContext& context) {
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     const float header = context.px(40);
     room.y -= header;
-    room.x -= context.px(kBar);
+    room.x -= context.px(kHeadsBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;
     const std::int64_t tiles = heads > 1 && !shown_slice(context, id, kMeanHead).empty() ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, tiles, aspect);
-    const float left = origin.x + context.px(kLabels), reach = shown_reach(context, id.stage);
+    const float left = origin.x + context.px(kTileLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
-        const float x = std::floor(left + col * (tiling.width + context.px(kTileGap)));
-        const float y = std::floor(origin.y + header + context.px(kTitle + kColumnLabels) +
-                                   row * (tiling.height + context.px(kTitle + kColumnLabels + kTileGap)));
+        const float x = std::floor(left + col * (tiling.width + context.px(kHeadGap)));
+        const float y = std::floor(origin.y + header + context.px(kTileTitle + kTileColumns) +
+                                   row * (tiling.height + context.px(kTileTitle + kTileColumns + kHeadGap)));
         draw_head(context, id, tile < heads ? tile : kMeanHead, {{x, y}, {x + tiling.width, y + tiling.height}}, tile % tiling.columns == 0,
                   reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
-    const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTitle + kColumnLabels);
+    const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
     draw_color_scale(
         context, first,
-        {{bar_x, bar_y}, {bar_x + context.px(kBar - 12), bar_y + std::min(room.y - context.px(kTitle + kColumnLabels), context.px(420))}},
+        {{bar_x, bar_y},
+         {bar_x + context.px(kHeadsBar - 12), bar_y + std::min(room.y - context.px(kTileTitle + kTileColumns), context.px(420))}},
         false, reach);
 }
 

@@ -19,7 +19,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kListWidth = 300, kListLine = 26, kMostCell = 110, kRowLabels = 96;
+constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 110, kLayerLabels = 96;
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's chance"};
 
 double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
@@ -155,8 +155,8 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const auto rows = static_cast<std::int64_t>(map.rows.size());
     const HeatmapData data{.values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads};
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -map.reach, .hi = map.reach > 0 ? map.reach : 1};
-    const float label = context.px(kRowLabels), bar = context.px(110);
-    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMostCell));
+    const float label = context.px(kLayerLabels), bar = context.px(110);
+    const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMaxHeadCell));
     const float cell_h = std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(64), cell_w});
     const ImVec2 min{at.x + label, at.y + context.px(24)};
     const ImVec2 max{min.x + cell_w * static_cast<float>(map.heads), min.y + cell_h * static_cast<float>(rows)};

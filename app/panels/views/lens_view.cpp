@@ -17,7 +17,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 40, kRowLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMostCell = 128, kLeastRow = 26,
+constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMaxLensCell = 128, kLeastRow = 26,
                 kMostRow = 60;
 constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
@@ -215,10 +215,10 @@ float least_cell(const PanelContext& context, const LogitLens& lens) {
 }
 
 void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
-    const float labels = context.px(kRowLabels), heads = context.px(kColumnHead);
+    const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
-    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMostCell));
+    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMaxLensCell));
     table.row = std::clamp((box.height() - heads) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
     if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
@@ -278,7 +278,7 @@ void draw_lens_view(PanelContext& context) {
               fmt::format("what each layer would predict next, read through the final norm and the output head{}", readings_age(context)),
               at.x + room.x - x));
     const LogitLens* lens = lens_of(context);
-    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHeader)});
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
         paragraph(context.ui(), fonts.body, colors.muted,
                   context.trace().config.lm_head
@@ -300,7 +300,7 @@ void draw_lens_view(PanelContext& context) {
     else if (other.lens != nullptr)
         legend = fmt::format("{}: {}. Hold X: A and B change places.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
-    const Box box{{at.x, at.y + context.px(kHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
+    const Box box{{at.x, at.y + context.px(kLensHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
     if (other.lens != nullptr && compare.swapped) draw_table(context, *other.lens, other.batch, nullptr, box);
     else draw_table(context, *lens, context.view.batch, other.lens != nullptr && !in_place ? &other : nullptr, box);
     draw_text_wrapped(list, fonts.label, {at.x, at.y + room.y - foot}, room.x, colors.faint, legend);

@@ -18,7 +18,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1100;
+constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1100;
 
 /// The attention whose lines are drawn: of the current stage's layer, its cross-attention when the stage belongs to one.
 StageId shown_weights(const PanelContext& context, int layer) {
@@ -253,8 +253,8 @@ void draw_lines_view(PanelContext& context) {
     }
     context.view.stage = id;  // the cell at the right belongs to the lines that are shown
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const float chips = draw_chips(context, {at.x, at.y + context.px(kHeader)}, room.x);
-    const float top = at.y + context.px(kHeader) + chips, bottom = at.y + room.y;
+    const float chips = draw_chips(context, {at.x, at.y + context.px(kLinesHeader)}, room.x);
+    const float top = at.y + context.px(kLinesHeader) + chips, bottom = at.y + room.y;
     const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 190);
     const Box body{{at.x, top}, {at.x + room.x, bottom - (strip ? context.px(kQueryKeyHeight + 10) : 0)}};
     const float least = context.view.lines.all_layers ? draw_all_layers(context, body) : draw_one_layer(context, id, body);

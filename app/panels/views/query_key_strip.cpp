@@ -15,7 +15,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kRow = 24, kRowGap = 3, kLabels = 92, kTail = 108;
+constexpr float kRow = 24, kRowGap = 3, kStripLabels = 92, kTail = 108;
 
 struct Pair {
     std::int64_t query = 0, key = 0;
@@ -132,7 +132,7 @@ void draw_query_key_strip(PanelContext& context, const StageId& scores, std::int
         {"key", key, vectors, colors.axis(Axis::S), ""},
         {"q × k", product.products, largest(product.products), colors.text, ""},
         {"sum so far", product.running, largest(product.running), colors.text, "= " + format_number(product.sum, {.decimals = 4})}};
-    const float left = box.min.x + context.px(kLabels), top = box.min.y + context.px(26);
+    const float left = box.min.x + context.px(kStripLabels), top = box.min.y + context.px(26);
     const float cell =
         std::min((box.max.x - context.px(kTail) - left) / static_cast<float>(std::max<std::size_t>(query.size(), 1)), context.px(56));
     const float right = left + cell * static_cast<float>(query.size());

@@ -25,7 +25,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeader = 44;
+constexpr float kStepHeader = 44;
 
 /// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
@@ -369,7 +369,7 @@ void draw_step_view(PanelContext& context) {
     const Picture picture = picture_of(context);
     draw_header(context, picture.text);
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
-    Box area{{origin.x, origin.y + context.px(kHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
+    Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_comparison_problem(context, area, picture.problem);
     const float text_height = text_block_height(context, area.width(), picture.text);
     if (context.view.stage.stage == Stage::Tokens) {
