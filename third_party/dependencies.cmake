@@ -1,5 +1,5 @@
 # Every dependency behind one imported target: found on the system first, else fetched at a pinned hash.
-# libzip, libpng and OpenGL come from the system only: they are part of every desktop and drag further libraries with them.
+# libzip, Oniguruma, utf8proc, libpng and OpenGL come from the system only: they are part of every desktop and drag further libraries with them.
 # FETCHCONTENT_FULLY_DISCONNECTED=ON forbids fetching.
 include(FetchContent)
 set(FETCHCONTENT_QUIET OFF)
@@ -11,6 +11,9 @@ if(NOT ATTNSCOPE_SANITIZE MATCHES "thread")
   find_package(OpenMP REQUIRED COMPONENTS CXX)
 endif()
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET GLOBAL libzip)
+pkg_check_modules(ONIGURUMA REQUIRED IMPORTED_TARGET GLOBAL oniguruma)
+pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET GLOBAL libutf8proc)
+set_target_properties(PkgConfig::UTF8PROC PROPERTIES INTERFACE_COMPILE_OPTIONS "")  # what Debian lists there is for building the library
 include(${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 find_package(nlohmann_json 3.10 QUIET)

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/tokenizer.hpp"
 #include "engine/plan/config.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/trace/trace.hpp"
 #include "engine/train/generate.hpp"
 #include "engine/train/run_settings.hpp"

@@ -10,7 +10,7 @@
 
 #include "app/session/training_report.hpp"
 #include "engine/io/checkpoint.hpp"
-#include "engine/io/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/history.hpp"
 
 namespace attn::app {

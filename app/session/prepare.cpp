@@ -9,8 +9,8 @@
 
 #include "app/session/document_error.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 namespace attn::app {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/io/input_file.hpp"
-#include "engine/io/tokenizer.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
 

@@ -149,13 +149,22 @@ Json::Json(std::initializer_list<Json> items) {
     value_ = std::move(members);
 }
 
-Json Json::parse(std::string_view text, std::string_view source) {
-    if (text.size() > kMaxJsonBytes)
-        throw FileError(FileFault::Limit, source, "", fmt::format("{} bytes of JSON; at most {} are read", text.size(), kMaxJsonBytes));
+Json Json::parse(std::string_view text, std::string_view source, std::size_t max_bytes) {
+    if (text.size() > max_bytes)
+        throw FileError(FileFault::Limit, source, "", fmt::format("{} bytes of JSON; at most {} are read", text.size(), max_bytes));
     check_json_text(text, source);
     JsonBuilder builder(source);
     nlohmann::json::sax_parse(text, &builder);  // every refusal is thrown by the builder
     return std::move(builder.root);
+}
+
+void Json::drop_null_members() {
+    if (is_object()) {
+        std::erase_if(members(), [](const Member& member) { return member.second.is_null(); });
+        for (Member& member : members()) member.second.drop_null_members();
+    } else if (is_list()) {
+        for (Json& item : items()) item.drop_null_members();
+    }
 }
 
 double Json::number() const {

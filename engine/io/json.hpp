@@ -54,8 +54,10 @@ public:
     static Json list() { return Json(List()); }
     static Json object() { return Json(Members()); }
     /// Parses a whole text. Throws FileError naming `source`: Format for malformed text, Duplicate for a field given twice, Range for a
-    /// number that is too large, Limit for more than kMaxJsonBytes or kMaxJsonDepth. Time and memory grow with the text, not faster.
-    static Json parse(std::string_view text, std::string_view source);
+    /// number that is too large, Limit for more than `max_bytes` or kMaxJsonDepth. Time and memory grow with the text, not faster.
+    static Json parse(std::string_view text, std::string_view source, std::size_t max_bytes = kMaxJsonBytes);
+    /// Removes every member whose value is null, at all depths: where null and absent mean the same.
+    void drop_null_members();
 
     bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
     bool is_boolean() const { return std::holds_alternative<bool>(value_); }

@@ -47,9 +47,13 @@ double number_at(const Json& value, const std::string& source, const std::string
 
 }  // namespace
 
-JsonObject::JsonObject(std::string_view text, std::string_view source)
-    : root_(std::make_shared<const Json>(Json::parse(text, source))), object_(root_.get()), source_(source) {
-    if (!object_->is_object()) fail_at(FileFault::Format, source_, "/", "an object", *object_);
+JsonObject::JsonObject(std::string_view text, std::string_view source) : JsonObject(of(Json::parse(text, source), source)) {}
+
+JsonObject JsonObject::of(Json value, std::string_view source) {
+    auto root = std::make_shared<const Json>(std::move(value));
+    const Json* object = root.get();
+    if (!object->is_object()) fail_at(FileFault::Format, source, "/", "an object", *object);
+    return {std::move(root), object, std::string(source), ""};
 }
 
 JsonObject::JsonObject(std::shared_ptr<const Json> root, const Json* object, std::string source, std::string pointer)
@@ -201,8 +205,8 @@ void JsonObject::fail_missing(std::string_view key) const {
     throw FileError(FileFault::Schema, source_, escaped(pointer_to(key), kLongestPlace), "this field is missing");
 }
 
-void JsonObject::fail(std::string_view key, std::string_view problem) const {
-    throw FileError(FileFault::Range, source_, escaped(pointer_to(key), kLongestPlace), problem);
+void JsonObject::fail(std::string_view key, std::string_view problem, FileFault fault) const {
+    throw FileError(fault, source_, escaped(pointer_to(key), kLongestPlace), problem);
 }
 
 }  // namespace attn

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 
 namespace attn {
@@ -20,8 +21,13 @@ class JsonObject {
 public:
     /// Parses a text whose top level is an object. Throws FileError as Json::parse() does, and Format for anything but an object.
     JsonObject(std::string_view text, std::string_view source);
+    /// The same of a value that is parsed already.
+    static JsonObject of(Json value, std::string_view source);
 
     bool has(std::string_view key) const;
+    /// The value as it is; null when there is none.
+    const Json* value(std::string_view key) { return take(key); }
+    const Json& whole() const { return *object_; }
     bool read(std::string_view key, bool& value);
     bool read(std::string_view key, std::string& value);
     bool read(std::string_view key, std::vector<std::string>& value);
@@ -46,8 +52,8 @@ public:
     void expect_no_more() const;
     /// Throws FileError(Schema) for a field that must be there.
     [[noreturn]] void fail_missing(std::string_view key) const;
-    /// Throws FileError(Range) about a field whose value is impossible for a reason that only the caller knows.
-    [[noreturn]] void fail(std::string_view key, std::string_view problem) const;
+    /// Throws a FileError about a field whose value is impossible for a reason that only the caller knows.
+    [[noreturn]] void fail(std::string_view key, std::string_view problem, FileFault fault = FileFault::Range) const;
 
 private:
     JsonObject(std::shared_ptr<const Json> root, const Json* object, std::string source, std::string pointer);

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/io/tokenizer.hpp"
 #include "engine/model/batch.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn {

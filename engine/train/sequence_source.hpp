@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/io/tokenizer.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn {

@@ -12,7 +12,7 @@
 #include "engine/io/npz.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/io/safetensors.hpp"
-#include "engine/io/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "tests/engine/io_support.hpp"
 
 namespace attn {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/io/tokenizer.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);

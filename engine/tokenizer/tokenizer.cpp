@@ -1,4 +1,4 @@
-#include "engine/io/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/character_class.hpp"
 
 namespace attn {
 namespace {
@@ -23,18 +24,12 @@ struct Piece {
     bool valid = true;
 };
 
-/// Unicode White_Space.
-bool is_space(char32_t c) {
-    return c == ' ' || (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
 /// Letters, digits and marks of any script. Beyond ASCII the blocks of punctuation and symbols are excluded and everything else
 /// counts as a letter, which needs no table of all of Unicode and errs only for rare symbols.
 bool is_word(char32_t c) {
     if (c < 0x80) return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
     if (c < 0xC0) return c == 0xAA || c == 0xB5 || c == 0xBA;
-    if (c == 0xD7 || c == 0xF7 || is_space(c)) return false;
+    if (c == 0xD7 || c == 0xF7 || is_white_space(c)) return false;
     const bool joiner = c == 0x200C || c == 0x200D;  // inside words of Indic scripts and Persian
     const bool general_punctuation = c >= 0x2000 && c <= 0x206F && !joiner;
     const bool symbols = (c >= 0x20A0 && c <= 0x20CF) || (c >= 0x2190 && c <= 0x2BFF) || (c >= 0x2E00 && c <= 0x2E7F);
@@ -56,7 +51,7 @@ bool word_at(std::string_view text) {
 Piece first_word(std::string_view text) {
     const Utf8Unit first = first_utf8(text);
     if (!first.valid) return {1, true, false};
-    if (is_space(first.code_point)) return {first.bytes, false, true};
+    if (is_white_space(first.code_point)) return {first.bytes, false, true};
     if (!is_word(first.code_point)) return {first.bytes, true, true};
     std::size_t end = first.bytes;
     while (end < text.size()) {

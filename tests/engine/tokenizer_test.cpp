@@ -1,4 +1,4 @@
-#include "engine/io/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,172 @@
+#include "engine/tokenizer/bpe.hpp"
+
+#include <fmt/format.h>
+
+#include <queue>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/component_json.hpp"
+
+namespace attn {
+namespace {
+
+std::uint64_t key_of(std::int32_t left, std::int32_t right) {
+    return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32U) | static_cast<std::uint32_t>(right);
+}
+
+}  // namespace
+
+Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options)
+    : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
+    if (!options_.unknown.empty()) {
+        unknown_ = vocabulary_.find(options_.unknown);
+        if (!unknown_) throw ConfigError(fmt::format("the unknown token \"{}\" is not in the vocabulary", escaped(options_.unknown)));
+    }
+    joins_.reserve(merges.size());
+    for (std::size_t rank = 0; rank < merges.size(); ++rank) {
+        const auto& [left, right] = merges[rank];
+        const auto id_of = [&](const std::string& text) {
+            const std::optional<std::int32_t> id = vocabulary_.find(text);
+            if (!id)
+                throw ConfigError(fmt::format("merge {} of \"{}\" and \"{}\": the token \"{}\" is not in the vocabulary", rank,
+                                              escaped(left), escaped(right), escaped(text)));
+            return *id;
+        };
+        std::string whole = left;
+        whole += right.starts_with(options_.continuing_prefix) ? right.substr(options_.continuing_prefix.size()) : right;
+        joins_[key_of(id_of(left), id_of(right))] = {static_cast<std::int32_t>(rank), id_of(whole)};
+    }
+}
+
+const Bpe::Join* Bpe::join_of(std::int32_t left, std::int32_t right) const {
+    const auto found = joins_.find(key_of(left, right));
+    return found == joins_.end() ? nullptr : &found->second;
+}
+
+std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
+    std::vector<Symbol> symbols;
+    symbols.reserve(word.size());
+    const auto add = [&](std::int32_t id, std::size_t begin, std::size_t end) {
+        const auto place = static_cast<std::int32_t>(symbols.size());
+        if (place > 0) symbols.back().next = place;
+        symbols.push_back({id, place - 1, -1, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+    };
+    const auto add_bytes = [&](std::string_view text, std::size_t begin) {
+        std::vector<std::int32_t> ids;
+        for (const char c : text)
+            if (const auto id = vocabulary_.find(fmt::format("<0x{:02X}>", static_cast<unsigned char>(c)))) ids.push_back(*id);
+        if (ids.size() != text.size()) return false;
+        for (std::size_t i = 0; i < ids.size(); ++i) add(ids[i], begin + i, begin + i + 1);
+        return true;
+    };
+    bool after_unknown = false;
+    std::string spelled;
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t end = at + first_utf8(word.substr(at)).bytes;
+        const std::string_view character = word.substr(at, end - at);
+        spelled = at > 0 ? options_.continuing_prefix : "";
+        spelled += character;
+        if (end == word.size()) spelled += options_.suffix;
+        if (const auto id = vocabulary_.find(spelled)) {
+            add(*id, at, end);
+            after_unknown = false;
+        } else if (options_.byte_fallback && add_bytes(character, at)) {
+            after_unknown = false;
+        } else if (unknown_) {
+            if (after_unknown && options_.fuse_unknown) symbols.back().end = static_cast<std::uint32_t>(end);
+            else add(*unknown_, at, end);
+            after_unknown = true;
+        }
+        at = end;
+    }
+    return symbols;
+}
+
+void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
+    struct Candidate {
+        std::int32_t rank, place, id;
+        bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : place > other.place; }
+    };
+    std::vector<Candidate> storage;
+    storage.reserve(symbols.size());
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> queue(std::greater<>(), std::move(storage));
+    const auto offer = [&](std::int32_t left) {
+        if (left < 0) return;
+        const Symbol& symbol = symbols[static_cast<std::size_t>(left)];
+        if (symbol.next < 0) return;
+        if (const Join* join = join_of(symbol.id, symbols[static_cast<std::size_t>(symbol.next)].id))
+            queue.push({join->rank, left, join->id});
+    };
+    for (std::size_t i = 0; i + 1 < symbols.size(); ++i) offer(static_cast<std::int32_t>(i));
+    while (!queue.empty()) {
+        const Candidate best = queue.top();
+        queue.pop();
+        Symbol& left = symbols[static_cast<std::size_t>(best.place)];
+        if (left.begin == left.end || left.next < 0) continue;
+        Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+        // The pair may have changed since it was offered.
+        const Join* join = join_of(left.id, right.id);
+        if (join == nullptr || join->id != best.id || join->rank != best.rank) continue;
+        left.id = join->id;
+        left.end = right.end;
+        left.next = right.next;
+        right.begin = right.end;
+        if (left.next >= 0) symbols[static_cast<std::size_t>(left.next)].previous = best.place;
+        offer(left.previous);
+        offer(best.place);
+    }
+}
+
+void Bpe::encode(std::string_view word, std::vector<WordToken>& out) const {
+    if (options_.whole_words_first)
+        if (const auto id = vocabulary_.find(word)) {
+            out.push_back({*id, 0, static_cast<std::uint32_t>(word.size())});
+            return;
+        }
+    std::vector<Symbol> symbols = characters_of(word);
+    join_pairs(symbols);
+    for (const Symbol& symbol : symbols)
+        if (symbol.begin < symbol.end) out.push_back({symbol.id, symbol.begin, symbol.end});
+}
+
+namespace {
+
+/// "a b", or ["a", "b"].
+Bpe::Merge read_merge(const JsonObject& json, const Json& item, std::size_t rank) {
+    if (item.is_list() && item.size() == 2 && item.items()[0].is_string() && item.items()[1].is_string())
+        return {item.items()[0].text(), item.items()[1].text()};
+    if (item.is_string()) {
+        const std::string& text = item.text();
+        const std::size_t space = text.find(' ', 1);
+        if (!text.empty() && space != std::string::npos && text.find(' ', space + 1) == std::string::npos)
+            return {text.substr(0, space), text.substr(space + 1)};
+    }
+    json.fail("merges", fmt::format("entry {} is not a pair of tokens", rank), FileFault::Format);
+}
+
+}  // namespace
+
+std::unique_ptr<TokenModel> read_bpe(JsonObject& json) {
+    BpeOptions options;
+    json.read("unk_token", options.unknown);
+    json.read("continuing_subword_prefix", options.continuing_prefix);
+    json.read("end_of_word_suffix", options.suffix);
+    json.read("fuse_unk", options.fuse_unknown);
+    json.read("byte_fallback", options.byte_fallback);
+    json.read("ignore_merges", options.whole_words_first);
+    double dropout = 0;
+    json.read("dropout", dropout, 0, 1);
+    if (dropout > 0) json.fail("dropout", "merges left out at random would give other tokens each time", FileFault::Unsupported);
+    Vocabulary vocabulary = read_vocabulary(json, "vocab");
+    std::vector<Bpe::Merge> merges;
+    if (const Json* list = json.value("merges")) {
+        if (!list->is_list()) json.fail("merges", "expected a list", FileFault::Format);
+        merges.reserve(list->size());
+        for (const Json& item : list->items()) merges.push_back(read_merge(json, item, merges.size()));
+    }
+    return at_field(json, "merges", [&] { return std::make_unique<Bpe>(std::move(vocabulary), merges, options); });
+}
+
+}  // namespace attn

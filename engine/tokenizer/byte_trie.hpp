@@ -1,0 +1,47 @@
+#pragma once
+/// A set of texts, walked byte by byte.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace attn {
+
+class ByteTrie {
+public:
+    static constexpr std::int32_t kRoot = 0, kNone = -1;
+
+    /// A text given twice has the last value. The empty text is left out.
+    void add(std::string_view text, std::int32_t value) {
+        std::int32_t node = kRoot;
+        for (const char c : text) {
+            const auto [place, fresh] = children_.try_emplace(key_of(node, c), static_cast<std::int32_t>(values_.size()));
+            if (fresh) values_.push_back(kNone);
+            node = place->second;
+        }
+        if (text.empty()) return;
+        values_[static_cast<std::size_t>(node)] = value;
+        begins_[static_cast<unsigned char>(text.front())] = true;
+    }
+    /// Whether any text begins with this byte.
+    bool begins(char byte) const { return begins_[static_cast<unsigned char>(byte)]; }
+    /// The node behind a byte, kNone when no text goes on like that.
+    std::int32_t child(std::int32_t node, char byte) const {
+        const auto found = children_.find(key_of(node, byte));
+        return found == children_.end() ? kNone : found->second;
+    }
+    /// The value of the text that ends at a node, kNone when none does.
+    std::int32_t value(std::int32_t node) const { return values_[static_cast<std::size_t>(node)]; }
+
+private:
+    static std::uint64_t key_of(std::int32_t node, char byte) {
+        return (static_cast<std::uint64_t>(node) << 8U) | static_cast<unsigned char>(byte);
+    }
+    std::unordered_map<std::uint64_t, std::int32_t> children_;
+    std::vector<std::int32_t> values_{kNone};
+    std::array<bool, 256> begins_{};
+};
+
+}  // namespace attn

@@ -1,0 +1,49 @@
+#pragma once
+/// What the readers of tokenizer.json's components share.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/io/json_object.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/regex.hpp"
+#include "engine/tokenizer/vocabulary.hpp"
+
+namespace attn {
+
+/// The field's text; throws FileError when it is missing.
+std::string required_text(JsonObject& json, std::string_view key);
+/// "pattern": {"String": ...} or {"Regex": ...}.
+Pattern read_pattern(JsonObject& json);
+/// {"text": id, ...}
+Vocabulary read_vocabulary(JsonObject& json, std::string_view key);
+/// Refuses a component of a type that there is not.
+[[noreturn]] void refuse_type(JsonObject& json, std::string_view kind, std::string_view type);
+
+/// Runs `make`; a ConfigError becomes a FileError about the field.
+template <class Make>
+auto at_field(const JsonObject& json, std::string_view key, Make&& make) {
+    try {
+        return make();
+    } catch (const ConfigError& error) {
+        json.fail(key, error.what(), FileFault::Unsupported);
+    }
+}
+
+/// The steps of a component: one, or those of a "Sequence" whose list is called `list`, at any depth.
+template <class Step, class Read>
+std::vector<Step> read_steps(JsonObject component, std::string_view list, const Read& read) {
+    std::vector<Step> steps;
+    const std::string type = required_text(component, "type");
+    if (type == "Sequence") {
+        for (JsonObject& part : component.objects(list))
+            for (Step& step : read_steps<Step>(std::move(part), list, read)) steps.push_back(std::move(step));
+    } else {
+        steps.push_back(read(type, component));
+    }
+    component.expect_no_more();
+    return steps;
+}
+
+}  // namespace attn

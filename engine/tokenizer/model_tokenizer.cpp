@@ -1,0 +1,150 @@
+#include "engine/tokenizer/model_tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/tokenizer/character_class.hpp"
+
+namespace attn {
+namespace {
+
+bool is_space(char32_t c) {
+    static const char32_t kSpaceLetter = first_utf8(byte_letter(' ')).code_point;
+    return c == kSpaceLetter || is_white_space(c);
+}
+
+/// Counts the white space that a token's text begins and ends with.
+void count_spaces(std::string_view text, EncodedToken& token) {
+    bool only_spaces = true;
+    each_character(text, [&](char32_t c, std::size_t, std::size_t) {
+        const bool space = is_space(c);
+        only_spaces = only_spaces && space;
+        token.spaces_before += only_spaces;
+        token.spaces_after = space ? token.spaces_after + 1 : 0;
+    });
+}
+
+void check_ids(const TokenizerParts& parts) {
+    const Vocabulary& vocabulary = parts.model->vocabulary();
+    std::unordered_map<std::int32_t, std::string_view> added;
+    const auto refuse = [](std::string_view content, std::int32_t id, std::string_view why) {
+        throw ConfigError(fmt::format("the added token \"{}\" has the id {}, {}", escaped(content), id, why));
+    };
+    for (const AddedToken& token : parts.added_tokens) {
+        const auto [place, fresh] = added.emplace(token.id, token.content);
+        if (!fresh && place->second != token.content) refuse(token.content, token.id, fmt::format("as \"{}\" has", escaped(place->second)));
+        if (const auto id = vocabulary.find(token.content); id && *id != token.id)
+            refuse(token.content, token.id, fmt::format("but {} in the vocabulary", *id));
+        if (const std::string* text = vocabulary.text(token.id); text != nullptr && *text != token.content)
+            refuse(token.content, token.id, fmt::format("which is that of \"{}\" in the vocabulary", escaped(*text)));
+    }
+}
+
+}  // namespace
+
+ModelTokenizer::ModelTokenizer(TokenizerParts parts) : parts_(std::move(parts)), added_(parts_.added_tokens, parts_.normalizers) {
+    check_ids(parts_);
+}
+
+Encoding ModelTokenizer::encode(std::string_view text, bool special) const { return finish({{encode_plain(text), text}}, special); }
+
+Encoding ModelTokenizer::encode_pair(std::string_view first, std::string_view second, bool special) const {
+    std::vector<EncodedPart> parts{{encode_plain(first), first}, {encode_plain(second), second}};
+    for (EncodedToken& token : parts[1].tokens) token.type = 1;
+    return finish(std::move(parts), special);
+}
+
+Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) const {
+    for (const PostProcessor& step : parts_.post_processors) parts = step.apply(std::move(parts), special);
+    Encoding out;
+    for (const EncodedPart& part : parts) out.insert(out.end(), part.tokens.begin(), part.tokens.end());
+    return out;
+}
+
+Encoding ModelTokenizer::encode_plain(std::string_view text) const {
+    PieceList list{AlignedText::of(text), {}};
+    list.pieces.push_back({0, list.content.text.size(), true, -1});
+    added_.cut(list, false);
+    if (!parts_.normalizers.empty()) {
+        PieceList next;
+        for (const Piece& piece : list.pieces) {
+            AlignedText part;
+            part.append(list.content, piece.begin, piece.end);
+            if (piece.is_text()) part = normalized(parts_.normalizers, std::move(part));
+            const std::size_t begin = next.content.text.size();
+            next.content.append(part, 0, part.text.size());
+            next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
+        }
+        list = std::move(next);
+    }
+    added_.cut(list, true);
+    for (const PreTokenizer& step : parts_.pre_tokenizers) step.apply(list);
+    Encoding out;
+    append_words(list, out);
+    return out;
+}
+
+void ModelTokenizer::append_words(const PieceList& list, Encoding& out) const {
+    const std::vector<Origin>& origins = list.content.origins;
+    const auto add = [&](std::int32_t id, std::size_t begin, std::size_t end, std::string_view text) {
+        EncodedToken& token = out.emplace_back(EncodedToken{.id = id, .begin = origins[begin].begin, .end = origins[end - 1].end});
+        count_spaces(text, token);
+    };
+    // A text repeats its words: each is made tokens once.
+    constexpr std::size_t kLongestKept = 256;
+    std::unordered_map<std::string_view, std::pair<std::size_t, std::size_t>> known;
+    std::vector<WordToken> tokens;
+    for (const Piece& piece : list.pieces) {
+        if (piece.end == piece.begin) continue;
+        const std::string_view word = list.text_of(piece);
+        if (!piece.is_text()) {
+            add(piece.token, piece.begin, piece.end, word);
+            continue;
+        }
+        const auto [place, fresh] = known.try_emplace(word.size() > kLongestKept ? std::string_view() : word);
+        if (fresh || word.size() > kLongestKept) {
+            const std::size_t begin = tokens.size();
+            parts_.model->encode(word, tokens);
+            place->second = {begin, tokens.size()};
+        }
+        for (std::size_t i = place->second.first; i < place->second.second; ++i)
+            add(tokens[i].id, piece.begin + tokens[i].begin, piece.begin + tokens[i].end, *parts_.model->vocabulary().text(tokens[i].id));
+    }
+}
+
+std::string ModelTokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+    std::vector<std::string> texts;
+    for (const std::int32_t id : ids) {
+        const AddedToken* added = added_.find(id);
+        if (added != nullptr && added->special && skip_special) continue;
+        if (std::optional<std::string> text = token_text(id)) texts.push_back(std::move(*text));
+    }
+    const bool joined = !parts_.decoders.empty();
+    for (const Decoder& step : parts_.decoders) texts = step.apply(std::move(texts));
+    std::string out;
+    for (const std::string& text : texts) {
+        if (!joined && !out.empty()) out += ' ';
+        out += text;
+    }
+    return out;
+}
+
+std::int64_t ModelTokenizer::size() const {
+    std::int64_t size = parts_.model->vocabulary().size();
+    for (const AddedToken& token : added_.all()) size = std::max<std::int64_t>(size, token.id + std::int64_t{1});
+    return size;
+}
+
+std::optional<std::string> ModelTokenizer::token_text(std::int64_t id) const {
+    if (const AddedToken* added = added_.find(id)) return added->content;
+    if (const std::string* text = parts_.model->vocabulary().text(id)) return *text;
+    return std::nullopt;
+}
+
+}  // namespace attn

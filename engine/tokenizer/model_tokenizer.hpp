@@ -1,0 +1,64 @@
+#pragma once
+/// The tokenizer that a published model was trained with, as tokenizer.json describes it.
+/// Order: added tokens are cut out, the rest is normalized, cut into words, each word made tokens, special tokens put around.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/tokenizer/added_tokens.hpp"
+#include "engine/tokenizer/decoder.hpp"
+#include "engine/tokenizer/encoding.hpp"
+#include "engine/tokenizer/normalizer.hpp"
+#include "engine/tokenizer/post_processor.hpp"
+#include "engine/tokenizer/pre_tokenizer.hpp"
+#include "engine/tokenizer/token_model.hpp"
+
+namespace attn {
+
+/// What a tokenizer is put together from; all but the model may be empty.
+struct TokenizerParts {
+    std::vector<AddedToken> added_tokens;
+    std::vector<Normalizer> normalizers;
+    std::vector<PreTokenizer> pre_tokenizers;
+    std::unique_ptr<TokenModel> model;
+    std::vector<PostProcessor> post_processors;
+    std::vector<Decoder> decoders;  ///< none: tokens are joined by spaces
+};
+
+/// May be used by several threads at once.
+class ModelTokenizer {
+public:
+    /// Throws ConfigError for an added token whose id is another token's.
+    explicit ModelTokenizer(TokenizerParts parts);
+
+    /// The ids of a text; `special` also adds what the template adds. Bytes that are not UTF-8 are read as U+FFFD.
+    /// Throws ConfigError for a text beyond kMaxTextBytes or one that the vocabulary cannot spell.
+    Encoding encode(std::string_view text, bool special = true) const;
+    /// The same of two texts; the ranges of the second count in the second.
+    Encoding encode_pair(std::string_view first, std::string_view second, bool special = true) const;
+    /// Ids outside of the vocabulary are left out.
+    std::string decode(std::span<const std::int32_t> ids, bool skip_special = false) const;
+
+    /// One more than the largest id.
+    std::int64_t size() const;
+    /// A token as the vocabulary spells it ("Ġthe"), nothing for an id that is not used.
+    std::optional<std::string> token_text(std::int64_t id) const;
+    /// "BPE", "Unigram", ...
+    const char* model_type() const { return parts_.model->type(); }
+    const std::vector<AddedToken>& added_tokens() const { return added_.all(); }
+
+private:
+    Encoding encode_plain(std::string_view text) const;
+    Encoding finish(std::vector<EncodedPart> parts, bool special) const;
+    void append_words(const PieceList& list, Encoding& out) const;
+
+    TokenizerParts parts_;
+    AddedTokens added_;
+};
+
+}  // namespace attn

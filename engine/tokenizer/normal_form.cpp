@@ -1,0 +1,101 @@
+#include "engine/tokenizer/normal_form.hpp"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <new>
+
+namespace attn {
+namespace {
+
+/// The longest decomposition of one character has 18 (U+FDFA).
+constexpr std::size_t kLongestDecomposition = 64;
+
+struct Character {
+    char32_t code_point = 0;
+    Origin origin;
+    int combining_class = 0;
+};
+
+int combining_class(char32_t c) { return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class; }
+
+void decompose(char32_t c, Origin origin, bool compatible, std::vector<Character>& out) {
+    if (c < 0x80) {
+        out.push_back({c, origin, 0});
+        return;
+    }
+    std::array<utf8proc_int32_t, kLongestDecomposition> parts{};
+    int boundary = 0;
+    const auto options = static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_STABLE | (compatible ? UTF8PROC_COMPAT : 0));
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(), options, &boundary);
+    if (count < 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
+        out.push_back({c, origin, combining_class(c)});
+        return;
+    }
+    for (utf8proc_ssize_t i = 0; i < count; ++i) {
+        const auto part = static_cast<char32_t>(parts[static_cast<std::size_t>(i)]);
+        out.push_back({part, origin, combining_class(part)});
+    }
+}
+
+/// The canonical order: marks of a run by their class, equal ones as they stood.
+void order(std::vector<Character>& characters) {
+    for (auto at = characters.begin(); at != characters.end();) {
+        if (at->combining_class == 0) {
+            ++at;
+            continue;
+        }
+        const auto end = std::find_if(at, characters.end(), [](const Character& c) { return c.combining_class == 0; });
+        std::stable_sort(at, end, [](const Character& a, const Character& b) { return a.combining_class < b.combining_class; });
+        at = end;
+    }
+}
+
+/// The one character that two compose to, 0 when there is none.
+char32_t composed(char32_t first, char32_t second) {
+    if (second < 0x300) return 0;  // nothing before the combining marks joins what stands before it
+    std::array<utf8proc_int32_t, 3> pair{static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second), 0};
+    const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+    return utf8proc_normalize_utf32(pair.data(), 2, options) == 1 ? static_cast<char32_t>(pair[0]) : 0;
+}
+
+void compose(std::vector<Character>& characters) {
+    std::size_t out = 0;
+    std::size_t starter = characters.size();  // the last one written, once there is one
+    for (std::size_t i = 0; i < characters.size(); ++i) {
+        const Character c = characters[i];
+        if (starter < out) {
+            // A mark of the same or a higher class between the two blocks the second.
+            const bool blocked = out - 1 != starter && characters[out - 1].combining_class >= c.combining_class;
+            const char32_t joined = blocked ? 0 : composed(characters[starter].code_point, c.code_point);
+            if (joined != 0) {
+                characters[starter].code_point = joined;
+                continue;
+            }
+        }
+        if (c.combining_class == 0) starter = out;
+        characters[out++] = c;
+    }
+    characters.resize(out);
+}
+
+}  // namespace
+
+AlignedText normal_form(const AlignedText& text, NormalForm form) {
+    const bool compatible = form == NormalForm::KC || form == NormalForm::KD;
+    std::vector<Character> characters;
+    characters.reserve(text.text.size());
+    each_character(text.text,
+                   [&](char32_t c, std::size_t begin, std::size_t) { decompose(c, text.origins[begin], compatible, characters); });
+    order(characters);
+    if (form == NormalForm::C || form == NormalForm::KC) compose(characters);
+    AlignedText out;
+    out.text.reserve(text.text.size());
+    out.origins.reserve(text.text.size());
+    for (const Character& c : characters) out.append(c.code_point, c.origin);
+    return out;
+}
+
+}  // namespace attn

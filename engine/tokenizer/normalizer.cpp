@@ -1,0 +1,183 @@
+#include "engine/tokenizer/normalizer.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/tokenizer/character_class.hpp"
+#include "engine/tokenizer/component_json.hpp"
+#include "engine/tokenizer/normal_form.hpp"
+#include "engine/tokenizer/precompiled_map.hpp"
+
+namespace attn {
+namespace {
+
+using Apply = std::function<AlignedText(const AlignedText&)>;
+
+/// Calls use(character, origin, out) for every character.
+template <class Use>
+AlignedText each(const AlignedText& text, Use&& use) {
+    AlignedText out;
+    out.text.reserve(text.text.size());
+    out.origins.reserve(text.text.size());
+    each_character(text.text, [&](char32_t c, std::size_t begin, std::size_t) { use(c, text.origins[begin], out); });
+    return out;
+}
+
+template <class Keep>
+AlignedText only(const AlignedText& text, Keep&& keep) {
+    return each(text, [&](char32_t c, Origin origin, AlignedText& out) {
+        if (keep(c)) out.append(c, origin);
+    });
+}
+
+AlignedText lowercase(const AlignedText& text) {
+    return each(text, [](char32_t c, Origin origin, AlignedText& out) {
+        constexpr char32_t kDottedI = 0x130, kDotAbove = 0x307;  // the only character whose lower case is two
+        out.append(c == kDottedI ? U'i' : lower_case(c), origin);
+        if (c == kDottedI) out.append(kDotAbove, origin);
+    });
+}
+
+/// Control characters go, all kinds of space become " " (SentencePiece's rule "nmt").
+AlignedText nmt(const AlignedText& text) {
+    const auto dropped = [](char32_t c) {
+        return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+    };
+    const auto space = [](char32_t c) {
+        return c == 0x09 || c == 0x0A || c == 0x0C || c == 0x0D || c == 0x1680 || (c >= 0x200B && c <= 0x200F) || c == 0x2028 ||
+               c == 0x2029 || c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+    };
+    return each(text, [&](char32_t c, Origin origin, AlignedText& out) {
+        if (!dropped(c)) out.append(space(c) ? U' ' : c, origin);
+    });
+}
+
+AlignedText bytes_as_letters(const AlignedText& text) {
+    AlignedText out;
+    for (std::size_t i = 0; i < text.text.size(); ++i) out.append(byte_letter(static_cast<unsigned char>(text.text[i])), text.origins[i]);
+    return out;
+}
+
+/// What takes a match's place has the origin of the match's last character.
+AlignedText replaced(const AlignedText& text, const Pattern& pattern, std::string_view by) {
+    AlignedText out;
+    std::size_t at = 0;
+    for (const Match& match : pattern.matches(text.text)) {
+        out.append(text, at, match.begin);
+        out.append(by, text.origins[match.end - 1]);
+        at = match.end;
+    }
+    out.append(text, at, text.text.size());
+    return out;
+}
+
+AlignedText stripped(const AlignedText& text, bool left, bool right) {
+    std::size_t begin = text.text.size(), end = 0;
+    each_character(text.text, [&](char32_t c, std::size_t first, std::size_t last) {
+        if (is_white_space(c)) return;
+        begin = std::min(begin, first);
+        end = last;
+    });
+    AlignedText out;
+    if (end > 0) out.append(text, left ? begin : 0, right ? end : text.text.size());
+    return out;
+}
+
+/// https://github.com/google-research/bert, tokenization.py: BasicTokenizer.
+struct Bert {
+    bool clean = true, chinese = true, accents = false, lower = true;
+
+    AlignedText operator()(AlignedText text) const {
+        if (clean) text = cleaned(text);
+        if (chinese) text = spaced(text);
+        if (accents) text = only(normal_form(text, NormalForm::D), [](char32_t c) { return !is_nonspacing_mark(c); });
+        if (lower) text = lowercase(text);
+        return text;
+    }
+
+private:
+    static AlignedText cleaned(const AlignedText& text) {
+        return each(text, [](char32_t c, Origin origin, AlignedText& out) {
+            const bool space = is_white_space(c);
+            const bool control = is_other(c) && c != '\t' && c != '\n' && c != '\r';
+            if (c != 0 && c != 0xFFFD && !control) out.append(space ? U' ' : c, origin);
+        });
+    }
+    static AlignedText spaced(const AlignedText& text) {
+        return each(text, [](char32_t c, Origin origin, AlignedText& out) {
+            if (!is_cjk_ideograph(c)) return out.append(c, origin);
+            out.append(U' ', origin);
+            out.append(c, origin);
+            out.append(U' ', origin);
+        });
+    }
+};
+
+Apply read_bert(JsonObject& json) {
+    Bert bert;
+    json.read("clean_text", bert.clean);
+    json.read("handle_chinese_chars", bert.chinese);
+    json.read("lowercase", bert.lower);
+    if (!json.read("strip_accents", bert.accents)) bert.accents = bert.lower;
+    return bert;
+}
+
+Apply read_precompiled(JsonObject& json) {
+    const std::optional<std::string> bytes = from_base64(required_text(json, "precompiled_charsmap"));
+    if (!bytes) json.fail("precompiled_charsmap", "is not Base64", FileFault::Format);
+    return at_field(json, "precompiled_charsmap", [&]() -> Apply {
+        return [map = std::make_shared<const PrecompiledMap>(*bytes)](const AlignedText& text) { return map->apply(text); };
+    });
+}
+
+Apply read_apply(const std::string& type, JsonObject& json) {
+    const auto form = [](NormalForm to) { return [to](const AlignedText& text) { return normal_form(text, to); }; };
+    if (type == "NFC") return form(NormalForm::C);
+    if (type == "NFD") return form(NormalForm::D);
+    if (type == "NFKC") return form(NormalForm::KC);
+    if (type == "NFKD") return form(NormalForm::KD);
+    if (type == "Lowercase") return lowercase;
+    if (type == "StripAccents") return [](const AlignedText& text) { return only(text, [](char32_t c) { return !is_mark(c); }); };
+    if (type == "Nmt") return nmt;
+    if (type == "ByteLevel") return bytes_as_letters;
+    if (type == "BertNormalizer") return read_bert(json);
+    if (type == "Precompiled") return read_precompiled(json);
+    if (type == "Prepend") return [front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); };
+    if (type == "Replace") {
+        const std::string content = required_text(json, "content");
+        return [pattern = read_pattern(json), content](const AlignedText& text) { return replaced(text, pattern, content); };
+    }
+    if (type == "Strip") {
+        bool left = true, right = true;
+        json.read("strip_left", left);
+        json.read("strip_right", right);
+        return [left, right](const AlignedText& text) { return stripped(text, left, right); };
+    }
+    refuse_type(json, "normalizer", type);
+}
+
+}  // namespace
+
+std::vector<Normalizer> read_normalizers(JsonObject component) {
+    return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {
+        return Normalizer{type, read_apply(type, json)};
+    });
+}
+
+AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {
+    for (const Normalizer& step : steps) text = step.apply(text);
+    return text;
+}
+
+AlignedText with_front(const AlignedText& text, std::string_view front) {
+    if (text.text.empty()) return text;
+    AlignedText out;
+    out.append(front, text.origins.front());
+    out.append(text, 0, text.text.size());
+    return out;
+}
+
+}  // namespace attn

@@ -1,0 +1,253 @@
+#include "engine/tokenizer/pre_tokenizer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/tokenizer/character_class.hpp"
+#include "engine/tokenizer/component_json.hpp"
+#include "engine/tokenizer/normalizer.hpp"
+
+namespace attn {
+namespace {
+
+using Apply = std::function<void(PieceList&)>;
+using Find = std::function<std::vector<Match>(std::string_view)>;
+
+/// What becomes of the matches of a split.
+enum class Behavior : std::uint8_t { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
+constexpr std::array<std::string_view, 5> kBehaviors = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"};
+
+struct Part {
+    Match range;
+    bool matched = false;
+};
+
+/// The whole text: matches and what is between them, or with `invert` the other way round.
+std::vector<Part> parts_of(std::string_view text, const std::vector<Match>& matches, bool invert) {
+    std::vector<Part> parts;
+    std::size_t at = 0;
+    for (const Match& match : matches) {
+        if (match.begin > at) parts.push_back({{at, match.begin}, invert});
+        parts.push_back({match, !invert});
+        at = match.end;
+    }
+    if (at < text.size()) parts.push_back({{at, text.size()}, invert});
+    return parts;
+}
+
+std::vector<Match> joined(const std::vector<Part>& parts, Behavior behavior) {
+    std::vector<Match> out;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const bool before = i > 0 && parts[i - 1].matched;
+        bool join = false;
+        switch (behavior) {
+        case Behavior::Removed:
+            if (parts[i].matched) continue;
+            break;
+        case Behavior::Isolated:
+            break;
+        case Behavior::MergedWithPrevious:
+            join = parts[i].matched && !before;
+            break;
+        case Behavior::MergedWithNext:
+            join = before && !parts[i].matched;
+            break;
+        case Behavior::Contiguous:
+            join = parts[i].matched == before && i > 0;
+            break;
+        }
+        if (join && !out.empty()) out.back().end = parts[i].range.end;
+        else out.push_back(parts[i].range);
+    }
+    return out;
+}
+
+/// Cuts every piece of text as `cut` says; the content stays.
+template <class Cut>
+void cut_pieces(PieceList& list, const Cut& cut) {
+    std::vector<Piece> pieces;
+    pieces.reserve(list.pieces.size());
+    for (const Piece& piece : list.pieces) {
+        if (!piece.is_text()) {
+            pieces.push_back(piece);
+            continue;
+        }
+        for (const Match& part : cut(list.text_of(piece)))
+            if (part.end > part.begin)
+                pieces.push_back({piece.begin + part.begin, piece.begin + part.end, piece.at_start && part.begin == 0, -1});
+    }
+    list.pieces = std::move(pieces);
+}
+
+/// Gives every piece of text a new content: write(piece's text, out) appends it.
+template <class Write>
+void rewrite_pieces(PieceList& list, const Write& write) {
+    AlignedText content;
+    content.text.reserve(list.content.text.size());
+    content.origins.reserve(list.content.text.size());
+    for (Piece& piece : list.pieces) {
+        const std::size_t begin = content.text.size();
+        if (piece.is_text()) write(piece, content);
+        else content.append(list.content, piece.begin, piece.end);
+        piece.begin = begin;
+        piece.end = content.text.size();
+    }
+    list.content = std::move(content);
+}
+
+Apply split(Find find, Behavior behavior, bool invert = false) {
+    return [find = std::move(find), behavior, invert](PieceList& list) {
+        cut_pieces(list, [&](std::string_view text) { return joined(parts_of(text, find(text), invert), behavior); });
+    };
+}
+
+/// Every character that `is` holds for is a match of its own.
+Find characters(bool (*is)(char32_t)) {
+    return [is](std::string_view text) {
+        std::vector<Match> out;
+        each_character(text, [&](char32_t c, std::size_t begin, std::size_t end) {
+            if (is(c)) out.push_back({begin, end});
+        });
+        return out;
+    };
+}
+
+Find pattern(Pattern what) {
+    return [what = std::move(what)](std::string_view text) { return what.matches(text); };
+}
+
+bool is_any_punctuation(char32_t c) { return is_ascii_punctuation(c) || is_punctuation(c); }
+
+/// Puts `front` before a piece unless it begins with it.
+void put_before(PieceList& list, std::string_view front, const std::function<bool(const Piece&)>& wanted) {
+    rewrite_pieces(list, [&](const Piece& piece, AlignedText& out) {
+        if (piece.end > piece.begin && !list.text_of(piece).starts_with(front) && wanted(piece))
+            out.append(front, list.content.origins[piece.begin]);
+        out.append(list.content, piece.begin, piece.end);
+    });
+}
+
+struct Metaspace {
+    std::string mark = "\u2581";
+    enum class Prepend : std::uint8_t { Always, First, Never } prepend = Prepend::Always;
+    bool cut = true;
+
+    void operator()(PieceList& list) const {
+        rewrite_pieces(list, [&](const Piece& piece, AlignedText& out) {
+            for (std::size_t i = piece.begin; i < piece.end; ++i) {
+                if (list.content.text[i] == ' ') out.append(mark, list.content.origins[i]);
+                else out.append(list.content, i, i + 1);
+            }
+        });
+        if (prepend != Prepend::Never)
+            put_before(list, mark, [this](const Piece& piece) { return prepend == Prepend::Always || piece.at_start; });
+        if (cut) split(pattern(Pattern::literal(mark)), Behavior::MergedWithNext)(list);
+    }
+};
+
+Apply read_metaspace(JsonObject& json) {
+    Metaspace metaspace;
+    json.read("replacement", metaspace.mark);
+    if (metaspace.mark.empty()) json.fail("replacement", "is empty");
+    json.read("split", metaspace.cut);
+    std::string unused;
+    json.read("str_rep", unused);
+    bool add_prefix_space = true;
+    if (json.read("add_prefix_space", add_prefix_space) && !add_prefix_space) metaspace.prepend = Metaspace::Prepend::Never;
+    constexpr std::array<std::string_view, 3> kSchemes = {"always", "first", "never"};
+    std::size_t scheme = 0;
+    if (json.read_choice("prepend_scheme", kSchemes, scheme)) metaspace.prepend = static_cast<Metaspace::Prepend>(scheme);
+    return metaspace;
+}
+
+Apply fixed_length(std::int64_t length) {
+    return [length](PieceList& list) {
+        cut_pieces(list, [&](std::string_view text) {
+            std::vector<Match> out;
+            std::int64_t held = length;
+            each_character(text, [&](char32_t, std::size_t begin, std::size_t end) {
+                if (held == length) out.push_back({begin, begin}), held = 0;
+                out.back().end = end;
+                ++held;
+            });
+            return out;
+        });
+    };
+}
+
+Apply both(Apply first, Apply second) {
+    return [first = std::move(first), second = std::move(second)](PieceList& list) {
+        first(list);
+        second(list);
+    };
+}
+
+Apply read_apply(const std::string& type, JsonObject& json) {
+    Behavior behavior = Behavior::Isolated;
+    const auto read_behavior = [&] {
+        std::size_t index = 0;
+        if (json.read_choice("behavior", kBehaviors, index)) behavior = static_cast<Behavior>(index);
+    };
+    if (type == "ByteLevel") {
+        bool add_prefix_space = true, use_regex = true, trim_offsets = true;  // the last one matters only afterwards
+        json.read("add_prefix_space", add_prefix_space);
+        json.read("use_regex", use_regex);
+        json.read("trim_offsets", trim_offsets);
+        return byte_level(add_prefix_space, use_regex).apply;
+    }
+    if (type == "Split") {
+        bool invert = false;
+        read_behavior();
+        json.read("invert", invert);
+        return split(pattern(read_pattern(json)), behavior, invert);
+    }
+    if (type == "Metaspace") return read_metaspace(json);
+    if (type == "BertPreTokenizer")
+        return both(split(characters(is_white_space), Behavior::Removed), split(characters(is_any_punctuation), Behavior::Isolated));
+    if (type == "Digits") {
+        bool individual = false;
+        json.read("individual_digits", individual);
+        return split(characters(is_number), individual ? Behavior::Isolated : Behavior::Contiguous);
+    }
+    if (type == "Punctuation") {
+        read_behavior();
+        return split(characters(is_any_punctuation), behavior);
+    }
+    if (type == "Whitespace") return split(pattern(Pattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
+    if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
+    if (type == "CharDelimiterSplit") return split(pattern(Pattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
+    if (type == "FixedLength") {
+        std::int64_t length = 5;
+        json.read("length", length, 1, 1 << 20);
+        return fixed_length(length);
+    }
+    refuse_type(json, "pre-tokenizer", type);
+}
+
+}  // namespace
+
+std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component) {
+    return read_steps<PreTokenizer>(std::move(component), "pretokenizers", [](const std::string& type, JsonObject& json) {
+        return PreTokenizer{type, read_apply(type, json)};
+    });
+}
+
+PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
+    const Apply cut = use_regex ? split(pattern(Pattern::regex(kGpt2Split)), Behavior::Isolated) : Apply();
+    return {"ByteLevel", [add_prefix_space, cut](PieceList& list) {
+                if (add_prefix_space) put_before(list, " ", [](const Piece&) { return true; });
+                if (cut) cut(list);
+                rewrite_pieces(list, [&](const Piece& piece, AlignedText& out) {
+                    for (std::size_t i = piece.begin; i < piece.end; ++i)
+                        out.append(byte_letter(static_cast<unsigned char>(list.content.text[i])), list.content.origins[i]);
+                });
+            }};
+}
+
+PreTokenizer split_by(std::string_view expression) { return {"Split", split(pattern(Pattern::regex(expression)), Behavior::Isolated)}; }
+
+}  // namespace attn

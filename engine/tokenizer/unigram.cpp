@@ -1,0 +1,121 @@
+#include "engine/tokenizer/unigram.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/component_json.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double kUnknownPenalty = 10;  ///< below the rarest piece, as SentencePiece has it
+
+}  // namespace
+
+Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optional<std::int32_t> unknown, bool byte_fallback)
+    : TokenModel(std::move(vocabulary)), scores_(std::move(scores)), unknown_(unknown), byte_fallback_(byte_fallback) {
+    if (unknown_ && *unknown_ >= vocabulary_.size())
+        throw ConfigError(fmt::format("the unknown token's id {} is not in a vocabulary of {}", *unknown_, vocabulary_.size()));
+    double least = 0;
+    for (std::int64_t id = 0; id < vocabulary_.size(); ++id) {
+        const double score = scores_.at(static_cast<std::size_t>(id));
+        if (!std::isfinite(score)) throw ConfigError(fmt::format("the score of id {} is not a finite number", id));
+        least = id == 0 ? score : std::min(least, score);
+        pieces_.add(*vocabulary_.text(id), static_cast<std::int32_t>(id));
+    }
+    unknown_score_ = least - kUnknownPenalty;
+}
+
+/// For every byte that a piece may end before: the last piece of the best spelling up to there.
+std::vector<Unigram::Step> Unigram::best_steps(std::string_view word) const {
+    std::vector<Step> steps(word.size() + 1);
+    const auto offer = [&](std::size_t begin, std::size_t end, std::int32_t id, double score, bool known) {
+        Step& step = steps[end];
+        const double total = steps[begin].score + score;
+        if (!step.reached || total > step.score) step = {total, static_cast<std::uint32_t>(begin), id, true, known};
+    };
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t one = first_utf8(word.substr(at)).bytes;
+        bool has_single = false;
+        std::int32_t node = ByteTrie::kRoot;
+        for (std::size_t end = at; end < word.size();) {
+            node = pieces_.child(node, word[end++]);
+            if (node == ByteTrie::kNone) break;
+            const std::int32_t id = pieces_.value(node);
+            if (id == ByteTrie::kNone) continue;
+            offer(at, end, id, scores_[static_cast<std::size_t>(id)], id != unknown_);
+            has_single = has_single || end - at == one;
+        }
+        if (!has_single) {
+            if (!unknown_) throw ConfigError("the text has a character that is not in the vocabulary, which has no unknown token");
+            offer(at, at + one, *unknown_, unknown_score_, false);
+        }
+        at += one;
+    }
+    return steps;
+}
+
+void Unigram::spell(std::string_view word, std::size_t begin, std::size_t end, std::vector<WordToken>& out) const {
+    const auto first = static_cast<std::uint32_t>(begin), last = static_cast<std::uint32_t>(end);
+    const std::string_view piece = word.substr(begin, end - begin);
+    if (const auto id = vocabulary_.find(piece)) {
+        out.push_back({*id, first, last});
+        return;
+    }
+    if (byte_fallback_) {
+        std::vector<WordToken> bytes;
+        for (const char c : piece)
+            if (const auto id = vocabulary_.find(fmt::format("<0x{:02X}>", static_cast<unsigned char>(c))))
+                bytes.push_back({*id, first, last});
+        if (bytes.size() == piece.size()) {
+            out.insert(out.end(), bytes.begin(), bytes.end());
+            return;
+        }
+    }
+    out.push_back({*unknown_, first, last});
+}
+
+void Unigram::encode(std::string_view word, std::vector<WordToken>& out) const {
+    const std::vector<Step> steps = best_steps(word);
+    struct Range {
+        std::size_t begin, end;
+        bool known;
+    };
+    std::vector<Range> ranges;  // from the last to the first
+    for (std::size_t end = word.size(); end > 0;) {
+        const Step& step = steps[end];
+        // A run of unknown characters is one token.
+        if (!step.known && !ranges.empty() && !ranges.back().known) ranges.back().begin = step.begin;
+        else ranges.push_back({step.begin, end, step.known});
+        end = step.begin;
+    }
+    for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) spell(word, range->begin, range->end, out);
+}
+
+std::unique_ptr<TokenModel> read_unigram(JsonObject& json) {
+    bool byte_fallback = false;
+    json.read("byte_fallback", byte_fallback);
+    std::int32_t unknown = 0;
+    const bool has_unknown = json.read("unk_id", unknown, 0, static_cast<std::int32_t>(Vocabulary::kMaxIds - 1));
+    const Json* list = json.value("vocab");
+    if (list == nullptr || !list->is_list() || list->empty()) json.fail("vocab", "expected a list of [text, score]", FileFault::Format);
+    return at_field(json, "vocab", [&] {
+        Vocabulary vocabulary;
+        std::vector<double> scores;
+        for (const Json& item : list->items()) {
+            if (!item.is_list() || item.size() != 2 || !item.items()[0].is_string() || !item.items()[1].is_number())
+                json.fail("vocab", fmt::format("entry {} is not [text, score]", scores.size()), FileFault::Format);
+            vocabulary.add(item.items()[0].text(), static_cast<std::int64_t>(scores.size()));
+            scores.push_back(item.items()[1].number());
+        }
+        return std::make_unique<Unigram>(std::move(vocabulary), std::move(scores), has_unknown ? std::optional(unknown) : std::nullopt,
+                                         byte_fallback);
+    });
+}
+
+}  // namespace attn

@@ -1,0 +1,73 @@
+#include "engine/tokenizer/word_models.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/io/file_error.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/component_json.hpp"
+
+namespace attn {
+namespace {
+
+std::int32_t unknown_in(const Vocabulary& vocabulary, const std::string& unknown) {
+    const std::optional<std::int32_t> id = vocabulary.find(unknown);
+    if (!id) throw ConfigError(fmt::format("the unknown token \"{}\" is not in the vocabulary", escaped(unknown)));
+    return *id;
+}
+
+bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80; }
+
+}  // namespace
+
+WordLevel::WordLevel(Vocabulary vocabulary, const std::string& unknown)
+    : TokenModel(std::move(vocabulary)), unknown_(unknown_in(vocabulary_, unknown)) {}
+
+void WordLevel::encode(std::string_view word, std::vector<WordToken>& out) const {
+    out.push_back({vocabulary_.find(word).value_or(unknown_), 0, static_cast<std::uint32_t>(word.size())});
+}
+
+WordPiece::WordPiece(Vocabulary vocabulary, const std::string& unknown, std::string prefix, std::int64_t max_characters)
+    : TokenModel(std::move(vocabulary)), unknown_(unknown_in(vocabulary_, unknown)), prefix_(std::move(prefix)),
+      max_characters_(max_characters) {}
+
+void WordPiece::encode(std::string_view word, std::vector<WordToken>& out) const {
+    const std::size_t before = out.size();
+    const auto give_up = [&] {
+        out.resize(before);
+        out.push_back({unknown_, 0, static_cast<std::uint32_t>(word.size())});
+    };
+    if (std::count_if(word.begin(), word.end(), begins_character) > max_characters_) return give_up();
+    for (std::size_t begin = 0; begin < word.size();) {
+        std::size_t end = word.size();
+        std::optional<std::int32_t> id;
+        for (; end > begin; --end) {
+            if (end < word.size() && !begins_character(word[end])) continue;
+            const std::string_view part = word.substr(begin, end - begin);
+            id = begin == 0 ? vocabulary_.find(part) : vocabulary_.find(prefix_ + std::string(part));
+            if (id) break;
+        }
+        if (!id) return give_up();
+        out.push_back({*id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+        begin = end;
+    }
+}
+
+std::unique_ptr<TokenModel> read_word_level(JsonObject& json) {
+    const std::string unknown = required_text(json, "unk_token");
+    Vocabulary vocabulary = read_vocabulary(json, "vocab");
+    return at_field(json, "unk_token", [&] { return std::make_unique<WordLevel>(std::move(vocabulary), unknown); });
+}
+
+std::unique_ptr<TokenModel> read_word_piece(JsonObject& json) {
+    const std::string unknown = required_text(json, "unk_token");
+    std::string prefix = "##";
+    json.read("continuing_subword_prefix", prefix);
+    std::int64_t max_characters = 100;
+    json.read("max_input_chars_per_word", max_characters, 1, 10'000);
+    Vocabulary vocabulary = read_vocabulary(json, "vocab");
+    return at_field(json, "unk_token", [&] { return std::make_unique<WordPiece>(std::move(vocabulary), unknown, prefix, max_characters); });
+}
+
+}  // namespace attn

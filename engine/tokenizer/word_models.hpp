@@ -1,0 +1,37 @@
+#pragma once
+/// Models that look words up: whole (WordLevel) or by longest prefixes (WordPiece).
+
+#include "engine/tokenizer/token_model.hpp"
+
+namespace attn {
+
+class WordLevel final : public TokenModel {
+public:
+    /// Throws ConfigError for an unknown token that the vocabulary lacks.
+    WordLevel(Vocabulary vocabulary, const std::string& unknown);
+    void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    const char* type() const override { return "WordLevel"; }
+
+private:
+    std::int32_t unknown_;
+};
+
+/// https://github.com/google-research/bert, tokenization.py: WordpieceTokenizer. A word with a part that is not in the vocabulary, or
+/// with too many characters, is unknown as a whole.
+class WordPiece final : public TokenModel {
+public:
+    /// Throws ConfigError for an unknown token that the vocabulary lacks.
+    WordPiece(Vocabulary vocabulary, const std::string& unknown, std::string prefix, std::int64_t max_characters);
+    void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    const char* type() const override { return "WordPiece"; }
+
+private:
+    std::int32_t unknown_;
+    std::string prefix_;  ///< of the parts after the first
+    std::int64_t max_characters_;
+};
+
+std::unique_ptr<TokenModel> read_word_level(JsonObject& json);
+std::unique_ptr<TokenModel> read_word_piece(JsonObject& json);
+
+}  // namespace attn
