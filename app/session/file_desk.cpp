@@ -70,94 +70,69 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
 
 }  // namespace
 
-/// Commands about files as jobs; false for every other command.
-struct FileDesk::Requests {
-    FileDesk& desk;
-    const std::shared_ptr<const Document>& document;
-    const std::shared_ptr<const Snapshot>& snapshot;
-
-    bool operator()(const command::SaveDocument& save) const {
-        desk.send([path = save.path, saved = document](Result& result, const std::stop_token&) {
-            save_document(path, *saved);
-            result.notice = "Saved as " + shown(path) + ".";
-            if (saved->trained) result.notice += " The trained model is not in it: save its checkpoint in the Train view.";
-            result.path = std::filesystem::absolute(path);
-            result.saved = saved;
-        });
-        return true;
-    }
-    bool operator()(const command::OpenFile& open) const {
-        desk.send([path = open.path](Result& result, const std::stop_token& stop) {
-            ReadableFile file = read_any_file(path, stop);
-            if (file.document) expect_bearable_texts(*file.document);
-            result.opened = file.kind;
-            if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
-            result.path = std::filesystem::absolute(path);
-            result.text = file.text;
-            if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
-            if (file.kind == FileKind::Document) {
-                result.notice = "Opened " + shown(path) + ".";
-                if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";
-                result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
-            }
-        });
-        return true;
-    }
-    bool operator()(const command::RestoreWork& restore) const {
-        desk.send([folder = restore.folder](Result& result, const std::stop_token&) {
-            result.restoring = true;
-            try {
-                result.kept = AutosaveFolder::read(folder);
-            } catch (const std::exception& error) {
-                result.notice = error.what();
-                result.failed = true;
-            }
-        });
-        return true;
-    }
-    bool operator()(const command::UseText& use) const {
-        desk.use_text(use.as, *document);
-        return true;
-    }
-    bool operator()(const command::ExportTensor& wanted) const {
-        desk.send([wanted, source = snapshot](Result& result, const std::stop_token&) {
-            const std::string what = export_numbers(wanted.path, *source, wanted.choice);
-            result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
-        });
-        return true;
-    }
-    bool operator()(const command::CopySnippet& copy) const {
-        desk.send([copy, source = snapshot](Result& result, const std::stop_token&) {
-            const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
-            const Snippet snippet =
-                stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
-            result.clipboard = snippet.text;
-            result.notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
-            if (snippet.needs_file) result.notice += " Its operands are too many for text: export them as " + file + " beside it.";
-        });
-        return true;
-    }
-    bool operator()(const command::ListFolder& list) const {
-        desk.send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
-        return true;
-    }
-    bool operator()(const command::TellFile& tell) const {
-        desk.tell(tell.notice, tell.failed);
-        return true;
-    }
-    template <class Other>
-    bool operator()(const Other&) const {
-        return false;
-    }
-};
-
 FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
 FileDesk::~FileDesk() = default;
 
-bool FileDesk::carry_out(const Command& command, const std::shared_ptr<const Document>& document,
-                         const std::shared_ptr<const Snapshot>& snapshot) {
-    return std::visit(Requests{*this, document, snapshot}, command.what);
+void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document) {
+    send([path = save.path, document = std::move(document)](Result& result, const std::stop_token&) {
+        save_document(path, *document);
+        result.notice = "Saved as " + shown(path) + ".";
+        if (document->trained) result.notice += " The trained model is not in it: save its checkpoint in the Train view.";
+        result.path = std::filesystem::absolute(path);
+        result.saved = document;
+    });
+}
+
+void FileDesk::open(const command::OpenFile& open) {
+    send([path = open.path](Result& result, const std::stop_token& stop) {
+        ReadableFile file = read_any_file(path, stop);
+        if (file.document) expect_bearable_texts(*file.document);
+        result.opened = file.kind;
+        if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
+        result.path = std::filesystem::absolute(path);
+        result.text = file.text;
+        if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
+        if (file.kind == FileKind::Document) {
+            result.notice = "Opened " + shown(path) + ".";
+            if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";
+            result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+        }
+    });
+}
+
+void FileDesk::restore(const command::RestoreWork& restore) {
+    send([folder = restore.folder](Result& result, const std::stop_token&) {
+        result.restoring = true;
+        try {
+            result.kept = AutosaveFolder::read(folder);
+        } catch (const std::exception& error) {
+            result.notice = error.what();
+            result.failed = true;
+        }
+    });
+}
+
+void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot) {
+    send([wanted, source = std::move(snapshot)](Result& result, const std::stop_token&) {
+        const std::string what = export_numbers(wanted.path, *source, wanted.choice);
+        result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
+    });
+}
+
+void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot) {
+    send([copy, source = std::move(snapshot)](Result& result, const std::stop_token&) {
+        const std::string file = std::string(stage_name(copy.stage.stage)) + "_operands.npz";
+        const Snippet snippet =
+            stage_snippet(*source, copy.stage, {copy.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy, false, file});
+        result.clipboard = snippet.text;
+        result.notice = fmt::format("Copied {} as a {} program.", tensor_name(copy.stage), copy.torch ? "PyTorch" : "NumPy");
+        if (snippet.needs_file) result.notice += " Its operands are too many for text: export them as " + file + " beside it.";
+    });
+}
+
+void FileDesk::list(const command::ListFolder& list) {
+    send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
 }
 
 void FileDesk::send(Job job) {

@@ -29,9 +29,16 @@ public:
     FileDesk(const FileDesk&) = delete;
     FileDesk& operator=(const FileDesk&) = delete;
 
-    /// Takes on a command about files; false for every other one. A job works on the document and snapshot of now.
-    bool carry_out(const Command& command, const std::shared_ptr<const Document>& document,
-                   const std::shared_ptr<const Snapshot>& snapshot);
+    // Jobs, each for the command of its name; they work on the document and snapshot given.
+    void save(const command::SaveDocument& save, std::shared_ptr<const Document> document);
+    void open(const command::OpenFile& open);
+    void restore(const command::RestoreWork& restore);
+    void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot);
+    void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
+    void list(const command::ListFolder& list);
+    /// What the text that was opened becomes: commands of the next update.
+    void use_text(command::UseText::As as, const Document& document);
+    void tell(std::string notice, bool failed);
 
     struct Opened {
         std::vector<Command> commands;   ///< to be applied
@@ -71,11 +78,7 @@ private:
     void work(const std::stop_token& stop);
     void take(Result result, Opened& opened);
     bool would_be_lost(const Document& document) const;
-    void use_text(command::UseText::As as, const Document& document);
     void remember(const std::filesystem::path& path);
-    void tell(std::string notice, bool failed);
-
-    struct Requests;  // one function for every command
 
     const std::function<void()> wake_;
     FilesState state_;

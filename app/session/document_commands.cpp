@@ -1,0 +1,122 @@
+/// The commands that change the document, and the way back.
+
+#include <utility>
+
+#include "app/session/prepare.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session_impl.hpp"
+#include "app/session/trained_document.hpp"
+#include "engine/io/text_file.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/train/moment_steps.hpp"
+
+namespace attn::app {
+
+Document ready_to_open(Document document) {
+    if (document.texts.empty()) document.texts.emplace_back();
+    return untrained(std::move(document));
+}
+
+void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
+    Document next = document();
+    next.texts = set.texts;
+    next.source_texts = set.source_texts;
+    expect_bearable_texts(next);
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::SetTokenizer& set, const std::string& merge) {
+    if (set.kind == document().tokenizer) return;
+    // Symbols of another kind are no texts to take a vocabulary from.
+    const bool fixed = !document().vocabulary.empty();
+    Document next = untrained(document());
+    if (fixed) next.vocabulary_texts.clear();
+    next.tokenizer = set.kind;
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::SetConfig& set, const std::string& merge) {
+    if (set.config == document().config) return;
+    Document next = untrained(document());
+    next.config = set.config;
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::SetForward& set, const std::string& merge) {
+    Document next = document();
+    next.forward = set.forward;
+    change(std::move(next), merge);
+}
+
+// What is set for training stays, and an example that was just opened is as good as saved.
+void Session::Impl::carry_out(const command::OpenPreset& open, const std::string& merge) {
+    Document next = open_preset(open.name);
+    next.run = document().run;
+    next.sampling = document().sampling;
+    change(std::move(next), merge);
+    files.set_document({}, history.current());
+}
+
+void Session::Impl::carry_out(const command::OpenDocument& open, const std::string& merge) {
+    expect_bearable_texts(open.document);
+    change(ready_to_open(open.document), merge);
+}
+
+void Session::Impl::carry_out(const command::SetRun& set, const std::string& merge) {
+    Document next = document();
+    next.run = set.run;
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::string& merge) {
+    Document next = document();
+    TaskSettings& task = next.run.task;
+    task.text = std::make_shared<const std::string>(read_text_file(open.path).text);
+    task.text_name = open.path.filename().string();
+    task.kind = TaskKind::Text;
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::SetSampling& set, const std::string& merge) {
+    Document next = document();
+    next.sampling = set.sampling;
+    change(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::ShowMoment& show, const std::string& merge) {
+    if (run().run == 0) throw Error("there is no training run yet");
+    if (show.step) require_step(run().step, *show.step);
+    change(document_of_run(document(), run(), show.step, probe), merge);
+}
+
+void Session::Impl::carry_out(const command::ShowUntrained&, const std::string& merge) { change(untrained(document()), merge); }
+
+void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel(true); }
+void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
+
+void Session::Impl::change(Document next, const std::string& merge) {
+    if (next.texts.empty()) next.texts.emplace_back();
+    const std::shared_ptr<const Document> before = history.current();
+    if (history.change(std::move(next), merge)) changed(*before);
+}
+
+void Session::Impl::travel(bool back) {
+    const std::shared_ptr<const Document> before = history.current();
+    const auto usable = [this](const Document& d) { return !d.trained.has_value() || d.trained->run == run().run; };
+    const bool possible = back ? history.can_undo() : history.can_redo();
+    const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
+    if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
+    else if (steps == 0) message = "that was the model of a training run that is gone";
+    else if (steps > 1) message = "passed over the model of a training run that is gone";
+    if (steps > 0) changed(*before);
+}
+
+void Session::Impl::changed(const Document& before) {
+    if (document().run != before.run) trainer.apply(document().run);
+    // What is set for training alone changes nothing that is computed from the document.
+    Document shown = before;
+    shown.run = document().run;
+    if (shown != document()) request(Depth::Everything);
+}
+
+}  // namespace attn::app

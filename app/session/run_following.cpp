@@ -1,0 +1,50 @@
+/// How the document keeps up with the training run.
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/session/session_impl.hpp"
+#include "app/session/trained_document.hpp"
+
+namespace attn::app {
+
+void Session::Impl::tell_refusal() {
+    if (std::exchange(notices, run().notices) == run().notices || !run().refused) return;
+    files.tell(run().notice, true);
+}
+
+void Session::Impl::adopt_new_run() {
+    if (restored && run().run == adopted && run().notices != told_before) return finish_restoring(false);
+    if (run().run == adopted) return;
+    adopted = run().run;
+    if (restored && restored->document) {
+        probe = run().probe;
+        finish_restoring(true);
+    } else {
+        adopt_run_of_document();
+        if (restored) finish_restoring(true);
+    }
+}
+
+void Session::Impl::adopt_run_of_document() {
+    Document next = document_of_run(document(), run(), {}, probe);
+    probe = run().probe;
+    if (run().from_file) next.run = run().settings;
+    const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
+    const bool nothing_lost = !files.state().would_be_lost;
+    change(std::move(next), "");
+    if (nothing_lost) files.set_made_by_run(history.current());
+    if (kept < edits)
+        files.tell(fmt::format("The run's model is another one: {} stayed behind with the model before. Undo goes back there.",
+                               edits == 1 ? "the edit" : fmt::format("{} edits", edits)),
+                   false);
+}
+
+void Session::Impl::follow() {
+    const std::optional<TrainedModel>& trained = document().trained;
+    if (!trained.has_value() || trained->step.has_value() || trained->run != run().run) return;
+    if (const auto depth = follower.next(run(), analyst, analyst.snapshot()->compute_ms, Follower::Clock::now())) request(*depth);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,112 @@
+#pragma once
+/// What a session consists of, and one function for every command.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/session/analyst.hpp"
+#include "app/session/autosave_folder.hpp"
+#include "app/session/dump_reader.hpp"
+#include "app/session/file_desk.hpp"
+#include "app/session/follower.hpp"
+#include "app/session/history.hpp"
+#include "app/session/knock_out_worker.hpp"
+#include "app/session/other_moment.hpp"
+#include "app/session/readings_worker.hpp"
+#include "app/session/session.hpp"
+#include "app/session/trainer.hpp"
+
+namespace attn::app {
+
+/// The document with at least one text, be it empty, and freshly drawn parameters: no document comes with a run.
+Document ready_to_open(Document document);
+
+struct Session::Impl {
+    Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine);
+
+    const Document& document() const { return *history.current(); }
+    const TrainingSnapshot& run() const { return *training.snapshot; }
+
+    // One for every command, so that a new one does not compile before it is handled. `merge` as in Command. They throw Error, and
+    // DocumentError for what no document can hold.
+    void carry_out(const command::SetTexts& set, const std::string& merge);
+    void carry_out(const command::SetTokenizer& set, const std::string& merge);
+    void carry_out(const command::SetConfig& set, const std::string& merge);
+    void carry_out(const command::SetForward& set, const std::string& merge);
+    void carry_out(const command::OpenPreset& open, const std::string& merge);
+    void carry_out(const command::OpenDocument& open, const std::string& merge);
+    void carry_out(const command::SetRun& set, const std::string& merge);
+    void carry_out(const command::OpenTrainingText& open, const std::string& merge);
+    void carry_out(const command::SetSampling& set, const std::string& merge);
+    void carry_out(const command::ShowMoment& show, const std::string& merge);
+    void carry_out(const command::ShowUntrained& show, const std::string& merge);
+    void carry_out(const command::Undo& undo, const std::string& merge);
+    void carry_out(const command::Redo& redo, const std::string& merge);
+
+    void carry_out(const command::StartTraining& start, const std::string& merge);
+    void carry_out(const command::PauseTraining& pause, const std::string& merge);
+    void carry_out(const command::StepTraining& step, const std::string& merge);
+    void carry_out(const command::ResetTraining& reset, const std::string& merge);
+    void carry_out(const command::RestartTraining& restart, const std::string& merge);
+    void carry_out(const command::TrainBoth& train, const std::string& merge);
+    void carry_out(const command::ForgetRun& forget, const std::string& merge);
+    void carry_out(const command::SaveCheckpoint& save, const std::string& merge);
+    void carry_out(const command::OpenCheckpoint& open, const std::string& merge);
+
+    void carry_out(const command::CompareMoment& compare, const std::string& merge);
+    void carry_out(const command::MeasureHeads& measure, const std::string& merge);
+    void carry_out(const command::StopMeasuring& stop, const std::string& merge);
+    void carry_out(const command::ReadState& read, const std::string& merge);
+    void carry_out(const command::OpenDump& open, const std::string& merge);
+
+    void carry_out(const command::SaveDocument& save, const std::string& merge);
+    void carry_out(const command::OpenFile& open, const std::string& merge);
+    void carry_out(const command::RestoreWork& restore, const std::string& merge);
+    void carry_out(const command::UseText& use, const std::string& merge);
+    void carry_out(const command::ExportTensor& wanted, const std::string& merge);
+    void carry_out(const command::CopySnippet& copy, const std::string& merge);
+    void carry_out(const command::ListFolder& list, const std::string& merge);
+    void carry_out(const command::TellFile& tell, const std::string& merge);
+
+    void change(Document next, const std::string& merge);
+    void travel(bool back);
+    /// After the document has become another one.
+    void changed(const Document& before);
+
+    void request(Depth depth);
+    std::optional<LearnedParameters> learned_parameters();
+    /// Has the moment that is compared with computed as the document is now.
+    void request_other_moment();
+
+    void adopt_new_run();
+    void adopt_run_of_document();
+    void follow();
+    /// What the trainer could not save or open is said where everything about files is.
+    void tell_refusal();
+    void take_up(KeptWork work);
+    /// Makes the restored document current; `with_run`: its run has been taken up.
+    void finish_restoring(bool with_run);
+
+    DocumentHistory history;
+    std::string message;
+    TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
+    std::uint64_t adopted = 0;                 ///< the last run that the document was made to follow
+    std::uint64_t notices = 0;                 ///< of the training run, as far as they have been taken over
+    std::string probe;                         ///< of that run
+    std::optional<KeptWork> restored;          ///< waits for its run
+    std::uint64_t told_before = 0;             ///< notices of the trainer when it was asked for that run
+    std::optional<LearnedParameters> learned;  ///< asked for last
+    Follower follower;
+    FileDesk files;
+    OtherMoment others;
+    Analyst analyst;
+    KnockOutWorker knock_out;
+    ReadingsWorker kept_readings;
+    Trainer trainer;
+    DumpReader dumps;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,39 @@
+/// The commands to the training run.
+
+#include <algorithm>
+#include <utility>
+
+#include "app/session/session_impl.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+
+void Session::Impl::carry_out(const command::StartTraining&, const std::string&) { trainer.start(document().run); }
+void Session::Impl::carry_out(const command::PauseTraining&, const std::string&) { trainer.pause(); }
+void Session::Impl::carry_out(const command::StepTraining&, const std::string&) { trainer.step(document().run); }
+void Session::Impl::carry_out(const command::ResetTraining&, const std::string&) { trainer.reset(document().run); }
+void Session::Impl::carry_out(const command::RestartTraining&, const std::string&) { trainer.restart(document().run); }
+void Session::Impl::carry_out(const command::SaveCheckpoint& save, const std::string&) { trainer.save(save.path); }
+void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::string&) { trainer.open(open.path); }
+
+// The right run first, so that the broken one is watched against its curve.
+void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
+    const RunSettings& broken = document().run;
+    if (broken.train.forward.mistake == Mistake::None) throw Error("choose the mistake that the second run is to make");
+    RunSettings right = broken;
+    right.train.forward.mistake = Mistake::None;
+    const auto complete = [&](const RunCurves& curves) {
+        if (curves.settings != right) return false;
+        const bool ended = curves.run == run().run && run().phase == TrainingPhase::Finished;
+        return ended || (right.stop.steps > 0 && !curves.losses.empty() && curves.losses.back().step >= right.stop.steps);
+    };
+    if (std::any_of(training.runs.begin(), training.runs.end(), complete)) trainer.restart(broken);
+    else trainer.chain(right, broken);
+}
+
+void Session::Impl::carry_out(const command::ForgetRun& forget, const std::string&) {
+    if (forget.run == run().run) throw Error("the curves of the run under way cannot be removed");
+    std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
+}
+
+}  // namespace attn::app
