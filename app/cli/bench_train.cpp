@@ -29,7 +29,7 @@ constexpr std::array<TrainSize, 3> kSizes = {{
     {"medium", 256, 8, 384, 6, 6, 1536, 10},
 }};
 
-struct TrainOptions : BenchOptions {
+struct BenchTrainOptions : BenchOptions {
     std::string config;
 };
 
@@ -106,7 +106,7 @@ void time_steps(const TrainSize& size, std::int64_t steps, TrainResult& result) 
     result.share_of_momentary_peak = times.share_of_peak(result.operations.full);
 }
 
-TrainResult measure(const TrainSize& size, const TrainOptions& options) {
+TrainResult measure(const TrainSize& size, const BenchTrainOptions& options) {
     TrainResult result;
     result.threads = use_threads(options);
     result.operations = operations_of(size);
@@ -122,7 +122,7 @@ TrainResult measure(const TrainSize& size, const TrainOptions& options) {
     return result;
 }
 
-void run(const TrainOptions& options) {
+void run(const BenchTrainOptions& options) {
     const TrainSize& size = *std::find_if(kSizes.begin(), kSizes.end(), [&](const TrainSize& s) { return s.name == options.config; });
     const TrainResult result = measure(size, options);
     if (!options.json) {
@@ -144,7 +144,7 @@ void run(const TrainOptions& options) {
 }  // namespace
 
 void add_bench_train(CliCommand bench) {
-    auto options = std::make_shared<TrainOptions>();
+    auto options = std::make_shared<BenchTrainOptions>();
     CliCommand command = bench.command("train", "Measure training steps");
     std::vector<std::string> names;
     for (const TrainSize& size : kSizes) names.push_back(size.name);

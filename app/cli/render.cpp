@@ -53,7 +53,7 @@ std::string check_size(const std::string& text) {
     return fmt::format("'{}' is not WIDTHxHEIGHT with sides of {} to {} pixels", text, kSmallestSide, kMaxImageSide);
 }
 
-std::string check_out(const std::string& name) {
+std::string check_picture_path(const std::string& name) {
     const std::string extension = std::filesystem::path(name).extension().string();
     return extension == ".png" || extension == ".svg" ? "" : "'" + name + "' does not end in .png or .svg";
 }
@@ -167,7 +167,7 @@ void add_render_command(CliCommand program, int&) {
     command.option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
         .shown_as("FILE")
         .required()
-        .check(check_out);
+        .check(check_picture_path);
     command.flag("--centre", options->centre, "The picture in the centre alone");
     command.option("--size", options->size, "Pixels of the picture, 1600x1000 by default").shown_as("WxH").check(check_size);
     command.option("--scale", options->scale, "Size of everything in it, as on a display of that scale")

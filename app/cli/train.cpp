@@ -164,7 +164,7 @@ private:
     std::string finished_;  ///< why the run ended; "" while it goes on, when it was stopped and when it failed
 };
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     "Examples:\n"
     "  attnscope train --task repeat --out runs/repeat\n"
     "  attnscope train --task copy --steps 500 --set train.schedule.rate=0.001 --set model.num_layers=1 --json\n"
@@ -187,7 +187,7 @@ void add_train_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<TrainOptions>();
     CliCommand command = program.command("train", "Train a small model on a task or a text");
     add_train_options(command, *options);
-    command.footer(kExamples + ("Settings for --set and --config (there as nested objects): " + setting_names()));
+    command.footer(kTrainExamples + ("Settings for --set and --config (there as nested objects): " + setting_names()));
     command.on_run([options, &exit_code] {
         if (options->threads > 0) set_thread_budget(options->threads);
         exit_code = TrainCommand(*options).run();

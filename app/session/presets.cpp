@@ -12,12 +12,12 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::string_view kFolder = "presets/";
+constexpr std::string_view kPresetFolder = "presets/";
 
-std::vector<Preset> parse_embedded() {
+std::vector<Preset> parse_embedded_presets() {
     std::vector<Preset> all;
     for (const EmbeddedFile& file : embedded_assets())
-        if (file.name.starts_with(kFolder)) all.push_back(parse_preset(file.bytes, file.name));
+        if (file.name.starts_with(kPresetFolder)) all.push_back(parse_preset(file.bytes, file.name));
     std::sort(all.begin(), all.end(),
               [](const Preset& a, const Preset& b) { return std::pair(a.order, a.name) < std::pair(b.order, b.name); });
     return all;
@@ -42,7 +42,7 @@ Preset parse_preset(std::string_view json, std::string_view source) {
 }
 
 std::span<const Preset> presets() {
-    static const std::vector<Preset> kAll = parse_embedded();
+    static const std::vector<Preset> kAll = parse_embedded_presets();
     return kAll;
 }
 

@@ -7,7 +7,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kGap = 7;          ///< between labels and cells
+constexpr float kLabelGap = 7;     ///< between labels and cells
 constexpr float kUpright = 30;     ///< columns at least this wide have upright labels
 constexpr float kOverhang = 5;     ///< of the last column's label
 constexpr float kTurnedRoom = 26;  ///< room that makes turning labels worth it
@@ -36,9 +36,9 @@ Color label_color(const Ui& ui, const HeatmapAxis& axis, std::int64_t i, std::in
 
 void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     ImFont* font = ui.fonts().mono_small;
-    const float right = g.min.x - ui.px(kGap);
+    const float right = g.min.x - ui.px(kLabelGap);
     for (const auto& [row, middle] : labelled_rows(g, font_size(font) + ui.px(1), o.marks.row)) {
-        const std::string text = elide(font, label_of(o.rows, row), o.rows.room - ui.px(kGap));
+        const std::string text = elide(font, label_of(o.rows, row), o.rows.room - ui.px(kLabelGap));
         const float half = font_size(font) / 2;
         draw_text_in(list, font, ImVec2(right, middle - half), ImVec2(right, middle + half), ImVec2(1, 0.5f),
                      label_color(ui, o.rows, row, o.marks.row, o.marks.hover_row), text);
@@ -47,7 +47,7 @@ void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, c
 
 void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
     ImFont* font = ui.fonts().mono_small;
-    const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kGap - 2);
+    const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kLabelGap - 2);
     const bool turned = cell < ui.px(kUpright) && o.cols.room >= ui.px(kTurnedRoom);
     const float widest = text_width(font, label_of(o.cols, g.col_count - 1));
     const float pitch = turned ? height + ui.px(1) : o.cols.labels.empty() ? widest + ui.px(6) : ui.px(kUpright);
@@ -56,7 +56,7 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
         const Color color = label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col);
-        const float room = turned ? o.cols.room - ui.px(kGap) : cell * static_cast<float>(thin.step) - ui.px(4);
+        const float room = turned ? o.cols.room - ui.px(kLabelGap) : cell * static_cast<float>(thin.step) - ui.px(4);
         // At the right edge it would run into what stands beside the map.
         const float edge = g.max.x + ui.px(kOverhang), beyond = middle + room / 2 - edge;
         const std::string text = elide(font, label_of(o.cols, col), turned || beyond <= 0 ? room : room - beyond);
@@ -111,7 +111,7 @@ float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, 
         widest = std::max(widest, text_width(ui.fonts().mono_small, label_of(rows, i)));
         if (widest >= ui.px(most)) break;
     }
-    return std::min(widest, ui.px(most)) + ui.px(kGap);
+    return std::min(widest, ui.px(most)) + ui.px(kLabelGap);
 }
 
 }  // namespace attn::app

@@ -8,7 +8,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kTabPadding = 13, kMenuWidth = 74, kMenuHeight = 30;
+constexpr float kTabPadding = 13, kTabMenuWidth = 74, kMenuHeight = 30;
 
 /// As wide as in the chosen state, so that nothing moves when another one is chosen.
 float tab_width(const Ui& ui, std::string_view name) { return text_width(ui.fonts().strong, name) + 2 * ui.px(kTabPadding); }
@@ -31,7 +31,7 @@ bool tab(const Ui& ui, std::string_view name, bool active, float height, std::st
 /// The menu of the tabs that are not in the bar; returns the one that was chosen there.
 std::size_t menu_of_others(const Ui& ui, std::span<const std::string_view> names, const std::vector<std::size_t>& shown,
                            std::span<const std::string_view> tooltips, std::size_t chosen) {
-    if (!begin_menu_button(ui, "more", "more", kMenuWidth, {.tooltip = "The views for which the window is too narrow."})) return chosen;
+    if (!begin_menu_button(ui, "more", "more", kTabMenuWidth, {.tooltip = "The views for which the window is too narrow."})) return chosen;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (std::find(shown.begin(), shown.end(), i) != shown.end()) continue;
         if (menu_item(ui, names[i], false, i < tooltips.size() ? tooltips[i] : std::string_view())) chosen = i;
@@ -65,7 +65,7 @@ bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names,
     for (const std::string_view name : names) widths.push_back(tab_width(ui, name));
     const auto before = static_cast<std::size_t>(chosen);
     std::size_t now = before;
-    const std::vector<std::size_t> shown = tabs_that_fit(widths, before, ui.px(kMenuWidth + kTabPadding), room);
+    const std::vector<std::size_t> shown = tabs_that_fit(widths, before, ui.px(kTabMenuWidth + kTabPadding), room);
     ImGui::PushID(id);
     for (const std::size_t i : shown) {
         if (i != shown.front()) ImGui::SameLine(0, 0);

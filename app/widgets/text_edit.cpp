@@ -17,7 +17,7 @@ void cut_to(std::size_t most_bytes, ImGuiInputTextCallbackData& data) {
 
 /// Lets ImGui write into a std::string that grows with the text, and puts the caret behind the text once: ImGui would select all of
 /// it, and the first letter typed would take the whole text's place.
-int on_input(ImGuiInputTextCallbackData* data) {
+int on_text_input(ImGuiInputTextCallbackData* data) {
     auto& edit = *static_cast<TextEdit*>(data->UserData);
     if (data->EventFlag == ImGuiInputTextFlags_CallbackResize) {
         edit.field.resize(static_cast<std::size_t>(data->BufTextLen));
@@ -66,7 +66,8 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     if (edit.focus) ImGui::SetKeyboardFocusHere();
     const ImGuiInputTextFlags flags =
         ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
-    const bool entered = ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_input, &edit);
+    const bool entered =
+        ImGui::InputTextWithHint("##text", hint, edit.field.data(), edit.field.capacity() + 1, flags, on_text_input, &edit);
     result.too_long = result.too_long || (edit.field != field_before && edit.field.size() >= edit.most_bytes);
     if (edit.field != field_before) edit.text = edit.stand_ins.from_field(edit.field);
     const bool left = ImGui::IsItemDeactivated(), active = ImGui::IsItemActive();

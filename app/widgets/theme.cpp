@@ -7,7 +7,7 @@ namespace {
 /// 0xRRGGBB, as colours are written, to 0xAABBGGRR, as they are stored.
 constexpr Color rgb(std::uint32_t hex) { return 0xFF000000U | (hex & 0xFFU) << 16 | (hex & 0xFF00U) | (hex >> 16); }
 
-constexpr Palette kDark{
+constexpr Palette kDarkPalette{
     .dark = true,
     .window = rgb(0x121419),
     .pane = rgb(0x191C22),
@@ -31,7 +31,7 @@ constexpr Palette kDark{
     .axis_f = rgb(0x5FD3C0),
 };
 
-constexpr Palette kLight{
+constexpr Palette kLightPalette{
     .dark = false,
     .window = rgb(0xF4F5F7),
     .pane = rgb(0xFFFFFF),
@@ -57,7 +57,7 @@ constexpr Palette kLight{
 
 }  // namespace
 
-const Palette& palette(bool dark) { return dark ? kDark : kLight; }
+const Palette& palette(bool dark) { return dark ? kDarkPalette : kLightPalette; }
 
 Color Palette::axis(Axis axis) const {
     switch (axis) {

@@ -22,7 +22,7 @@
 namespace attn {
 namespace {
 
-using Metadata = std::map<std::string, std::string>;
+using CheckpointMetadata = std::map<std::string, std::string>;
 
 constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint/1";
 constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau",
@@ -55,7 +55,7 @@ private:
     std::uint64_t state_ = 0xCBF29CE484222325U;
 };
 
-std::string checksum(const Metadata& metadata, std::span<const ArrayView> arrays) {
+std::string checksum(const CheckpointMetadata& metadata, std::span<const ArrayView> arrays) {
     Checksum sum;
     for (const auto& [key, value] : metadata) {
         if (key == kChecksum) continue;
@@ -233,7 +233,7 @@ void read_plateau(const ArrayFile& file, Checkpoint& checkpoint) {
 }
 
 /// Any of them says that the file is meant to be ours: a damaged key must not make it pass for a foreign model.
-bool is_ours(const Metadata& metadata) {
+bool is_ours(const CheckpointMetadata& metadata) {
     return std::any_of(metadata.begin(), metadata.end(), [](const auto& entry) {
         const std::string& key = entry.first;
         return key == kFormatKey || key == kSettings || key == kVocabulary || key == kSteps || key == kPlateau || key == kChecksum;
@@ -340,7 +340,7 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
         if (const std::string* text = settings.task.text.get())
             views.push_back({std::string(kText), DType::U8, {static_cast<std::int64_t>(text->size())}, std::as_bytes(std::span(*text))});
     }
-    Metadata metadata{{"format", "pt"}, {kFormatKey, kFormat}, {kSteps, std::to_string(checkpoint.steps)}};
+    CheckpointMetadata metadata{{"format", "pt"}, {kFormatKey, kFormat}, {kSteps, std::to_string(checkpoint.steps)}};
     if (find_invalid_utf8(settings.task.text_name))
         throw FileError(FileFault::Format, name, "metadata settings", "the text's name is not UTF-8");
     metadata[kSettings] = to_json(settings).dump();

@@ -19,7 +19,7 @@ namespace attn {
 namespace {
 
 constexpr std::string_view kExtension = ".npy";
-constexpr std::size_t kPiece = std::size_t{4} << 20;
+constexpr std::size_t kInflatedPiece = std::size_t{4} << 20;
 
 struct CloseArchive {
     void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -34,7 +34,7 @@ using Archive = std::unique_ptr<zip_t, CloseArchive>;
 using OpenEntry = std::unique_ptr<zip_file_t, CloseEntry>;
 using Source = std::unique_ptr<zip_source_t, FreeSource>;
 
-std::string error_text(int code) {
+std::string zip_error_text(int code) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     std::string text = zip_error_strerror(&error);
@@ -65,7 +65,7 @@ private:
     void fill(std::span<std::byte> out) override {
         for (std::size_t done = 0; done < out.size();) {
             if (stop_.stop_requested()) throw Cancelled();
-            const zip_int64_t got = zip_fread(entry_.get(), out.data() + done, std::min(kPiece, out.size() - done));
+            const zip_int64_t got = zip_fread(entry_.get(), out.data() + done, std::min(kInflatedPiece, out.size() - done));
             if (got < 0) fail();
             if (got == 0) throw error_at(FileFault::Range, position_ + done, "unpacks to fewer bytes than the directory says");
             done += static_cast<std::size_t>(got);
@@ -85,7 +85,7 @@ Archive open_archive(const InputFile& file) {
     Archive archive(zip_fdopen(descriptor, 0, &code));
     if (archive != nullptr) return archive;
     ::close(descriptor);
-    throw FileError(FileFault::Format, file.name(), "", "is not a zip archive: " + error_text(code));
+    throw FileError(FileFault::Format, file.name(), "", "is not a zip archive: " + zip_error_text(code));
 }
 
 /// The library looks for the directory by itself: what it found has to be what was checked.
@@ -191,7 +191,7 @@ void add_entry(zip_t* archive, PendingEntry& entry, bool compressed, const std::
 void copy_out(zip_source_t* packed, AtomicFile& file, const std::string& name) {
     const auto fail = [&] { throw FileError(FileFault::Io, name, "", zip_error_strerror(zip_source_error(packed))); };
     if (zip_source_open(packed) != 0) fail();
-    std::vector<std::byte> piece(kPiece);
+    std::vector<std::byte> piece(kInflatedPiece);
     for (zip_int64_t got = 0; (got = zip_source_read(packed, piece.data(), piece.size())) != 0;) {
         if (got < 0) fail();
         file.write(std::span(piece).first(static_cast<std::size_t>(got)));

@@ -88,7 +88,7 @@ TEST_P(GoldenTokenizer, GivesTheIdsOfTheTokenizersLibrary) {
 INSTANTIATE_TEST_SUITE_P(EveryKind, GoldenTokenizer,
                          testing::Values("bert_cased", "bert_uncased", "bloom", "digits", "gemma", "gpt2", "llama2", "llama3", "mistral",
                                          "neox", "qwen2", "roberta", "t5", "t5_nmt_nfkc"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& tokenizer) { return tokenizer.param; });
 
 }  // namespace
 }  // namespace attn

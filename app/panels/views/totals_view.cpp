@@ -137,14 +137,14 @@ void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, st
 }
 
 /// The matrices side by side, and what they are compared by.
-struct Picture {
+struct TotalsPicture {
     Equation equation;
     std::string words;    ///< what A and B are; "" without a comparison
     std::string problem;  ///< why the comparison is not shown
 };
 
-Picture picture_of(PanelContext& context, const Shown& shown) {
-    Picture picture;
+TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
+    TotalsPicture picture;
     picture.equation.result = shown_matrix(context, shown);
     picture.equation.result.symbol.clear();
     const Comparison& compare = context.view.compare;
@@ -251,7 +251,7 @@ void draw_totals_view(PanelContext& context) {
     const Words words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
-    const Picture picture = picture_of(context, shown);
+    const TotalsPicture picture = totals_picture(context, shown);
     const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
     const float text_height = context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
                                                                  picture.problem.empty() ? colors.muted : colors.bad, sentence);
