@@ -8,13 +8,6 @@ namespace {
 
 constexpr const char* kIndent = "    ";
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) lines.push_back(line);
-    return lines;
-}
-
 std::string single_spaced(const std::string& text) {
     std::istringstream words(text);
     std::string result;
@@ -56,6 +49,16 @@ std::vector<std::string> commands_in_row(const std::string& row) {
 }
 
 }  // namespace
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+        if (line.ends_with('\r')) line.pop_back();  // tables end their lines as RFC 4180 has it
+        lines.push_back(line);
+    }
+    return lines;
+}
 
 std::vector<std::string> commands_in_markdown(const std::string& text) {
     std::vector<std::string> commands;

@@ -6,6 +6,9 @@
 
 namespace attn::test {
 
+/// Without their line ends.
+std::vector<std::string> lines_of(const std::string& text);
+
 /// In Markdown: lines of code blocks that run attnscope or ./dev, the same between backticks in running text (also across the end of a
 /// line), and every code of the first column of a table whose heading is "command", with "attnscope" before it where it is left out.
 /// White space is one space; a "$ " before the command is left out.

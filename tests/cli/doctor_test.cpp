@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-const std::string kGolden = std::string(ATTN_TEST_DATA) + "/golden/";
+const std::string kGoldenCases = std::string(ATTN_TEST_DATA) + "/golden/";
 
 /// What the mistakes of each dump may be called, by file name; empty where there is no NumPy.
 std::map<std::string, std::vector<std::string>> write_dumps(const ScratchFolder& folder, int seed, int count,
@@ -102,8 +102,8 @@ TEST(DoctorCommand, FindsPyTorchsOwnNumbersCorrect) {
     std::vector<std::string> files;
     for (const char* name : {"sdpa_additive", "sdpa_causal", "sdpa_causal_padding", "sdpa_none", "sdpa_none_scale", "sdpa_padding",
                              "sdpa_per_head", "sdpa_window"})
-        files.push_back(kGolden + name + ".safetensors");
-    files.push_back(kGolden + "notebook_single_head.npz");
+        files.push_back(kGoldenCases + name + ".safetensors");
+    files.push_back(kGoldenCases + "notebook_single_head.npz");
     for (const json& line : diagnose(files)) EXPECT_EQ(line.at("verdict"), "correct") << line;
 }
 
@@ -166,7 +166,7 @@ json entry(const std::string& dtype, const std::vector<int>& shape, int begin, i
 
 TEST(DoctorCommand, RefusesWhatItCannotReadInOneLine) {
     const ScratchFolder folder;
-    const std::string whole = read_bytes(kGolden + "sdpa_causal.safetensors"), zeros(1 << 12, '\0');
+    const std::string whole = read_bytes(kGoldenCases + "sdpa_causal.safetensors"), zeros(1 << 12, '\0');
     const std::map<std::string, std::string> files = {
         {"empty.safetensors", ""},
         {"empty.npz", ""},
@@ -203,7 +203,7 @@ TEST(DoctorCommand, RefusesWhatItCannotReadInOneLine) {
 
 TEST(DoctorCommand, SurvivesEveryDamagedByteOfAHeader) {
     const ScratchFolder folder;
-    const std::string whole = read_bytes(kGolden + "sdpa_causal.safetensors");
+    const std::string whole = read_bytes(kGoldenCases + "sdpa_causal.safetensors");
     std::vector<std::string> arguments{"doctor"};
     for (std::size_t at = 0; at < 400; ++at) {
         std::string bytes = whole;
@@ -243,7 +243,7 @@ TEST(DoctorCommand, ListsItsDoubtsInJson) {
         EXPECT_EQ(line.at("verdict"), "correct") << line;
         EXPECT_THAT(line.at("warnings").dump(), HasSubstr("mean")) << line;
     }
-    const json healthy = json::parse(attnscope({"doctor", "--json", kGolden + "sdpa_causal.safetensors"}).out);
+    const json healthy = json::parse(attnscope({"doctor", "--json", kGoldenCases + "sdpa_causal.safetensors"}).out);
     EXPECT_TRUE(healthy.at("warnings").is_array()) << healthy;
 }
 
@@ -258,11 +258,11 @@ TEST(DoctorCommand, AStatedNumberOfHeadsHasToFit) {
 
 TEST(DoctorCommand, TheWorstFileDecides) {
     const ScratchFolder folder;
-    std::string bytes = read_bytes(kGolden + "sdpa_causal.safetensors");
+    std::string bytes = read_bytes(kGoldenCases + "sdpa_causal.safetensors");
     const std::size_t header = 8 + static_cast<unsigned char>(bytes[0]) + 256U * static_cast<unsigned char>(bytes[1]);
     const std::size_t offsets = bytes.find("data_offsets\":[", bytes.find("\"out.weights\""));
     bytes[header + std::stoul(bytes.substr(offsets + 15)) + 3] ^= 0x01;
-    const std::string wrong = folder.file("wrong.safetensors", bytes), right = kGolden + "sdpa_causal.safetensors";
+    const std::string wrong = folder.file("wrong.safetensors", bytes), right = kGoldenCases + "sdpa_causal.safetensors";
     EXPECT_EQ(attnscope({"doctor", right}).exit_code, 0);
     const Outcome outcome = attnscope({"doctor", right, wrong, right});
     EXPECT_EQ(outcome.exit_code, 1);

@@ -68,16 +68,6 @@ bool has_screen() { return std::getenv("DISPLAY") != nullptr || std::getenv("ATT
 
 // What examples have to do.
 
-std::vector<std::string> lines_of(const std::string& text) {
-    std::vector<std::string> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);) {
-        if (line.ends_with('\r')) line.pop_back();  // tables end their lines as RFC 4180 has it
-        lines.push_back(line);
-    }
-    return lines;
-}
-
 struct Picture {
     unsigned width = 0, height = 0;
     std::size_t colors = 0;

@@ -303,7 +303,7 @@ TEST(Train, TakesSettingsFromAFileAndSingleOnesOverThem) {
 }
 
 /// Expects one line about `words`, exit code 2 and nothing done.
-void expect_refused(const Arguments& arguments, const std::string& words) {
+void expect_train_refused(const Arguments& arguments, const std::string& words) {
     const Outcome outcome = attnscope(arguments);
     SCOPED_TRACE(testing::PrintToString(arguments));
     EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
@@ -315,13 +315,13 @@ void expect_refused(const Arguments& arguments, const std::string& words) {
 TEST(TrainBad, OptionsAndSettings) {
     const ScratchFolder folder;
     const Arguments copy{"train", "--task", "copy"};
-    expect_refused({"train"}, "--task");
-    expect_refused({"train", "--task", "cpoy"}, "reverse");
-    expect_refused(copy + Arguments{"--text-file", "x.txt"}, "--text-file");
+    expect_train_refused({"train"}, "--task");
+    expect_train_refused({"train", "--task", "cpoy"}, "reverse");
+    expect_train_refused(copy + Arguments{"--text-file", "x.txt"}, "--text-file");
     for (const char* steps : {"0", "-1", "many", "1.5", "99999999999999999999", ""})
-        expect_refused(copy + Arguments{"--steps", steps}, "--steps");
-    for (const char* seed : {"-1", "x", "1.5", ""}) expect_refused(copy + Arguments{"--seed", seed}, "--seed");
-    for (const char* threads : {"0", "-1", "257", "x"}) expect_refused(copy + Arguments{"--threads", threads}, "--threads");
+        expect_train_refused(copy + Arguments{"--steps", steps}, "--steps");
+    for (const char* seed : {"-1", "x", "1.5", ""}) expect_train_refused(copy + Arguments{"--seed", seed}, "--seed");
+    for (const char* threads : {"0", "-1", "257", "x"}) expect_train_refused(copy + Arguments{"--threads", threads}, "--threads");
     for (const char* set : {"",
                             "rate",
                             "=1",
@@ -342,33 +342,33 @@ TEST(TrainBad, OptionsAndSettings) {
                             "causal=false",
                             "task.kind=nothing",
                             "rate=\xFF"})
-        expect_refused(copy + Arguments{"--set", set}, "");
-    expect_refused(copy + Arguments{"--set", "kind=copy"}, "task.kind");
-    expect_refused(copy + Arguments{"--set", "num_heads=7"}, "7");
-    expect_refused(copy + Arguments{"--config", folder.path("missing.json")}, "missing.json");
-    expect_refused(copy + Arguments{"--config", folder.file("bad.json", "{\"batch_size\": }")}, "bad.json");
-    expect_refused(copy + Arguments{"--config", folder.file("odd.json", "{\"batchsize\": 3}")}, "batchsize");
-    expect_refused(copy + Arguments{"--config", folder.file("other.json", "{\"task\": {\"kind\": \"sort\"}}")}, "sort");
-    expect_refused({"train", "--text-file", folder.path("missing.txt")}, "missing.txt");
-    expect_refused({"train", "--text-file", folder.file("short.txt", "a few words")}, "");
-    expect_refused(copy + Arguments{"--out", folder.file("file", "")}, "file");
+        expect_train_refused(copy + Arguments{"--set", set}, "");
+    expect_train_refused(copy + Arguments{"--set", "kind=copy"}, "task.kind");
+    expect_train_refused(copy + Arguments{"--set", "num_heads=7"}, "7");
+    expect_train_refused(copy + Arguments{"--config", folder.path("missing.json")}, "missing.json");
+    expect_train_refused(copy + Arguments{"--config", folder.file("bad.json", "{\"batch_size\": }")}, "bad.json");
+    expect_train_refused(copy + Arguments{"--config", folder.file("odd.json", "{\"batchsize\": 3}")}, "batchsize");
+    expect_train_refused(copy + Arguments{"--config", folder.file("other.json", "{\"task\": {\"kind\": \"sort\"}}")}, "sort");
+    expect_train_refused({"train", "--text-file", folder.path("missing.txt")}, "missing.txt");
+    expect_train_refused({"train", "--text-file", folder.file("short.txt", "a few words")}, "");
+    expect_train_refused(copy + Arguments{"--out", folder.file("file", "")}, "file");
 }
 
 TEST(TrainBad, Checkpoints) {
     const ScratchFolder folder;
-    expect_refused({"train", "--resume", folder.path("missing.safetensors")}, "missing.safetensors");
-    expect_refused({"train", "--resume", folder.file("text.safetensors", "not a model at all")}, "text.safetensors");
+    expect_train_refused({"train", "--resume", folder.path("missing.safetensors")}, "missing.safetensors");
+    expect_train_refused({"train", "--resume", folder.file("text.safetensors", "not a model at all")}, "text.safetensors");
     ASSERT_EQ(attnscope(small_run() + Arguments{"--steps", "3", "--out", folder.path("run")}).exit_code, 0);
     const std::string model = folder.path("run/model.safetensors");
     const Arguments resume{"train", "--resume", model};
-    expect_refused(resume + Arguments{"--task", "copy"}, "--task");
-    expect_refused(resume + Arguments{"--seed", "3"}, "--seed");
-    expect_refused(resume + Arguments{"--set", "d_model=32"}, "new run");
-    expect_refused({"train", "--resume", folder.path("run/moments/step-0.safetensors")}, "only a model");
+    expect_train_refused(resume + Arguments{"--task", "copy"}, "--task");
+    expect_train_refused(resume + Arguments{"--seed", "3"}, "--seed");
+    expect_train_refused(resume + Arguments{"--set", "d_model=32"}, "new run");
+    expect_train_refused({"train", "--resume", folder.path("run/moments/step-0.safetensors")}, "only a model");
     std::string bytes = read_bytes(model);
     bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
-    expect_refused({"train", "--resume", folder.file("flipped.safetensors", bytes)}, "damaged");
-    expect_refused({"train", "--resume", folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 100))}, "cut.safetensors");
+    expect_train_refused({"train", "--resume", folder.file("flipped.safetensors", bytes)}, "damaged");
+    expect_train_refused({"train", "--resume", folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 100))}, "cut.safetensors");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::vector<Mask> masks_for(std::int64_t t, std::int64_t s) {
             Mask::from_additive({t, s}, bias, {2, 3, t, s})};
 }
 
-class AttentionGradientsTest : public Gradients {
+class AttentionGradientsTest : public OpGradients {
 protected:
     static void run(Stages& a, const Mask& mask, const DropoutPattern& pattern, const AttentionSizes& sizes) {
         attention_scores(a.q, a.k, sizes, a.scores);

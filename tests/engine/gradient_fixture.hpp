@@ -15,7 +15,7 @@ namespace attn {
 
 using Values = std::vector<double>;
 
-class Gradients : public testing::Test {
+class OpGradients : public testing::Test {
 protected:
     Values draw(std::int64_t n) {
         std::normal_distribution<double> normal;

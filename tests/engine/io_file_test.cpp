@@ -19,7 +19,7 @@ namespace {
 
 using test::expect_refused;
 
-constexpr std::size_t kLittle = std::size_t{1} << 16;
+constexpr std::size_t kFileMemory = std::size_t{1} << 16;
 
 TEST(AtomicFile, ReplacesTheWholeFileOrNothing) {
     const test::TemporaryFolder folder;
@@ -56,7 +56,7 @@ TEST(AtomicFile, KeepsPermissionsAndFollowsFolders) {
 TEST(AtomicFile, RefusesWhatIsNotAFile) {
     const test::TemporaryFolder folder;
     const auto refused = [&](const std::filesystem::path& path, const std::string& shown) {
-        expect_refused(shown, FileFault::Io, shown, kLittle, [&] { write_whole_file(path, "x"); });
+        expect_refused(shown, FileFault::Io, shown, kFileMemory, [&] { write_whole_file(path, "x"); });
     };
     refused(folder.path(), folder.path().native());
     refused(folder.path() / "", folder.path().native());
@@ -77,7 +77,7 @@ TEST(AtomicFile, WritesThroughNoLink) {
     std::filesystem::create_symlink("victim", folder / "link");
     std::filesystem::create_symlink("absent", folder / "dangling");
     for (const char* name : {"link", "dangling"})  // F9
-        expect_refused(name, FileFault::Io, "is a symbolic link", kLittle, [&] { write_whole_file(folder / name, "x"); });
+        expect_refused(name, FileFault::Io, "is a symbolic link", kFileMemory, [&] { write_whole_file(folder / name, "x"); });
     EXPECT_EQ(test::file_bytes(folder / "victim"), "precious");
     EXPECT_FALSE(std::filesystem::exists(folder / "absent"));
     EXPECT_EQ(folder.entries(), 3);
@@ -160,7 +160,7 @@ TEST(AbandonedFiles, AreThoseOfDeadWriters) {
 TEST(FolderLock, LetsOneInAtATime) {
     const test::TemporaryFolder folder;
     std::optional<FolderLock> first(std::in_place, folder.path());
-    expect_refused("held", FileFault::Io, folder.path().native(), kLittle, [&] { FolderLock second(folder.path()); });
+    expect_refused("held", FileFault::Io, folder.path().native(), kFileMemory, [&] { FolderLock second(folder.path()); });
     EXPECT_EQ(folder.entries(), 0) << "a lock is no file";
     first.reset();
     EXPECT_NO_THROW(FolderLock second(folder.path()));
@@ -173,9 +173,9 @@ TEST(FolderLock, LetsOneInAtATime) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_NO_THROW(FolderLock third(folder.path()));
-    expect_refused("missing", FileFault::Io, "none", kLittle, [&] { FolderLock lock(folder / "none"); });
+    expect_refused("missing", FileFault::Io, "none", kFileMemory, [&] { FolderLock lock(folder / "none"); });
     test::put_file(folder / "file", "");
-    expect_refused("file", FileFault::Io, "file", kLittle, [&] { FolderLock lock(folder / "file"); });
+    expect_refused("file", FileFault::Io, "file", kFileMemory, [&] { FolderLock lock(folder / "file"); });
 }
 
 TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
@@ -189,7 +189,7 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
     small.rlim_cur = 1000;
     ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
     const std::string contents(5000, 'x');
-    expect_refused("F7", FileFault::Io, "kept.txt", kLittle, [&] { write_whole_file(path, contents); });
+    expect_refused("F7", FileFault::Io, "kept.txt", kFileMemory, [&] { write_whole_file(path, contents); });
     ::setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
     EXPECT_EQ(test::file_bytes(path), "old");
@@ -238,7 +238,7 @@ TEST(TextFile, RefusesWhatIsNoText) {
     const test::TemporaryFolder folder;
     const auto refused = [&](const char* label, FileFault fault, std::string_view bytes) {
         test::put_file(folder / "bad.txt", bytes);
-        expect_refused(label, fault, "bad.txt", kLittle, [&] { read_text_file(folder / "bad.txt"); });
+        expect_refused(label, fault, "bad.txt", kFileMemory, [&] { read_text_file(folder / "bad.txt"); });
     };
     refused("T03", FileFault::Format, std::string_view("ab\0c", 4));
     refused("T05", FileFault::Unsupported,
@@ -249,9 +249,9 @@ TEST(TextFile, RefusesWhatIsNoText) {
     refused("UTF-32", FileFault::Unsupported, std::string_view("\xFF\xFE\0\0a\0\0\0", 8));
     for (const std::uint64_t size : {std::uint64_t{1} << 30, (std::uint64_t{4} << 30) + 1}) {
         test::put_sparse_file(folder / "bad.txt", "text", size);
-        expect_refused("T06, T07", FileFault::Limit, "bad.txt", kLittle, [&] { read_text_file(folder / "bad.txt"); });
+        expect_refused("T06, T07", FileFault::Limit, "bad.txt", kFileMemory, [&] { read_text_file(folder / "bad.txt"); });
     }
-    expect_refused("missing", FileFault::Io, "none.txt", kLittle, [&] { read_text_file(folder / "none.txt"); });
+    expect_refused("missing", FileFault::Io, "none.txt", kFileMemory, [&] { read_text_file(folder / "none.txt"); });
 }
 
 TEST(Utf8, KnowsEveryCodePointAndNothingElse) {

@@ -12,7 +12,7 @@ namespace {
 using test::expect_refused;
 
 /// Refused with this fault, naming the source and the place.
-void refused(const std::string& text, FileFault fault, const std::string& place = "") {
+void json_refused(const std::string& text, FileFault fault, const std::string& place = "") {
     expect_refused(text.substr(0, 80), fault, "preset.json" + place, std::size_t{1} << 20, [&] { config_from_json(text, "preset.json"); });
 }
 void settings_refused(const std::string& text, FileFault fault, const std::string& place) {
@@ -59,11 +59,11 @@ TEST(ConfigJson, SettingsSurvive) {
 }
 
 TEST(ConfigJson, RefusesWhatItDoesNotKnow) {
-    refused(R"({"d_modle": 4})", FileFault::Schema, ", /d_modle");
-    refused(R"({"a/b~": 4})", FileFault::Schema, ", /a~1b~0");
+    json_refused(R"({"d_modle": 4})", FileFault::Schema, ", /d_modle");
+    json_refused(R"({"a/b~": 4})", FileFault::Schema, ", /a~1b~0");
     settings_refused(R"({"masks": {"cuasal": true}})", FileFault::Schema, ", /masks/cuasal");
     settings_refused(R"({"dropout": {"x": 1}})", FileFault::Schema, ", /dropout/x");
-    refused(R"({"d_model": 4, "d_model": 5})", FileFault::Duplicate);
+    json_refused(R"({"d_model": 4, "d_model": 5})", FileFault::Duplicate);
     settings_refused(R"({"masks": {"window": 4, "window": 4}})", FileFault::Duplicate, "");
 }
 
@@ -92,17 +92,17 @@ TEST(ConfigJson, RefusesEditsThatCannotBe) {
 
 TEST(ConfigJson, RefusesWrongTypesAndRanges) {
     for (const char* value : {"\"4\"", "true", "null", "[4]", "{}"})
-        refused(std::string(R"({"d_model": )") + value + "}", FileFault::Format, ", /d_model");
+        json_refused(std::string(R"({"d_model": )") + value + "}", FileFault::Format, ", /d_model");
     for (const char* value : {"-1", "0", "2.9", "4e0", "2147483648", "18446744073709551616", "-9223372036854775809"})
-        refused(std::string(R"({"d_model": )") + value + "}", FileFault::Range, ", /d_model");
+        json_refused(std::string(R"({"d_model": )") + value + "}", FileFault::Range, ", /d_model");
     for (const char* value : {"-1", "1.0", "18446744073709551616"})
-        refused(std::string(R"({"seed": )") + value + "}", FileFault::Range, ", /seed");
-    refused(R"({"residual": 1})", FileFault::Format, ", /residual");
-    refused(R"({"norm": "pree"})", FileFault::Range, ", /norm");
-    refused(R"({"norm": 1})", FileFault::Format, ", /norm");
-    refused(R"({"layer_norm_eps": 0})", FileFault::Range, ", /layer_norm_eps");
-    refused(R"({"layer_norm_eps": 1e400})", FileFault::Range);
-    refused(R"({"layer_norm_eps": NaN})", FileFault::Format);
+        json_refused(std::string(R"({"seed": )") + value + "}", FileFault::Range, ", /seed");
+    json_refused(R"({"residual": 1})", FileFault::Format, ", /residual");
+    json_refused(R"({"norm": "pree"})", FileFault::Range, ", /norm");
+    json_refused(R"({"norm": 1})", FileFault::Format, ", /norm");
+    json_refused(R"({"layer_norm_eps": 0})", FileFault::Range, ", /layer_norm_eps");
+    json_refused(R"({"layer_norm_eps": 1e400})", FileFault::Range);
+    json_refused(R"({"layer_norm_eps": NaN})", FileFault::Format);
     settings_refused(R"({"temperature": 0})", FileFault::Range, ", /temperature");
     settings_refused(R"({"temperature": -1})", FileFault::Range, ", /temperature");
     settings_refused(R"({"dropout": {"attention": 1.5}})", FileFault::Range, ", /dropout/attention");
@@ -115,14 +115,14 @@ TEST(ConfigJson, RefusesBadText) {
     const std::string good = to_json(Config{}).dump();
     for (std::size_t keep = 0; keep < good.size(); ++keep)
         EXPECT_THROW(config_from_json(good.substr(0, keep), "c"), FileError) << keep;  // J01, J02
-    refused(std::string(64, '\0'), FileFault::Format);                                 // J03
-    refused("[]", FileFault::Format);
-    refused("{} {}", FileFault::Format);
-    refused("\xEF\xBB\xBF{}", FileFault::Format);
-    refused("{\"a\": \"\xFF\"}", FileFault::Format);
-    refused(std::string(100'000, '['), FileFault::Limit);  // J10
+    json_refused(std::string(64, '\0'), FileFault::Format);                                 // J03
+    json_refused("[]", FileFault::Format);
+    json_refused("{} {}", FileFault::Format);
+    json_refused("\xEF\xBB\xBF{}", FileFault::Format);
+    json_refused("{\"a\": \"\xFF\"}", FileFault::Format);
+    json_refused(std::string(100'000, '['), FileFault::Limit);  // J10
     const std::string huge = "{\"a\": \"" + std::string(kMaxJsonBytes, 'x') + "\"}";
-    refused(huge, FileFault::Limit);
+    json_refused(huge, FileFault::Limit);
 }
 
 TEST(ConfigJson, NeverWritesWhatItCouldNotRead) {

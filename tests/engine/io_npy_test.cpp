@@ -16,7 +16,7 @@ using test::as_bytes;
 using test::expect_refused;
 using test::le;
 
-constexpr std::size_t kLittle = std::size_t{1} << 16;
+constexpr std::size_t kNpyMemory = std::size_t{1} << 16;
 
 std::string npy1(const std::string& header, const std::string& data) {
     return std::string("\x93NUMPY\1\0", 8) + le(static_cast<std::uint16_t>(header.size())) + header + data;
@@ -29,83 +29,83 @@ std::string header_of(const std::string& shape, const std::string& descr = "'<f4
 }
 const std::string kFour(16, '\0');
 
-NamedArray parse(const std::string& bytes) {
+NamedArray parse_npy(const std::string& bytes) {
     MemoryInput source(as_bytes(bytes), "bad.npy");
     return read_npy(source);
 }
-void refused(const std::string& label, FileFault fault, const std::string& bytes) {
-    expect_refused(label, fault, "bad.npy", kLittle, [&] { parse(bytes); });
+void npy_refused(const std::string& label, FileFault fault, const std::string& bytes) {
+    expect_refused(label, fault, "bad.npy", kNpyMemory, [&] { parse_npy(bytes); });
 }
-void header_refused(const std::string& label, FileFault fault, const std::string& header) {
-    refused(label + " " + header.substr(0, 90), fault, npy1(header, kFour));
+void npy_header_refused(const std::string& label, FileFault fault, const std::string& header) {
+    npy_refused(label + " " + header.substr(0, 90), fault, npy1(header, kFour));
 }
-std::vector<double> numbers(const std::string& bytes) { return values_as<double>(parse(bytes), "bad.npy"); }
+std::vector<double> numbers(const std::string& bytes) { return values_as<double>(parse_npy(bytes), "bad.npy"); }
 
 TEST(NpyBad, FirstBytes) {
     const std::string good = npy1(header_of("(2, 2)"), kFour);
-    for (const std::size_t size : {0, 5, 9, 11}) refused("N01", FileFault::Truncated, good.substr(0, size));
-    refused("N02", FileFault::Format, "\x93NUMPX" + good.substr(6));
-    refused("N02", FileFault::Format, "\x92" + good.substr(1));
+    for (const std::size_t size : {0, 5, 9, 11}) npy_refused("N01", FileFault::Truncated, good.substr(0, size));
+    npy_refused("N02", FileFault::Format, "\x93NUMPX" + good.substr(6));
+    npy_refused("N02", FileFault::Format, "\x92" + good.substr(1));
     for (const auto& [major, minor] : {std::pair(0, 0), std::pair(1, 1), std::pair(4, 0), std::pair(255, 255)}) {
         std::string other = good;
         other[6] = static_cast<char>(major);
         other[7] = static_cast<char>(minor);
-        refused("N03", FileFault::Format, other);
+        npy_refused("N03", FileFault::Format, other);
     }
-    refused("N04", FileFault::Limit, std::string("\x93NUMPY\2\0", 8) + le(0xFFFFFFF0U));
-    refused("N05", FileFault::Limit, npy1(header_of("(2, 2)") + std::string(10'001 - header_of("(2, 2)").size(), ' '), kFour));
-    refused("N06", FileFault::Truncated, std::string("\x93NUMPY\1\0", 8) + le(std::uint16_t{500}) + header_of("(2, 2)"));
-    refused("empty header", FileFault::Format, npy1("", kFour));
+    npy_refused("N04", FileFault::Limit, std::string("\x93NUMPY\2\0", 8) + le(0xFFFFFFF0U));
+    npy_refused("N05", FileFault::Limit, npy1(header_of("(2, 2)") + std::string(10'001 - header_of("(2, 2)").size(), ' '), kFour));
+    npy_refused("N06", FileFault::Truncated, std::string("\x93NUMPY\1\0", 8) + le(std::uint16_t{500}) + header_of("(2, 2)"));
+    npy_refused("empty header", FileFault::Format, npy1("", kFour));
 }
 
 TEST(NpyBad, Dictionary) {
-    header_refused("N07", FileFault::Format, "{'descr': '<f4', 'fortran_order': False}");
-    header_refused("N07", FileFault::Format, "{}");
-    header_refused("N07", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'x': 1}");
-    header_refused("N07", FileFault::Duplicate, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'shape': (4,)}");
-    header_refused("N08", FileFault::Format, "[1]");
-    header_refused("N08", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,)");
-    header_refused("N08", FileFault::Format, header_of("(4,)") + "x");
-    header_refused("N08", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4");
-    header_refused("N08", FileFault::Format, "{'descr': '<f4");
-    header_refused("N08", FileFault::Format, header_of("(4,)") + std::string(1, '\0'));
-    header_refused("N08", FileFault::Format, header_of("(4,)", "'<f4\xE9'"));
-    refused("N08 v3", FileFault::Format, npy(3, header_of("(4,)", "'\xFF'"), kFour));
+    npy_header_refused("N07", FileFault::Format, "{'descr': '<f4', 'fortran_order': False}");
+    npy_header_refused("N07", FileFault::Format, "{}");
+    npy_header_refused("N07", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'x': 1}");
+    npy_header_refused("N07", FileFault::Duplicate, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,), 'shape': (4,)}");
+    npy_header_refused("N08", FileFault::Format, "[1]");
+    npy_header_refused("N08", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4,)");
+    npy_header_refused("N08", FileFault::Format, header_of("(4,)") + "x");
+    npy_header_refused("N08", FileFault::Format, "{'descr': '<f4', 'fortran_order': False, 'shape': (4");
+    npy_header_refused("N08", FileFault::Format, "{'descr': '<f4");
+    npy_header_refused("N08", FileFault::Format, header_of("(4,)") + std::string(1, '\0'));
+    npy_header_refused("N08", FileFault::Format, header_of("(4,)", "'<f4\xE9'"));
+    npy_refused("N08 v3", FileFault::Format, npy(3, header_of("(4,)", "'\xFF'"), kFour));
     for (const char* value : {"__import__('os')", "2**40", "1_000", "0x10", "np.int64(3)"}) {
-        header_refused("N09, N11", FileFault::Format, header_of(std::string("(") + value + ",)"));
-        header_refused("N09 order", FileFault::Format, header_of("(4,)", "'<f4'", value));
+        npy_header_refused("N09, N11", FileFault::Format, header_of(std::string("(") + value + ",)"));
+        npy_header_refused("N09 order", FileFault::Format, header_of("(4,)", "'<f4'", value));
     }
-    header_refused("N09 descr", FileFault::Format, header_of("(4,)", "__import__('os')"));
-    header_refused("N10", FileFault::Format, header_of(std::string(5000, '(')));
-    header_refused("N25", FileFault::Format, header_of("(4,)", "'<f4'", "1"));
-    header_refused("N25", FileFault::Format, header_of("(4,)", "'<f4'", "'False'"));
+    npy_header_refused("N09 descr", FileFault::Format, header_of("(4,)", "__import__('os')"));
+    npy_header_refused("N10", FileFault::Format, header_of(std::string(5000, '(')));
+    npy_header_refused("N25", FileFault::Format, header_of("(4,)", "'<f4'", "1"));
+    npy_header_refused("N25", FileFault::Format, header_of("(4,)", "'<f4'", "'False'"));
 }
 
 TEST(NpyBad, ElementTypes) {
     for (const char* descr : {"'|O'", "[('a','<f4')]", "'<U8'", "'|V16'", "'<c8'", "'<f16'", "'<M8[s]'", "'<f'", "'<ixy'", "''",
                               "'<f99999999999'", "'|f4'", "'<<f4'"})
-        header_refused("N12-N15", FileFault::Unsupported, header_of("(4,)", descr));
+        npy_header_refused("N12-N15", FileFault::Unsupported, header_of("(4,)", descr));
 }
 
 TEST(NpyBad, Shapes) {
     for (const char* shape : {"(-1,)", "(True,)", "(2.0,)", "[2,2]", "2", "(4)", "(9223372036854775808,)", "(2., 2)"})
-        header_refused("N16-N19", FileFault::Range, header_of(shape));
-    header_refused("N20", FileFault::Overflow, header_of("(4294967296,4294967296)"));
-    header_refused("N21", FileFault::Overflow, header_of("(9223372036854775807,)", "'<f8'"));
+        npy_header_refused("N16-N19", FileFault::Range, header_of(shape));
+    npy_header_refused("N20", FileFault::Overflow, header_of("(4294967296,4294967296)"));
+    npy_header_refused("N21", FileFault::Overflow, header_of("(9223372036854775807,)", "'<f8'"));
     std::string many = "(";
     for (int i = 0; i < 65; ++i) many += "1,";
-    header_refused("N22", FileFault::Limit, header_of(many + ")"));
-    header_refused("one axis too long", FileFault::Limit, header_of("(0, 2147483648)"));
-    for (const char* shape : {"(2 2)", "(,)", "(2,,2)", "(2, 2", "None"}) header_refused("shape", FileFault::Format, header_of(shape));
-    header_refused("huge and absent", FileFault::Truncated, header_of("(2147483647,)"));
+    npy_header_refused("N22", FileFault::Limit, header_of(many + ")"));
+    npy_header_refused("one axis too long", FileFault::Limit, header_of("(0, 2147483648)"));
+    for (const char* shape : {"(2 2)", "(,)", "(2,,2)", "(2, 2", "None"}) npy_header_refused("shape", FileFault::Format, header_of(shape));
+    npy_header_refused("huge and absent", FileFault::Truncated, header_of("(2147483647,)"));
 }
 
 TEST(NpyBad, DataLength) {
-    refused("N24", FileFault::Truncated, npy1(header_of("(2, 2)"), kFour.substr(1)));
-    refused("N24", FileFault::Format, npy1(header_of("(2, 2)"), kFour + "x"));
+    npy_refused("N24", FileFault::Truncated, npy1(header_of("(2, 2)"), kFour.substr(1)));
+    npy_refused("N24", FileFault::Format, npy1(header_of("(2, 2)"), kFour + "x"));
     const std::string whole = npy1(header_of("(2, 2)"), kFour);
-    refused("N24 second array", FileFault::Format, whole + whole);
-    for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse(whole.substr(0, keep)), FileError) << keep;
+    npy_refused("N24 second array", FileFault::Format, whole + whole);
+    for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse_npy(whole.substr(0, keep)), FileError) << keep;
 }
 
 TEST(Npy, AcceptsWhatNumpyWrites) {
@@ -113,7 +113,7 @@ TEST(Npy, AcceptsWhatNumpyWrites) {
     EXPECT_EQ(numbers(npy1(header_of("(2L,)"), two)), (std::vector<double>{1.5, -2})) << "N23";
     for (const int version : {2, 3}) EXPECT_EQ(numbers(npy(version, header_of("(2,)"), two)), (std::vector<double>{1.5, -2})) << "V7";
     EXPECT_EQ(numbers(npy1(header_of("()"), le(7.0F))), std::vector<double>{7}) << "V7";
-    EXPECT_EQ(parse(npy1(header_of("(2, 0)"), "")).shape, (std::vector<std::int64_t>{2, 0}));
+    EXPECT_EQ(parse_npy(npy1(header_of("(2, 0)"), "")).shape, (std::vector<std::int64_t>{2, 0}));
     EXPECT_EQ(numbers(npy1("{\"shape\": (2,), \"descr\": \"<f4\",\t\"fortran_order\": False}", two)), (std::vector<double>{1.5, -2}));
     EXPECT_EQ(numbers(npy1(header_of("(2,)") + std::string(7, ' ') + "\n", two)), (std::vector<double>{1.5, -2}));
     EXPECT_EQ(numbers(npy1(header_of("(1,)", "'|b1'"), "\1")), std::vector<double>{1});
@@ -159,7 +159,7 @@ TEST(ArrayValues, ConversionsAreChecked) {
         return out;
     };
     const auto range = [](const char* label, const std::function<void()>& read) {
-        expect_refused(label, FileFault::Range, "f.npy", kLittle, read);
+        expect_refused(label, FileFault::Range, "f.npy", kNpyMemory, read);
     };
     range("fraction", [&] { values_as<std::int64_t>(array(DType::F64, le(1.5)), "f.npy"); });
     range("NaN", [&] { values_as<std::int64_t>(array(DType::F64, le(std::nan(""))), "f.npy"); });
@@ -235,15 +235,15 @@ TEST(Npy, ReadsWhatThisNumpyWrites) {
         EXPECT_EQ(array.shape, (std::vector<std::int64_t>{2, 3, 4})) << name;
         EXPECT_EQ(values_as<double>(array, name), expected) << name;
     }
-    expect_refused("N12", FileFault::Unsupported, "o.npy", kLittle, [&] { read_npy(folder / "o.npy"); });
+    expect_refused("N12", FileFault::Unsupported, "o.npy", kNpyMemory, [&] { read_npy(folder / "o.npy"); });
 }
 
 TEST(NpyWriter, RefusesWhatNumpyLacks) {
     const test::TemporaryFolder folder;
     NamedArray array{"a", DType::BF16, {1}, std::vector<std::byte>(2)};
-    expect_refused("BF16", FileFault::Unsupported, "a.npy", kLittle, [&] { write_npy(folder / "a.npy", view_of(array)); });
+    expect_refused("BF16", FileFault::Unsupported, "a.npy", kNpyMemory, [&] { write_npy(folder / "a.npy", view_of(array)); });
     array.dtype = DType::F32;
-    expect_refused("bytes", FileFault::Schema, "a.npy", kLittle, [&] { write_npy(folder / "a.npy", view_of(array)); });
+    expect_refused("bytes", FileFault::Schema, "a.npy", kNpyMemory, [&] { write_npy(folder / "a.npy", view_of(array)); });
     EXPECT_EQ(folder.entries(), 0);
 }
 

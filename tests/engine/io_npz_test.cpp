@@ -14,7 +14,7 @@ namespace {
 using test::expect_refused;
 using test::le;
 
-constexpr std::size_t kLittle = std::size_t{4} << 20;
+constexpr std::size_t kNpzMemory = std::size_t{4} << 20;
 
 /// CRC-32 of a zip entry (APPNOTE 4.4.7).
 std::uint32_t crc32(const std::string& bytes) {
@@ -78,7 +78,7 @@ protected:
         test::put_file(folder_ / "bad.npz", bytes);
         return read_npz(folder_ / "bad.npz");
     }
-    void refused(const std::string& label, FileFault fault, const std::string& bytes, std::size_t memory = kLittle) {
+    void refused(const std::string& label, FileFault fault, const std::string& bytes, std::size_t memory = kNpzMemory) {
         test::put_file(folder_ / "bad.npz", bytes);
         expect_refused(label, fault, "bad.npz", memory, [&] { read_npz(folder_ / "bad.npz"); });
     }
@@ -204,7 +204,7 @@ TEST_F(Npz, NamesAndForeignEntries) {
     refused("Z16", FileFault::Format, Zip{.entries = {array_entry(), {.name = "b.npy", .data = std::string(64, 'x')}}}.bytes());
 }
 
-std::vector<NamedArray> sample() {
+std::vector<NamedArray> sample_arrays() {
     std::vector<double> wave(200);
     for (std::size_t i = 0; i < wave.size(); ++i) wave[i] = static_cast<double>(i % 10);
     const std::vector<float> few = {1, 2, 3};
@@ -218,7 +218,7 @@ std::vector<ArrayView> views(const std::vector<NamedArray>& arrays) {
 }
 
 TEST_F(Npz, RoundTripIsBitExactAndRepeatable) {
-    const auto arrays = sample();
+    const auto arrays = sample_arrays();
     for (const bool compressed : {false, true}) {
         write_npz(folder_ / "a.npz", views(arrays), compressed);
         EXPECT_EQ(read_npz(folder_ / "a.npz").arrays, arrays);
@@ -233,7 +233,7 @@ TEST_F(Npz, RoundTripIsBitExactAndRepeatable) {
 }
 
 TEST_F(Npz, DamagedCompressedData) {
-    const std::vector<NamedArray> arrays = {sample()[0], sample()[1]};
+    const std::vector<NamedArray> arrays = {sample_arrays()[0], sample_arrays()[1]};
     write_npz(folder_ / "a.npz", views(arrays), true);
     const std::string good = test::file_bytes(folder_ / "a.npz");
     for (std::size_t keep = 0; keep < good.size(); ++keep) EXPECT_THROW(read(good.substr(0, keep)), FileError) << keep;
@@ -276,8 +276,8 @@ TEST_F(Npz, CompressedSizesThatLie) {
 }
 
 TEST_F(Npz, NumpyReadsOursAndWeReadNumpys) {
-    write_npz(folder_ / "stored.npz", views(sample()), false);
-    write_npz(folder_ / "deflated.npz", views(sample()), true);
+    write_npz(folder_ / "stored.npz", views(sample_arrays()), false);
+    write_npz(folder_ / "deflated.npz", views(sample_arrays()), true);
     write_npz(folder_ / "empty.npz", {});
     if (!test::run_numpy(folder_.path(), "import numpy as np, zipfile\n"
                                          "for f in ('stored.npz', 'deflated.npz'):\n"
@@ -303,10 +303,10 @@ TEST_F(Npz, NumpyReadsOursAndWeReadNumpys) {
 }
 
 TEST_F(Npz, WriterRefusesWhatCouldNotBeReadBack) {
-    std::vector<NamedArray> arrays = sample();
+    std::vector<NamedArray> arrays = sample_arrays();
     const auto refuse = [&](const char* label, FileFault fault) {
-        expect_refused(label, fault, "w.npz", kLittle, [&] { write_npz(folder_ / "w.npz", views(arrays)); });
-        arrays = sample();
+        expect_refused(label, fault, "w.npz", kNpzMemory, [&] { write_npz(folder_ / "w.npz", views(arrays)); });
+        arrays = sample_arrays();
     };
     arrays[1].name = "wave";
     refuse("twice", FileFault::Duplicate);

@@ -21,7 +21,7 @@ using test::le;
 
 const std::string kHeader = R"({"t":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";
 const std::string kData(16, '\0');
-constexpr std::size_t kLittle = std::size_t{1} << 20;
+constexpr std::size_t kHeaderMemory = std::size_t{1} << 20;
 
 /// A file of this header and these data.
 std::string container(const std::string& header, const std::string& data) { return le(std::uint64_t{header.size()}) + header + data; }
@@ -29,25 +29,25 @@ std::string tensor(const std::string& name, const std::string& shape, const std:
     return "\"" + name + R"(":{"dtype":")" + dtype + R"(","shape":)" + shape + R"(,"data_offsets":)" + offsets + "}";
 }
 
-ArrayFile parse(const std::string& bytes) {
+ArrayFile parse_bytes(const std::string& bytes) {
     MemoryInput source(as_bytes(bytes), "bad.safetensors");
     return read_safetensors(source);
 }
-void refused(const std::string& label, FileFault fault, const std::string& bytes, std::size_t memory = kLittle) {
-    expect_refused(label, fault, "bad.safetensors", memory, [&] { parse(bytes); });
+void bytes_refused(const std::string& label, FileFault fault, const std::string& bytes, std::size_t memory = kHeaderMemory) {
+    expect_refused(label, fault, "bad.safetensors", memory, [&] { parse_bytes(bytes); });
 }
 void header_refused(const std::string& label, FileFault fault, const std::string& header, const std::string& data = kData) {
-    refused(label, fault, container(header, data));
+    bytes_refused(label, fault, container(header, data));
 }
 
 TEST(SafetensorsBad, Lengths) {
-    refused("S01", FileFault::Truncated, "");
-    refused("S02", FileFault::Truncated, std::string(7, '\0'));
-    refused("S03", FileFault::Truncated, le(std::uint64_t{0}) + kData);
-    refused("S04", FileFault::Limit, le(~std::uint64_t{0}) + kHeader + kData);
+    bytes_refused("S01", FileFault::Truncated, "");
+    bytes_refused("S02", FileFault::Truncated, std::string(7, '\0'));
+    bytes_refused("S03", FileFault::Truncated, le(std::uint64_t{0}) + kData);
+    bytes_refused("S04", FileFault::Limit, le(~std::uint64_t{0}) + kHeader + kData);
     const std::string whole = container(kHeader, kData);
-    refused("S06", FileFault::Truncated, le(std::uint64_t{whole.size() - 7}) + kHeader + kData, 4096);
-    refused("length 1", FileFault::Truncated, le(std::uint64_t{1}) + "{");
+    bytes_refused("S06", FileFault::Truncated, le(std::uint64_t{whole.size() - 7}) + kHeader + kData, 4096);
+    bytes_refused("length 1", FileFault::Truncated, le(std::uint64_t{1}) + "{");
     const test::TemporaryFolder folder;
     const auto path = folder / "bad.safetensors";
     test::put_sparse_file(path, le(std::uint64_t{100'000'001}) + "{", 8 + 100'000'001);
@@ -80,16 +80,16 @@ TEST(SafetensorsBad, Limits) {
     std::string many = "{";
     for (int i = 0; i < 1'000'000; ++i) many += tensor(std::to_string(i), "[0]", "[0,0]") + ",";
     many.back() = '}';
-    refused("S15", FileFault::Limit, container(many, ""), 2 * many.size() + (std::size_t{32} << 20));
+    bytes_refused("S15", FileFault::Limit, container(many, ""), 2 * many.size() + (std::size_t{32} << 20));
     std::string ones = "[1";
     for (int i = 0; i < 64; ++i) ones += ",1";
     header_refused("S16", FileFault::Limit, "{" + tensor("t", ones + "]", "[0,4]") + "}", "1234");
     const std::string long_name(std::size_t{1} << 20, 'n');
-    refused("S17", FileFault::Limit, container("{" + tensor(long_name, "[0]", "[0,0]") + "}", ""), std::size_t{16} << 20);
+    bytes_refused("S17", FileFault::Limit, container("{" + tensor(long_name, "[0]", "[0,0]") + "}", ""), std::size_t{16} << 20);
     std::string metadata = R"({"__metadata__":{)";
     for (int i = 0; i < 70'000; ++i) metadata += "\"" + std::to_string(i) + R"(":"",)";
     metadata.back() = '}';
-    refused("metadata entries", FileFault::Limit, container(metadata + "}", ""), std::size_t{16} << 20);
+    bytes_refused("metadata entries", FileFault::Limit, container(metadata + "}", ""), std::size_t{16} << 20);
 }
 
 TEST(SafetensorsBad, Duplicates) {
@@ -162,14 +162,14 @@ TEST(SafetensorsBad, Ranges) {
 
 TEST(SafetensorsBad, EveryTruncationAndEveryHeaderByte) {
     const std::string whole = container(kHeader, kData);
-    for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse(whole.substr(0, keep)), FileError) << keep;
+    for (std::size_t keep = 0; keep < whole.size(); ++keep) EXPECT_THROW(parse_bytes(whole.substr(0, keep)), FileError) << keep;
     // A changed byte gives another file or none, never something else than FileError.
     for (std::size_t i = 0; i < whole.size() - kData.size(); ++i)
         for (int bit = 0; bit < 8; ++bit) {
             std::string changed = whole;
             changed[i] = static_cast<char>(changed[i] ^ (1 << bit));
             try {
-                EXPECT_EQ(parse(changed).arrays.size(), 1U);
+                EXPECT_EQ(parse_bytes(changed).arrays.size(), 1U);
             } catch (const FileError&) {
             }
         }
@@ -178,7 +178,7 @@ TEST(SafetensorsBad, EveryTruncationAndEveryHeaderByte) {
 TEST(SafetensorsBad, Places) {
     const test::TemporaryFolder folder;
     const auto named = [&](const char* label, const std::filesystem::path& path, FileFault fault, const std::string& shown) {
-        expect_refused(label, fault, shown, kLittle, [&] { read_safetensors(path); });
+        expect_refused(label, fault, shown, kHeaderMemory, [&] { read_safetensors(path); });
     };
     named("missing", folder / "none.safetensors", FileFault::Io, "none.safetensors");
     named("S54", folder.path(), FileFault::Io, folder.path().native());
@@ -223,7 +223,7 @@ TEST(SafetensorsBad, ChangesWhileReading) {
     {
         InputFile source(path);
         std::filesystem::resize_file(path, 70);
-        expect_refused("S53 shrinks", FileFault::Io, "bad.safetensors", kLittle, [&] { read_safetensors(source); });
+        expect_refused("S53 shrinks", FileFault::Io, "bad.safetensors", kHeaderMemory, [&] { read_safetensors(source); });
     }
     test::put_file(path, container(kHeader, kData));
     InputFile source(path);
@@ -243,8 +243,8 @@ TEST(Safetensors, ReadingStopsWhenAsked) {
 }
 
 TEST(Safetensors, AcceptsWhatTheFormatAllows) {
-    EXPECT_EQ(parse(container(" \n\t" + kHeader + " \r\n  ", kData)).arrays.size(), 1U) << "V1";
-    const ArrayFile reordered = parse(
+    EXPECT_EQ(parse_bytes(container(" \n\t" + kHeader + " \r\n  ", kData)).arrays.size(), 1U) << "V1";
+    const ArrayFile reordered = parse_bytes(
         container(R"({"b":{"data_offsets":[4,8],"shape":[1],"dtype":"F32"},"__metadata__":{"k":"v"},)" + tensor("a", "[1]", "[0,4]") + "}",
                   le(1.0F) + le(2.0F)));
     ASSERT_EQ(reordered.arrays.size(), 2U) << "V2";
@@ -252,13 +252,13 @@ TEST(Safetensors, AcceptsWhatTheFormatAllows) {
     EXPECT_EQ(reordered.values<float>("b"), std::vector<float>{2});
     EXPECT_EQ(reordered.values<float>("a"), std::vector<float>{1});
     EXPECT_EQ(reordered.metadata_at("k"), "v");
-    const ArrayFile empty = parse(container(
+    const ArrayFile empty = parse_bytes(container(
         "{" + tensor("s", "[]", "[0,4]") + "," + tensor("z", "[2,0]", "[4,4]") + "," + tensor("y", "[0]", "[0,0]") + "}", le(7.0F)));
     EXPECT_EQ(empty.values<float>("s"), std::vector<float>{7}) << "V3";
     EXPECT_EQ(empty.at("z").shape, (std::vector<std::int64_t>{2, 0}));
-    EXPECT_TRUE(parse(container("{}", "")).arrays.empty()) << "V4";
+    EXPECT_TRUE(parse_bytes(container("{}", "")).arrays.empty()) << "V4";
     const ArrayFile unaligned =
-        parse(container("{" + tensor("a", "[1]", "[0,1]", "BOOL") + "," + tensor("b", "[1]", "[1,9]", "F64") + "}", "\1" + le(2.5)));
+        parse_bytes(container("{" + tensor("a", "[1]", "[0,1]", "BOOL") + "," + tensor("b", "[1]", "[1,9]", "F64") + "}", "\1" + le(2.5)));
     EXPECT_EQ(unaligned.values<double>("b"), std::vector<double>{2.5}) << "V5";
     EXPECT_EQ(unaligned.values<std::uint8_t>("a"), std::vector<std::uint8_t>{1}) << "V6";
 }
@@ -276,7 +276,7 @@ TEST(Safetensors, NamesAreOnlyNames) {
                                                                     {std::string(500, 'n'), std::string(500, 'n')},
                                                                     {"注意力", "注意力"}};
     for (const auto& [written, meant] : names) {
-        const ArrayFile file = parse(container("{" + tensor(written, "[2,2]", "[0,16]") + "}", kData));
+        const ArrayFile file = parse_bytes(container("{" + tensor(written, "[2,2]", "[0,16]") + "}", kData));
         ASSERT_EQ(file.arrays.size(), 1U) << "S52 " << written;
         EXPECT_EQ(file.arrays[0].name, meant);
     }
@@ -286,15 +286,15 @@ TEST(Safetensors, NamesAreOnlyNames) {
 
 TEST(Safetensors, NonFiniteNumbersLoadAndAreCounted) {
     const float inf = std::numeric_limits<float>::infinity();
-    const ArrayFile file = parse(container(kHeader, le(std::nanf("")) + le(-inf) + le(1e-40F) + le(1.0F)));
+    const ArrayFile file = parse_bytes(container(kHeader, le(std::nanf("")) + le(-inf) + le(1e-40F) + le(1.0F)));
     EXPECT_EQ(count_odd_values(file.at("t")), (OddValues{1, 1, 1})) << "S51";
     EXPECT_TRUE(std::isnan(file.values<double>("t")[0]));
 }
 
 TEST(Safetensors, WhatIsMissingIsNamed) {
-    const ArrayFile file = parse(container(kHeader, kData));
-    expect_refused("S50", FileFault::Schema, "bad.safetensors", kLittle, [&] { file.at("w"); });
-    expect_refused("S50", FileFault::Schema, "bad.safetensors", kLittle, [&] { file.metadata_at("format"); });
+    const ArrayFile file = parse_bytes(container(kHeader, kData));
+    expect_refused("S50", FileFault::Schema, "bad.safetensors", kHeaderMemory, [&] { file.at("w"); });
+    expect_refused("S50", FileFault::Schema, "bad.safetensors", kHeaderMemory, [&] { file.metadata_at("format"); });
 }
 
 TEST(Safetensors, EveryGoldenFileReads) {
@@ -312,7 +312,7 @@ TEST(Safetensors, EveryGoldenFileReads) {
 
 // --- writing ---------------------------------------------------------------------------------------------------------------
 
-ArrayFile sample() {
+ArrayFile sample_file() {
     ArrayFile file;
     file.metadata = {{"format", "x/1"}, {"текст", "a\"b\\\n"}};
     const std::vector<float> floats = {
@@ -329,7 +329,7 @@ ArrayFile sample() {
 
 TEST(SafetensorsWriter, RoundTripIsBitExact) {
     const test::TemporaryFolder folder;
-    const ArrayFile file = sample();
+    const ArrayFile file = sample_file();
     const auto path = folder / "a.safetensors";
     write_safetensors(path, file);
     const ArrayFile back = read_safetensors(path);
@@ -344,9 +344,9 @@ TEST(SafetensorsWriter, RoundTripIsBitExact) {
 TEST(SafetensorsWriter, RefusesWhatCouldNotBeReadBack) {
     const test::TemporaryFolder folder;
     const auto refuse = [&](const char* label, FileFault fault, const std::function<void(ArrayFile&)>& spoil) {
-        ArrayFile file = sample();
+        ArrayFile file = sample_file();
         spoil(file);
-        expect_refused(label, fault, "w.safetensors", kLittle, [&] { write_safetensors(folder / "w.safetensors", file); });
+        expect_refused(label, fault, "w.safetensors", kHeaderMemory, [&] { write_safetensors(folder / "w.safetensors", file); });
         EXPECT_EQ(folder.entries(), 0) << label;
     };
     refuse("twice", FileFault::Duplicate, [](ArrayFile& f) { f.arrays[1].name = f.arrays[0].name; });

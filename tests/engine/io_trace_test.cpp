@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 Tensor<float> tensor(const Shape& shape, float first) {
     Tensor<float> out(shape);
@@ -23,7 +23,7 @@ Tensor<float> tensor(const Shape& shape, float first) {
 }
 
 /// Two sequences of 3 and 2 tokens, one layer of two heads; made by hand, since only its shape matters here.
-Trace<float> sample() {
+Trace<float> sample_trace() {
     Trace<float> trace;
     trace.config.num_heads = 2;
     trace.settings.masks.causal = true;
@@ -37,7 +37,7 @@ Trace<float> sample() {
     for (std::int64_t b = 0; b < 2; ++b)
         for (std::int64_t h = 0; h < 2; ++h)
             for (std::int64_t t = 0; t < 3; ++t)
-                for (std::int64_t s = t + 1; s < 3; ++s) masked(b, h, t, s) = -kInf;
+                for (std::int64_t s = t + 1; s < 3; ++s) masked(b, h, t, s) = -kInfinity;
     trace.stages = {{{Stage::Tokens}, ids, nullptr},
                     {{Stage::Embedding}, tensor({{Axis::B, 2}, {Axis::T, 3}, {Axis::C, 4}}, 0), nullptr},
                     {{Stage::Scores, 0}, tensor(map, 1), nullptr},
@@ -50,7 +50,7 @@ const TokenTexts kTexts = {{"the", "cat\xFF", "\"sat\""}, {"a", "注"}};
 
 TEST(TraceFile, HoldsEveryStageBitForBit) {
     const test::TemporaryFolder folder;
-    const Trace<float> trace = sample();
+    const Trace<float> trace = sample_trace();
     write_trace(folder / "t.safetensors", trace, kTexts);
     const ArrayFile file = read_safetensors(folder / "t.safetensors");
     EXPECT_EQ(file.arrays.size(), trace.stages.size() + 2);
@@ -68,12 +68,12 @@ TEST(TraceFile, HoldsEveryStageBitForBit) {
         EXPECT_EQ(file.at(name).shape, (std::vector<std::int64_t>{1, 1, 3, 3}));
         EXPECT_EQ(file.values<std::uint8_t>(name), (std::vector<std::uint8_t>{1, 0, 0, 1, 1, 0, 1, 1, 1}));
     }
-    EXPECT_EQ(file.values<float>("layers.0.attention.masked")[1], -kInf);
+    EXPECT_EQ(file.values<float>("layers.0.attention.masked")[1], -kInfinity);
 }
 
 TEST(TraceFile, MetadataTellHowToReadIt) {
     const test::TemporaryFolder folder;
-    const Trace<float> trace = sample();
+    const Trace<float> trace = sample_trace();
     write_trace(folder / "t.safetensors", trace, kTexts);
     const ArrayFile file = read_safetensors(folder / "t.safetensors");
     EXPECT_EQ(file.metadata_at("format"), "attnscope-trace/1");
@@ -92,7 +92,7 @@ TEST(TraceFile, MetadataTellHowToReadIt) {
 
 TEST(TraceFile, SourceTokensOfAnEncoder) {
     const test::TemporaryFolder folder;
-    Trace<float> trace = sample();
+    Trace<float> trace = sample_trace();
     trace.source_tokens = {2, {2, 3, 2, 0}, {2, 1}};
     write_trace(folder / "t.safetensors", trace, kTexts, {{"x", "y"}, {"z"}});
     EXPECT_EQ(read_safetensors(folder / "t.safetensors").metadata_at("source_tokens"), R"([["x","y"],["z"]])");
@@ -103,7 +103,7 @@ TEST(TraceFile, SourceTokensOfAnEncoder) {
 
 TEST(TraceFile, SixLinesOfNumpyReadIt) {
     const test::TemporaryFolder folder;
-    write_trace(folder / "t.safetensors", sample(), kTexts);
+    write_trace(folder / "t.safetensors", sample_trace(), kTexts);
     test::run_numpy(
         folder.path(),
         "import json, numpy as np\n"

@@ -30,8 +30,8 @@ Config config_of(const Size& size, std::int64_t length) {
     return config;
 }
 
-struct Batch {
-    Batch(std::int64_t sequences, std::int64_t length)
+struct CountingBatch {
+    CountingBatch(std::int64_t sequences, std::int64_t length)
         : tokens{length, {}, std::vector<std::int64_t>(static_cast<std::size_t>(sequences), length)} {
         for (std::int64_t i = 0; i < sequences * length; ++i) {
             tokens.ids.push_back(static_cast<std::int32_t>(i * 7 % 65));
@@ -60,7 +60,7 @@ struct Measured {
 
 Measured measure_trace(const Size& size, std::int64_t length) {
     const auto parameters = std::make_shared<const Parameters<float>>(config_of(size, length));
-    const Batch batch(1, length);
+    const CountingBatch batch(1, length);
     const test::AllocationWatch watch;
     const auto trace = trace_forward<float>(parameters, batch.tokens, {}, causal());
     return {static_cast<double>(watch.peak()), bytes_of(trace.stages)};
@@ -68,7 +68,7 @@ Measured measure_trace(const Size& size, std::int64_t length) {
 
 Measured measure_gradients(const Size& size, std::int64_t length) {
     const Parameters<float> parameters(config_of(size, length));
-    const Batch batch(1, length);
+    const CountingBatch batch(1, length);
     const test::AllocationWatch watch;
     const auto gradients = trace_gradients<float>(parameters, batch.tokens, {}, batch.targets, causal());
     return {static_cast<double>(watch.peak()), 2 * bytes_of(gradients.stages)};  // values and gradients
@@ -77,7 +77,7 @@ Measured measure_gradients(const Size& size, std::int64_t length) {
 /// What a step holds beside the parameters, their gradients and moments; `recorded` is what a trace of the same batch would.
 Measured measure_step(const Size& size, std::int64_t length, std::int64_t sequences) {
     const Parameters<float> parameters(config_of(size, length));
-    const Batch batch(sequences, length);
+    const CountingBatch batch(sequences, length);
     TrainSettings settings;
     settings.forward = causal();
     TrainingState<float> state(parameters);

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-TEST_F(Gradients, TheCheckCatchesABrokenGradientAndNan) {
+TEST_F(OpGradients, TheCheckCatchesABrokenGradientAndNan) {
     Values x{0.3, -1.2};
     const auto loss = [&] { return x[0] * x[0] * x[1]; };
     EXPECT_LE(worst_gradient_error(x, Values{2 * 0.3 * -1.2, 0.09}, loss), 1e-9);
@@ -21,7 +21,7 @@ TEST_F(Gradients, TheCheckCatchesABrokenGradientAndNan) {
     EXPECT_GT(worst_gradient_error(x, Values{2 * 0.3 * -1.2, 0.09}, [] { return std::nan(""); }), kGradientTolerance);
 }
 
-TEST_F(Gradients, OfLinear) {
+TEST_F(OpGradients, OfLinear) {
     for (const auto& [rows, in, out] : {std::array{1, 1, 1}, std::array{5, 3, 4}, std::array{70, 2, 9}}) {
         Values x = draw(rows * in), w = draw(in * out), b = draw(out), y(static_cast<std::size_t>(rows * out)), r = draw(rows * out);
         const auto loss = [&, rows = rows, in = in, out = out] {
@@ -44,7 +44,7 @@ TEST_F(Gradients, OfLinear) {
     }
 }
 
-TEST_F(Gradients, OfLayerNorm) {
+TEST_F(OpGradients, OfLayerNorm) {
     for (const auto& [rows, n] : {std::array{1, 1}, std::array{3, 7}, std::array{80, 5}, std::array{2, 33}}) {
         Values x = draw(rows * n), gain = draw(n), bias = draw(n), plus = draw(rows * n), r = draw(rows * n);
         Values y(x.size()), mean(static_cast<std::size_t>(rows)), rstd(mean);
@@ -62,7 +62,7 @@ TEST_F(Gradients, OfLayerNorm) {
     }
 }
 
-TEST_F(Gradients, OfActivations) {
+TEST_F(OpGradients, OfActivations) {
     for (const Activation activation : {Activation::Relu, Activation::GeluErf, Activation::GeluTanh}) {
         Values x = draw(37), y(37), r = draw(37), dx(37);
         for (double& v : x) v += v < 0 ? -0.01 : 0.01;  // away from ReLU's corner
@@ -75,7 +75,7 @@ TEST_F(Gradients, OfActivations) {
     }
 }
 
-TEST_F(Gradients, OfEmbedding) {
+TEST_F(OpGradients, OfEmbedding) {
     const std::vector<std::int32_t> ids{2, 0, 2, 1};
     Values table = draw(4 * 3), y(4 * 3), r = draw(4 * 3), dtable(4 * 3);
     const auto loss = [&] {
@@ -86,7 +86,7 @@ TEST_F(Gradients, OfEmbedding) {
     EXPECT_LE(worst_gradient_error(table, dtable, loss), kGradientTolerance);
 }
 
-TEST_F(Gradients, OfCrossEntropyWithIgnoredTargets) {
+TEST_F(OpGradients, OfCrossEntropyWithIgnoredTargets) {
     for (const std::vector<std::int32_t>& targets :
          {std::vector<std::int32_t>{3, kIgnoredTarget, 0}, {kIgnoredTarget, kIgnoredTarget, kIgnoredTarget}}) {
         Values logits = draw(3 * 21), d(logits.size(), 9);

@@ -76,12 +76,12 @@ Make filled(const std::string& before, const std::string& piece, const std::stri
     };
 }
 
-struct Shape {
+struct JsonShape {
     const char* name;
     Make make;
 };
 
-std::vector<Shape> json_shapes() {
+std::vector<JsonShape> json_shapes() {
     return {{"empty objects in a list", repeated(R"({"x":[)", "{}", "]}")},
             {"empty lists in a list", repeated(R"({"x":[)", "[]", "]}")},
             {"objects in a list", repeated(R"({"x":[)", R"({"a":1})", "]}")},
@@ -124,7 +124,7 @@ TEST(ReadingTime, ACheckThatSeesAQuadraticReader) {
 }
 
 TEST(ReadingTime, Json) {
-    for (const Shape& shape : json_shapes()) {
+    for (const JsonShape& shape : json_shapes()) {
         expect_quick(shape.name, shape.make, [](const std::string& text) { Json::parse(text, "x.json"); });
         expect_quick(std::string(shape.name) + ", as settings", shape.make,
                      [](const std::string& text) { run_settings_from_json(text, "x.json"); });
@@ -133,7 +133,7 @@ TEST(ReadingTime, Json) {
 
 TEST(ReadingTime, SafetensorsHeaders) {
     const auto wrapped = [](const Make& make) -> Make { return [=](std::size_t bytes) { return safetensors(make(bytes)); }; };
-    for (const Shape& shape : json_shapes()) expect_quick(shape.name, wrapped(shape.make), read_safetensors_bytes);
+    for (const JsonShape& shape : json_shapes()) expect_quick(shape.name, wrapped(shape.make), read_safetensors_bytes);
     expect_quick("metadata", wrapped(repeated(R"({"__metadata__":{)", R"("k#":"v")", "}}")), read_safetensors_bytes);
     expect_quick("empty tensors", wrapped(repeated("{", R"("t#":{"dtype":"F32","shape":[0],"data_offsets":[0,0]})", "}")),
                  read_safetensors_bytes);

@@ -13,7 +13,7 @@ namespace {
 
 using check::CaseFile;
 
-const std::filesystem::path kGolden = std::filesystem::path(ATTN_TEST_DATA) / "golden";
+const std::filesystem::path kGoldenFolder = std::filesystem::path(ATTN_TEST_DATA) / "golden";
 constexpr check::Tolerance kNumpy{1e-12, 1e-12};
 
 Permissions allow_all(std::int64_t positions) {
@@ -52,7 +52,7 @@ void compare_notebook_head(CaseFile& file, const std::string& prefix, const Tens
 
 TEST(ReferenceNotebook, AgreesWithNumPy) {
     Tensor<double> context;
-    CaseFile single(read_npz(kGolden / "notebook_single_head.npz"), kNumpy);
+    CaseFile single(read_npz(kGoldenFolder / "notebook_single_head.npz"), kNumpy);
     const auto x_of = [](const CaseFile& file, std::int64_t width) {
         Tensor<double> x({{Axis::B, 1}, {Axis::T, 4}, {Axis::C, width}});
         const auto values = file.numbers<double>("x", {{Axis::T, 4}, {Axis::C, width}});
@@ -62,7 +62,7 @@ TEST(ReferenceNotebook, AgreesWithNumPy) {
     compare_notebook_head(single, "", x_of(single, 6), 6, &context);
     expect_ok(single);
 
-    CaseFile three(read_npz(kGolden / "notebook_multi_head.npz"), kNumpy);
+    CaseFile three(read_npz(kGoldenFolder / "notebook_multi_head.npz"), kNumpy);
     Tensor<double> concat({{Axis::B, 1}, {Axis::T, 4}, {Axis::C, 12}});
     for (std::int64_t head = 0; head < 3; ++head) {
         compare_notebook_head(three, "head" + std::to_string(head) + ".", x_of(three, 12), 4, &context);

@@ -26,14 +26,14 @@ Config tiny_config() {
     return config;
 }
 
-struct Batch {
+struct TrainingBatch {
     TokenBatch tokens;
     std::vector<std::int32_t> targets;
 };
 
 /// Counting upwards from somewhere: the next token is the last one plus 1.
-Batch counting(std::int64_t batches, std::int64_t length, std::int32_t vocab, std::int32_t first = 0) {
-    Batch out{{length, {}, std::vector<std::int64_t>(static_cast<std::size_t>(batches), length)}, {}};
+TrainingBatch counting(std::int64_t batches, std::int64_t length, std::int32_t vocab, std::int32_t first = 0) {
+    TrainingBatch out{{length, {}, std::vector<std::int64_t>(static_cast<std::size_t>(batches), length)}, {}};
     for (std::int64_t b = 0; b < batches; ++b)
         for (std::int64_t t = 0; t < length; ++t) {
             out.tokens.ids.push_back(static_cast<std::int32_t>((first + b * 3 + t) % vocab));
@@ -127,7 +127,7 @@ TEST(Schedule, WarmsUpAndFalls) {
 }
 
 TEST(TrainStep, LearnsToCount) {
-    const Batch batch = counting(8, 12, 11);
+    const TrainingBatch batch = counting(8, 12, 11);
     TrainingState<float> state(initial_parameters<float>(tiny_config()));
     const double before = state.evaluate(batch.tokens, {}, batch.targets, settings()).loss;
     EXPECT_NEAR(before, std::log(11.0), 0.1);
@@ -138,7 +138,7 @@ TEST(TrainStep, LearnsToCount) {
 TEST(TrainStep, LearnsAnEncoderDecoder) {
     Config config = tiny_config();
     config.architecture = Architecture::EncoderDecoder;
-    const Batch batch = counting(8, 12, 11), source = counting(8, 7, 11, 5);
+    const TrainingBatch batch = counting(8, 12, 11), source = counting(8, 7, 11, 5);
     TrainingState<float> state(initial_parameters<float>(config));
     for (int i = 0; i < 150; ++i) ASSERT_TRUE(state.step(batch.tokens, source.tokens, batch.targets, settings()).applied());
     EXPECT_LT(state.evaluate(batch.tokens, source.tokens, batch.targets, settings()).loss, 0.05);
@@ -152,7 +152,7 @@ TEST(TrainStep, GivesTheSameBitsForAnyNumberOfThreads) {
     config.context_length = 128;
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
-    const Batch batch = counting(4, 128, 11);
+    const TrainingBatch batch = counting(4, 128, 11);
     std::vector<double> losses;
     std::vector<float> parameters;
     for (const int threads : {1, 2, 4}) {
@@ -182,7 +182,7 @@ Config large_config() {
 
 TEST(TrainStep, ALargeModelHasTheGradientsOfOnePlainPass) {
     const Parameters<float> parameters = initial_parameters<float>(large_config());
-    const Batch batch = counting(5, 120, 11);
+    const TrainingBatch batch = counting(5, 120, 11);
     TrainingState<float> state{Parameters<float>(parameters)};
     state.step(batch.tokens, {}, batch.targets, settings());
 
@@ -201,7 +201,7 @@ TEST(TrainStep, ALargeModelHasTheGradientsOfOnePlainPass) {
 }
 
 TEST(TrainStep, ALargeModelHasTheSameBitsForAnyNumberOfThreads) {
-    const Batch batch = counting(5, 120, 11);
+    const TrainingBatch batch = counting(5, 120, 11);
     std::vector<float> expected;
     for (const int threads : {1, 2, 3}) {
         const ThreadScope scope(threads);
@@ -217,7 +217,7 @@ TEST(TrainStep, ContinuesFromACheckpointBitForBit) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
     s.schedule = {ScheduleKind::Cosine, 3e-3, 0, 2, 8};
-    const Batch batch = counting(2, 10, 11);
+    const TrainingBatch batch = counting(2, 10, 11);
     TrainingState<float> whole(initial_parameters<float>(tiny_config())), rest(initial_parameters<float>(tiny_config()));
     for (int i = 0; i < 4; ++i) whole.step(batch.tokens, {}, batch.targets, s);
     rest.restore(whole.parameters(), whole.optimizer().first_moments(), whole.optimizer().second_moments(), whole.steps());
@@ -235,7 +235,7 @@ TEST(TrainStep, AllocatesNothingAfterTheFirst) {
     for (const Architecture architecture : {Architecture::DecoderOnly, Architecture::EncoderDecoder}) {
         Config config = tiny_config();
         config.architecture = architecture;
-        const Batch first = counting(4, 12, 11), second = counting(4, 12, 11, 7), source = counting(4, 9, 11);
+        const TrainingBatch first = counting(4, 12, 11), second = counting(4, 12, 11, 7), source = counting(4, 9, 11);
         TrainingState<float> state(initial_parameters<float>(config));
         const test::AllocationWatch at_first;
         state.step(first.tokens, source.tokens, first.targets, s);
@@ -254,17 +254,17 @@ TEST(TrainStep, AllocatesNothingForOtherLengths) {
         config.architecture = architecture;
         TrainingState<float> state(initial_parameters<float>(config));
         const auto of_lengths = [&](std::int64_t length, std::vector<std::int64_t> lengths) {
-            Batch batch = counting(4, length, 11);
+            TrainingBatch batch = counting(4, length, 11);
             batch.tokens.lengths = std::move(lengths);
             return batch;
         };
-        const Batch full = of_lengths(12, {12, 12, 12, 12}), padded = of_lengths(12, {12, 3, 7, 1}), other = of_lengths(12, {2, 12, 12, 9});
-        const Batch shorter = of_lengths(9, {9, 8, 1, 4}), source = of_lengths(10, {10, 3, 4, 9}),
+        const TrainingBatch full = of_lengths(12, {12, 12, 12, 12}), padded = of_lengths(12, {12, 3, 7, 1}), other = of_lengths(12, {2, 12, 12, 9});
+        const TrainingBatch shorter = of_lengths(9, {9, 8, 1, 4}), source = of_lengths(10, {10, 3, 4, 9}),
                     other_source = of_lengths(8, {8, 8, 1, 2});
-        for (const Batch* batch : {&full, &padded}) state.step(batch->tokens, source.tokens, batch->targets, settings());
+        for (const TrainingBatch* batch : {&full, &padded}) state.step(batch->tokens, source.tokens, batch->targets, settings());
         const test::AllocationWatch watch;
-        for (const Batch* batch : {&other, &shorter, &full, &padded})
-            for (const Batch* from : {&other_source, &source}) state.step(batch->tokens, from->tokens, batch->targets, settings());
+        for (const TrainingBatch* batch : {&other, &shorter, &full, &padded})
+            for (const TrainingBatch* from : {&other_source, &source}) state.step(batch->tokens, from->tokens, batch->targets, settings());
         EXPECT_EQ(watch.total(), 0U);
     }
 }
@@ -276,7 +276,7 @@ TEST(TrainStep, ABatchCutIntoRunsGivesWhatTheWholeGives) {
     TrainSettings s = settings();
     s.forward.dropout = {.attention = 0.1, .residual = 0.1, .embedding = 0.1, .seed = 9};
     for (const std::int64_t batches : {1, 3, 23}) {
-        Batch batch = counting(batches, 40, 11);
+        TrainingBatch batch = counting(batches, 40, 11);
         for (std::int64_t b = 0; b < batches; ++b) batch.tokens.lengths[static_cast<std::size_t>(b)] = 40 - b;
         for (std::size_t i = 0; i < batch.targets.size(); i += 7) batch.targets[i] = kIgnoredTarget;
         TrainingState<double> state(initial_parameters<double>(config));
@@ -315,9 +315,9 @@ std::string first_difference(const Parameters<double>& got, const Parameters<dou
 TEST(TrainStep, ADifferenceOfGradientsIsFound) {
     Config config = tiny_config();
     config.num_layers = 3;
-    const Batch batch = counting(3, 10, 11), other = counting(3, 10, 11, 5);
+    const TrainingBatch batch = counting(3, 10, 11), other = counting(3, 10, 11, 5);
     const Parameters<double> start = initial_parameters<double>(config);
-    const auto gradients = [&](const Batch& of) {
+    const auto gradients = [&](const TrainingBatch& of) {
         return *trace_gradients<double>(start, of.tokens, {}, of.targets, settings().forward, {}).parameters;
     };
     const Parameters<double> expected = gradients(batch);
@@ -339,7 +339,7 @@ TEST(TrainStep, GradientsOfDeepModelsAreThoseOfATrace) {
                 config.norm = norm;
                 config.num_layers = layers;
                 config.final_norm = norm == NormPlacement::Pre;
-                const Batch batch = counting(3, 10, 11), source = counting(3, 7, 11, 5);
+                const TrainingBatch batch = counting(3, 10, 11), source = counting(3, 7, 11, 5);
                 const bool two = architecture == Architecture::EncoderDecoder;
                 const TokenBatch from = two ? source.tokens : TokenBatch{};
                 TrainingState<double> state(initial_parameters<double>(config));
@@ -352,7 +352,7 @@ TEST(TrainStep, GradientsOfDeepModelsAreThoseOfATrace) {
 }
 
 TEST(TrainStep, SkipsABatchWithNothingToPredict) {
-    const Batch batch = counting(2, 5, 11);
+    const TrainingBatch batch = counting(2, 5, 11);
     TrainingState<float> state(initial_parameters<float>(tiny_config()));
     const StepResult result = state.step(batch.tokens, {}, std::vector<std::int32_t>(10, kIgnoredTarget), settings());
     EXPECT_FALSE(result.applied());
@@ -362,7 +362,7 @@ TEST(TrainStep, SkipsABatchWithNothingToPredict) {
 }
 
 TEST(TrainStep, StopsBeforeTheOptimizerWhenSomethingIsNotFinite) {
-    const Batch batch = counting(2, 5, 11);
+    const TrainingBatch batch = counting(2, 5, 11);
     Parameters<float> bad = initial_parameters<float>(tiny_config());
     bad.find("layers.1.ffn.in.weight")[3] = NAN;
     TrainingState<float> state(bad);
@@ -383,7 +383,7 @@ TEST(TrainStep, StopsBeforeTheOptimizerWhenSomethingIsNotFinite) {
 }
 
 TEST(TrainStep, ChangesNothingWhenItRefuses) {
-    const Batch batch = counting(2, 5, 11);
+    const TrainingBatch batch = counting(2, 5, 11);
     TrainingState<float> state(initial_parameters<float>(tiny_config()));
     TrainSettings s = settings();
     s.clip_norm = -1;

@@ -5,7 +5,7 @@
 namespace attn::app {
 namespace {
 
-Document with_text(const std::string& text) {
+Document document_of(const std::string& text) {
     Document document;
     document.texts = {text};
     return document;
@@ -14,11 +14,11 @@ Document with_text(const std::string& text) {
 std::string text_of(const DocumentHistory& history) { return history.current()->texts.at(0); }
 
 TEST(DocumentHistory, UndoesAndRedoesInOrder) {
-    DocumentHistory history(with_text("a"));
+    DocumentHistory history(document_of("a"));
     EXPECT_FALSE(history.can_undo());
     EXPECT_FALSE(history.undo());
-    EXPECT_TRUE(history.change(with_text("b"), ""));
-    EXPECT_TRUE(history.change(with_text("c"), ""));
+    EXPECT_TRUE(history.change(document_of("b"), ""));
+    EXPECT_TRUE(history.change(document_of("c"), ""));
     EXPECT_TRUE(history.undo());
     EXPECT_EQ(text_of(history), "b");
     EXPECT_TRUE(history.undo());
@@ -31,26 +31,26 @@ TEST(DocumentHistory, UndoesAndRedoesInOrder) {
 }
 
 TEST(DocumentHistory, AChangeDropsWhatWasUndone) {
-    DocumentHistory history(with_text("a"));
-    history.change(with_text("b"), "");
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "");
     history.undo();
-    history.change(with_text("c"), "");
+    history.change(document_of("c"), "");
     EXPECT_FALSE(history.can_redo());
     history.undo();
     EXPECT_EQ(text_of(history), "a");
 }
 
 TEST(DocumentHistory, AnEqualDocumentIsNoStep) {
-    DocumentHistory history(with_text("a"));
+    DocumentHistory history(document_of("a"));
     const auto before = history.current();
-    EXPECT_FALSE(history.change(with_text("a"), ""));
+    EXPECT_FALSE(history.change(document_of("a"), ""));
     EXPECT_FALSE(history.can_undo());
     EXPECT_EQ(history.current(), before);
 }
 
 TEST(DocumentHistory, StepsOfOneNameJoin) {
-    DocumentHistory history(with_text("a"));
-    for (const char* text : {"b", "c", "d"}) history.change(with_text(text), "slider");
+    DocumentHistory history(document_of("a"));
+    for (const char* text : {"b", "c", "d"}) history.change(document_of(text), "slider");
     EXPECT_EQ(text_of(history), "d");
     history.undo();
     EXPECT_EQ(text_of(history), "a");
@@ -59,11 +59,11 @@ TEST(DocumentHistory, StepsOfOneNameJoin) {
 }
 
 TEST(DocumentHistory, OtherNamesAndNoNameDoNotJoin) {
-    DocumentHistory history(with_text("a"));
-    history.change(with_text("b"), "one");
-    history.change(with_text("c"), "two");
-    history.change(with_text("d"), "");
-    history.change(with_text("e"), "");
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "one");
+    history.change(document_of("c"), "two");
+    history.change(document_of("d"), "");
+    history.change(document_of("e"), "");
     for (const char* text : {"d", "c", "b", "a"}) {
         ASSERT_TRUE(history.undo());
         EXPECT_EQ(text_of(history), text);
@@ -71,33 +71,33 @@ TEST(DocumentHistory, OtherNamesAndNoNameDoNotJoin) {
 }
 
 TEST(DocumentHistory, UndoAndRedoEndAJoiningStep) {
-    DocumentHistory history(with_text("a"));
-    history.change(with_text("b"), "slider");
-    history.change(with_text("c"), "");
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "slider");
+    history.change(document_of("c"), "");
     history.undo();
-    history.change(with_text("d"), "slider");
+    history.change(document_of("d"), "slider");
     history.undo();
     EXPECT_EQ(text_of(history), "b");
 }
 
 TEST(DocumentHistory, AStepThatEndsWhereItBeganIsNone) {
-    DocumentHistory history(with_text("a"));
-    history.change(with_text("b"), "slider");
-    EXPECT_TRUE(history.change(with_text("a"), "slider"));
+    DocumentHistory history(document_of("a"));
+    history.change(document_of("b"), "slider");
+    EXPECT_TRUE(history.change(document_of("a"), "slider"));
     EXPECT_EQ(text_of(history), "a");
     EXPECT_FALSE(history.can_undo());
     // The drag goes on: one step again.
-    history.change(with_text("c"), "slider");
-    history.change(with_text("d"), "slider");
+    history.change(document_of("c"), "slider");
+    history.change(document_of("d"), "slider");
     history.undo();
     EXPECT_EQ(text_of(history), "a");
     EXPECT_FALSE(history.can_undo());
 }
 
 TEST(DocumentHistory, IsBounded) {
-    DocumentHistory history(with_text("0"));
+    DocumentHistory history(document_of("0"));
     const int changes = static_cast<int>(DocumentHistory::kMaxSteps) + 20;
-    for (int i = 1; i <= changes; ++i) history.change(with_text(std::to_string(i)), "");
+    for (int i = 1; i <= changes; ++i) history.change(document_of(std::to_string(i)), "");
     int steps = 0;
     while (history.undo()) ++steps;
     EXPECT_EQ(steps, static_cast<int>(DocumentHistory::kMaxSteps));
