@@ -75,6 +75,8 @@ int run(int argc, char** argv) {
     add_train_command(program, exit_code);
     add_sample_command(program, exit_code);
     add_lesson_command(program, exit_code);
+    add_model_command(program, exit_code);
+    add_tokenize_command(program, exit_code);
 
     command_line.before_run([&](const std::string& command) {
         if (command.empty()) return;

@@ -58,7 +58,10 @@ int check_all(const CheckOptions& options) {
 void add_check_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<CheckOptions>();
     CliCommand command = program.command("check", "Recompute reference files and compare every tensor");
-    command.option("FILE", options->files, "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example)")
+    command
+        .option("FILE", options->files,
+                "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example), or a model's folder with an "
+                "expected.safetensors")
         .required();
     command.flag("--double", options->in_double, "Recompute in double instead of float");
     command.footer("Exit code: 0 all within tolerance, 1 a mismatch, 2 a file that cannot be read or recomputed.");

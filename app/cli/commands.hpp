@@ -22,5 +22,7 @@ void add_bench_command(CliCommand program, int& exit_code);
 void add_train_command(CliCommand program, int& exit_code);
 void add_sample_command(CliCommand program, int& exit_code);
 void add_lesson_command(CliCommand program, int& exit_code);
+void add_model_command(CliCommand program, int& exit_code);
+void add_tokenize_command(CliCommand program, int& exit_code);
 
 }  // namespace attn::app

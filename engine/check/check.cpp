@@ -1,5 +1,6 @@
 #include "engine/check/check.hpp"
 
+#include "engine/check/check_folder.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"
@@ -75,6 +76,8 @@ Activation read_activation(CaseConfig& config, const char* usual_gelu) {
 }
 
 Report check_file(const std::filesystem::path& path, const Options& options) {
+    std::error_code none;
+    if (std::filesystem::is_directory(path, none)) return check_folder(path, options);
     return path.extension() == ".npz" ? check_npz(path, options) : check_safetensors(path, options);
 }
 

@@ -52,8 +52,8 @@ float from_f16(std::uint16_t bits) {
 }
 
 /// Calls use(element type's value) for every element, after widening F16 and BF16 to float.
-template <class Stored, class Use>
-void each_stored(const NamedArray& array, Use&& use) {
+template <class Stored, class Array, class Use>
+void each_stored(const Array& array, Use&& use) {
     const std::size_t count = array.bytes.size() / sizeof(Stored);
     for (std::size_t i = 0; i < count; ++i) {
         Stored value;
@@ -62,8 +62,8 @@ void each_stored(const NamedArray& array, Use&& use) {
     }
 }
 
-template <class Use>
-void each_element(const NamedArray& array, Use&& use) {
+template <class Array, class Use>
+void each_element(const Array& array, Use&& use) {
     switch (array.dtype) {
     case DType::Bool:
     case DType::U8:
@@ -163,8 +163,9 @@ NamedArray make_array(std::string name, std::vector<std::int64_t> shape, std::sp
 }
 
 template <class T>
-std::vector<T> values_as(const NamedArray& array, std::string_view source) {
-    std::vector<T> out(static_cast<std::size_t>(array.count()));
+void copy_values(const ArrayView& array, std::string_view source, std::span<T> out) {
+    const std::size_t count = array.bytes.size() / dtype_size(array.dtype);
+    if (out.size() != count) throw ShapeError(fmt::format("{} values do not fit a place for {}", count, out.size()));
     each_element(array, [&](auto value, std::size_t i) {
         using Value = decltype(value);
         bool fits = array.dtype != DType::Bool || value == Value{0} || value == Value{1};
@@ -175,6 +176,12 @@ std::vector<T> values_as(const NamedArray& array, std::string_view source) {
                             fmt::format("the {} value {} cannot be read as {}", dtype_name(array.dtype), value, target_name<T>()));
         out[i] = static_cast<T>(value);
     });
+}
+
+template <class T>
+std::vector<T> values_as(const NamedArray& array, std::string_view source) {
+    std::vector<T> out(static_cast<std::size_t>(array.count()));
+    copy_values<T>(view_of(array), source, out);
     return out;
 }
 
@@ -212,6 +219,7 @@ const std::string& ArrayFile::metadata_at(const std::string& key) const {
 
 #define ATTN_INSTANTIATE(T)                                                                                                                \
     template NamedArray make_array<T>(std::string, std::vector<std::int64_t>, std::span<const T>);                                         \
+    template void copy_values<T>(const ArrayView&, std::string_view, std::span<T>);                                                        \
     template std::vector<T> values_as<T>(const NamedArray&, std::string_view);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)

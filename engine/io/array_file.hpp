@@ -68,6 +68,10 @@ NamedArray make_array(std::string name, std::vector<std::int64_t> shape, std::sp
 template <class T>
 std::vector<T> values_as(const NamedArray& array, std::string_view source);
 
+/// The same of an array somewhere else, into memory of its size; throws ShapeError for another.
+template <class T>
+void copy_values(const ArrayView& array, std::string_view source, std::span<T> out);
+
 /// How many elements are not ordinary numbers; all 0 for integer arrays.
 struct OddValues {
     std::int64_t nan = 0, infinite = 0, subnormal = 0;

@@ -16,32 +16,10 @@
 namespace attn {
 namespace {
 
-constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::size_t kHeaderAlignment = 8;
 
-std::uint64_t read_header_length(ByteSource& source) {
-    if (source.size() < kLengthBytes)
-        throw source.error(FileFault::Truncated, fmt::format("{} bytes are too few for a .safetensors file", source.size()));
-    std::uint64_t length = 0;
-    source.read(std::as_writable_bytes(std::span(&length, 1)));
-    if (length > kMaxSafetensorsHeader)
-        throw source.error_at(
-            FileFault::Limit, 0,
-            fmt::format("a header of {} bytes; at most {} are read (is this a .safetensors file?)", length, kMaxSafetensorsHeader));
-    if (length > source.remaining())
-        throw source.error_at(FileFault::Truncated, 0,
-                              fmt::format("a header of {} bytes is announced, {} are left", length, source.remaining()));
-    if (length < 2) throw source.error_at(FileFault::Truncated, 0, fmt::format("a header of {} bytes is too short", length));
-    return length;
-}
-
 ArrayFile read_all(ByteSource& source) {
-    const std::uint64_t header_bytes = read_header_length(source);
-    std::string text(static_cast<std::size_t>(header_bytes), '\0');
-    source.read(std::as_writable_bytes(std::span(text)));
-    SafetensorsHeader header = parse_safetensors_header(text, source.name(), kLengthBytes, source.remaining());
-    std::string().swap(text);
-
+    SafetensorsHeader header = read_safetensors_header(source);
     std::vector<std::size_t> by_place(header.entries.size());
     std::iota(by_place.begin(), by_place.end(), std::size_t{0});
     std::sort(by_place.begin(), by_place.end(), [&](std::size_t a, std::size_t b) {

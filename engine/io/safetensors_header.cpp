@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::string_view kMetadataKey = "__metadata__";
 
 /// Follows the parser through the only structure a header may have:
@@ -257,6 +258,22 @@ private:
     std::string_view source_;
 };
 
+std::uint64_t read_header_length(ByteSource& source) {
+    if (source.size() < kLengthBytes)
+        throw source.error(FileFault::Truncated, fmt::format("{} bytes are too few for a .safetensors file", source.size()));
+    std::uint64_t length = 0;
+    source.read(std::as_writable_bytes(std::span(&length, 1)));
+    if (length > kMaxSafetensorsHeader)
+        throw source.error_at(
+            FileFault::Limit, 0,
+            fmt::format("a header of {} bytes; at most {} are read (is this a .safetensors file?)", length, kMaxSafetensorsHeader));
+    if (length > source.remaining())
+        throw source.error_at(FileFault::Truncated, 0,
+                              fmt::format("a header of {} bytes is announced, {} are left", length, source.remaining()));
+    if (length < 2) throw source.error_at(FileFault::Truncated, 0, fmt::format("a header of {} bytes is too short", length));
+    return length;
+}
+
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_view source, std::uint64_t first_byte,
@@ -269,6 +286,12 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_vi
     check.sizes_are_possible();
     check.ranges_tile(data_bytes);
     return std::move(builder.header);
+}
+
+SafetensorsHeader read_safetensors_header(ByteSource& source) {
+    std::string text(static_cast<std::size_t>(read_header_length(source)), '\0');
+    source.read(std::as_writable_bytes(std::span(text)));
+    return parse_safetensors_header(text, source.name(), kLengthBytes, source.remaining());
 }
 
 }  // namespace attn

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/io/array_file.hpp"
+#include "engine/io/input_file.hpp"
 
 namespace attn {
 
@@ -27,5 +28,9 @@ struct SafetensorsHeader {
 /// Throws FileError naming `source` and the byte of the file (`first_byte` is where `text` starts).
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::string_view source, std::uint64_t first_byte,
                                            std::uint64_t data_bytes);
+
+/// The header of a whole file; leaves the source where the data begin. Throws as parse_safetensors_header() does, and for a length that the
+/// file cannot have.
+SafetensorsHeader read_safetensors_header(ByteSource& source);
 
 }  // namespace attn

@@ -75,11 +75,7 @@ Texts byte_fallback(Texts tokens) {
     return out;
 }
 
-Apply read_word_piece(JsonObject& json) {
-    std::string prefix = "##";
-    bool cleanup = true;
-    json.read("prefix", prefix);
-    json.read("cleanup", cleanup);
+Apply word_piece(const std::string& prefix, bool cleanup) {
     return [prefix, cleanup](Texts tokens) {
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             if (i > 0) {
@@ -106,11 +102,7 @@ Apply read_metaspace(JsonObject& json) {
     };
 }
 
-Apply read_strip(JsonObject& json) {
-    const std::string content = required_text(json, "content");
-    std::int64_t start = 0, stop = 0;
-    json.read("start", start, 0, 1 << 20);
-    json.read("stop", stop, 0, 1 << 20);
+Apply strip(const std::string& content, std::int64_t start, std::int64_t stop) {
     return [content, start, stop](Texts tokens) {
         for (std::string& token : tokens) {
             for (std::int64_t i = 0; i < start && !content.empty() && token.starts_with(content); ++i) token.erase(0, content.size());
@@ -143,9 +135,8 @@ Apply read_ctc(JsonObject& json) {
     };
 }
 
-Apply read_replace(JsonObject& json) {
-    const std::string content = required_text(json, "content");
-    return [pattern = read_pattern(json), content](Texts tokens) {
+Apply replace(Pattern what, const std::string& content) {
+    return [pattern = std::move(what), content](Texts tokens) {
         for (std::string& token : tokens) {
             std::string out;
             std::size_t at = 0;
@@ -174,6 +165,22 @@ Texts fused(Texts tokens) {
     return {all};
 }
 
+Apply read_word_piece(JsonObject& json) {
+    std::string prefix = "##";
+    bool cleanup = true;
+    json.read("prefix", prefix);
+    json.read("cleanup", cleanup);
+    return word_piece(prefix, cleanup);
+}
+
+Apply read_strip(JsonObject& json) {
+    const std::string content = required_text(json, "content");
+    std::int64_t start = 0, stop = 0;
+    json.read("start", start, 0, 1 << 20);
+    json.read("stop", stop, 0, 1 << 20);
+    return strip(content, start, stop);
+}
+
 Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") {
         bool unused = false;  // settings of the same component before the model; they change nothing here
@@ -183,7 +190,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "WordPiece") return read_word_piece(json);
     if (type == "Metaspace") return read_metaspace(json);
     if (type == "BPEDecoder") return read_bpe_decoder(json);
-    if (type == "Replace") return read_replace(json);
+    if (type == "Replace") return replace(read_pattern(json), required_text(json, "content"));
     if (type == "ByteFallback") return byte_fallback;
     if (type == "Fuse") return fused;
     if (type == "Strip") return read_strip(json);
@@ -216,6 +223,15 @@ std::vector<Decoder> read_decoders(JsonObject component) {
     return read_steps<Decoder>(std::move(component), "decoders", [](const std::string& type, JsonObject& json) {
         return Decoder{type, read_apply(type, json)};
     });
+}
+
+Decoder word_piece_decoder() { return {"WordPiece", word_piece("##", true)}; }
+
+std::vector<Decoder> sentence_piece_decoders() {
+    return {{"Replace", replace(Pattern::literal("\u2581"), " ")},
+            {"ByteFallback", byte_fallback},
+            {"Fuse", fused},
+            {"Strip", strip(" ", 1, 0)}};
 }
 
 Decoder byte_level_decoder() { return {"ByteLevel", byte_level_texts}; }

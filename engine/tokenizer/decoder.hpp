@@ -20,6 +20,10 @@ std::vector<Decoder> read_decoders(JsonObject component);
 
 /// "ByteLevel": letters to bytes; what is not UTF-8 then becomes U+FFFD.
 Decoder byte_level_decoder();
+/// "WordPiece" with "##", cleaned up as English is written.
+Decoder word_piece_decoder();
+/// "▁" to spaces, byte tokens to bytes, without the space that was put before the text.
+std::vector<Decoder> sentence_piece_decoders();
 /// Bytes that do not form characters replaced by U+FFFD: one for the longest beginning of a character that breaks off (as Rust's and
 /// Python's decoders do).
 std::string with_replacements(std::string_view bytes);

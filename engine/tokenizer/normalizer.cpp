@@ -145,7 +145,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") return bytes_as_letters;
     if (type == "BertNormalizer") return read_bert(json);
     if (type == "Precompiled") return read_precompiled(json);
-    if (type == "Prepend") return [front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); };
+    if (type == "Prepend") return prepend(required_text(json, "prepend")).apply;
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
         return [pattern = read_pattern(json), content](const AlignedText& text) { return replaced(text, pattern, content); };
@@ -160,6 +160,17 @@ Apply read_apply(const std::string& type, JsonObject& json) {
 }
 
 }  // namespace
+
+Normalizer prepend(std::string_view front) {
+    return {"Prepend", [front = std::string(front)](const AlignedText& text) { return with_front(text, front); }};
+}
+
+Normalizer replace(std::string_view what, std::string_view by) {
+    return {"Replace",
+            [pattern = Pattern::literal(what), by = std::string(by)](const AlignedText& text) { return replaced(text, pattern, by); }};
+}
+
+Normalizer bert_normalizer() { return {"BertNormalizer", Bert{.accents = true}}; }
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {
     return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {

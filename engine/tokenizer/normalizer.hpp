@@ -19,6 +19,11 @@ struct Normalizer {
 /// The steps of tokenizer.json's "normalizer", sequences laid flat. Throws FileError naming a type that there is not.
 std::vector<Normalizer> read_normalizers(JsonObject component);
 
+/// "Prepend" and "Replace" of one text by another, and "BertNormalizer" for lower-case text.
+Normalizer prepend(std::string_view front);
+Normalizer replace(std::string_view what, std::string_view by);
+Normalizer bert_normalizer();
+
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text);
 /// The text with `front` before it; all of that has the origin of the first character. An empty text stays empty.
 AlignedText with_front(const AlignedText& text, std::string_view front);

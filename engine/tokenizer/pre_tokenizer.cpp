@@ -206,8 +206,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         return split(pattern(read_pattern(json)), behavior, invert);
     }
     if (type == "Metaspace") return read_metaspace(json);
-    if (type == "BertPreTokenizer")
-        return both(split(characters(is_white_space), Behavior::Removed), split(characters(is_any_punctuation), Behavior::Isolated));
+    if (type == "BertPreTokenizer") return bert_pre_tokenizer().apply;
     if (type == "Digits") {
         bool individual = false;
         json.read("individual_digits", individual);
@@ -248,6 +247,9 @@ PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
             }};
 }
 
-PreTokenizer split_by(std::string_view expression) { return {"Split", split(pattern(Pattern::regex(expression)), Behavior::Isolated)}; }
+PreTokenizer bert_pre_tokenizer() {
+    return {"BertPreTokenizer",
+            both(split(characters(is_white_space), Behavior::Removed), split(characters(is_any_punctuation), Behavior::Isolated))};
+}
 
 }  // namespace attn

@@ -24,7 +24,7 @@ std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component);
 
 /// "ByteLevel": GPT-2's split, then every byte as its letter.
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex);
-/// "Split" by an expression, each match a word of its own.
-PreTokenizer split_by(std::string_view expression);
+/// "BertPreTokenizer": cut at white space, which goes, and at punctuation, which stays.
+PreTokenizer bert_pre_tokenizer();
 
 }  // namespace attn

@@ -7,6 +7,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/component_json.hpp"
+#include "engine/tokenizer/gguf_tokenizer.hpp"
 
 namespace attn {
 namespace {
@@ -79,6 +80,14 @@ std::shared_ptr<const ModelTokenizer> read_gpt2_vocabulary(const std::filesystem
         throw FileError(FileFault::Schema, merges_source, "", error.what());
     }
     return std::make_shared<const ModelTokenizer>(std::move(parts));
+}
+
+std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path) {
+    std::error_code none;
+    if (path.extension() == ".gguf") return read_gguf_tokenizer(GgufFile::read(path));
+    if (!std::filesystem::is_directory(path, none)) return read_tokenizer_json(path);
+    if (auto tokenizer = read_folder_tokenizer(path)) return tokenizer;
+    throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "has no tokenizer.json, nor vocab.json with merges.txt");
 }
 
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder) {

@@ -22,6 +22,8 @@ std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text
 /// special token if the vocabulary has it.
 std::shared_ptr<const ModelTokenizer> read_gpt2_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges);
 
+/// The tokenizer of a folder, which has to have one, or a tokenizer.json or GGUF file by itself. Throws FileError.
+std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path);
 /// The tokenizer of a model's folder: tokenizer.json, or else vocab.json with merges.txt; nullptr when it has neither.
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
 

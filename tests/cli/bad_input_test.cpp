@@ -138,6 +138,7 @@ TEST(BadInput, AnEmptyValueIsNamed) {
         {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--resume", "--threads"}},
         {"sample", {"--model", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
         {"lesson", {"--step"}},
+        {"tokenize", {"--model", "--text", "--texts"}},
         {"bench attention", {"--threads", "--steps"}}};
     for (const auto& [command, names] : options)
         for (const std::string& name : names) {
@@ -146,7 +147,7 @@ TEST(BadInput, AnEmptyValueIsNamed) {
             for (std::string word; words >> word;) arguments.push_back(word);
             expect_refused(arguments + Arguments{name, ""}, name);
         }
-    for (const char* command : {"doctor", "check", "lesson"}) expect_refused({command, ""}, "empty");
+    for (const char* command : {"doctor", "check", "lesson", "model"}) expect_refused({command, ""}, "empty");
     expect_refused({""}, "empty");
     expect_refused({"train", "--task", "copy", "--steps", "1", "--out", ""}, "--out");
     expect_refused({"train", "--task", "copy", "--steps", "1", "--set", "batch_size="}, "/batch_size");

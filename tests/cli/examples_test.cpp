@@ -370,6 +370,16 @@ Group verdicts() {
                   EXPECT_GE(named, files);
                   EXPECT_GE(files, 10U);
               }},
+             {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
+             {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
+             {"attnscope tokenize --model DIR --text TEXT", says("\"The cat\": "),
+              "attnscope tokenize --model tests/golden/hf/gpt2 --text 'The cat'"},
+             {"attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"", says("\"on the mat\": "),
+              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
+             {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
+              "attnscope tokenize --model tests/golden/hf/gpt2 --texts texts.json --no-special --json",
+              [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
              {"attnscope check FILE...", says("  ok"), "attnscope check \"$(ls tests/golden/*.npz | head -1)\""},
              {"attnscope ... | head -1",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as README.md says"; },

@@ -13,12 +13,12 @@ TEST(Help, NamesEveryCommandAndOption) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
     for (const char* word : {"--preset", "--text", "--text-file", "--version", "trace", "export", "snippet", "render", "check", "doctor",
-                             "bench", "train", "sample", "lesson", "causal-attention"})
+                             "bench", "train", "sample", "lesson", "model", "tokenize", "causal-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command : {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson"}) {
+    for (const char* command : {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model", "tokenize"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");

@@ -1,0 +1,88 @@
+/// attnscope model: what was read of a model's folder.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "app/cli/commands.hpp"
+#include "engine/families/model_folder.hpp"
+#include "engine/io/file_error.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string model_sizes(const Config& config) {
+    std::string heads = fmt::format("{} heads of {}", config.num_heads, config.head_size());
+    if (config.grouped()) heads += fmt::format(", {} of keys and values", config.kv_heads());
+    return fmt::format("{} layers, width {}, {}, feed-forward {}, context {}, vocabulary {}", config.num_layers, config.d_model, heads,
+                       config.d_ff, config.context_length, config.vocab_size);
+}
+
+std::string tensor_use_text(const TensorUse& use, const Config& config) {
+    if (use.parameters.empty()) {
+        switch (use.leftover) {
+        case Leftover::Buffer:
+            return "not used: can be computed";
+        case Leftover::Copy:
+            return "not used: tied to the token embedding";
+        case Leftover::Unknown:
+            return "not used: no parameter of this family";
+        }
+    }
+    std::string text;
+    for (const TensorSource& source : use.parameters)
+        text += fmt::format("{}{}{}", text.empty() ? "" : ", ", source.parameter, source.transposed ? " (transposed)" : "");
+    if (config.tied_lm_head && config.lm_head && text == "token_embedding.weight") text += ", and the head";
+    return text;
+}
+
+void print_model(const std::filesystem::path& path) {
+    const ModelFolder folder = open_model_folder(path);
+    std::set<std::string> types;
+    std::int64_t numbers = 0;
+    std::size_t name_width = 0, shape_width = 0, unused = 0;
+    for (const TensorUse& use : folder.tensors) {
+        const ArrayView& array = use.tensor->array;
+        name_width = std::max(name_width, escaped(array.name).size());
+        shape_width = std::max(shape_width, shape_text(array.shape).size());
+        if (use.parameters.empty()) {
+            ++unused;
+            continue;
+        }
+        types.emplace(dtype_name(array.dtype));
+        numbers += static_cast<std::int64_t>(array.bytes.size() / dtype_size(array.dtype));
+    }
+    fmt::print("{}: {} ({})\n", escaped(path.native(), 0), folder.family->name,
+               escaped(folder.model_class.empty() ? folder.model_type : folder.model_class));
+    fmt::print("  {}\n", model_sizes(folder.config));
+    fmt::print("  {} parameters, {}, {:.1f} MB in {} {}\n", numbers, fmt::join(types, " and "),
+               static_cast<double>(folder.weights->bytes()) / 1e6, folder.weights->file_count(),
+               folder.weights->file_count() == 1 ? "file" : "files");
+    if (folder.tokenizer != nullptr)
+        fmt::print("  tokenizer: {}, {} ids, {} added tokens\n", folder.tokenizer->model_type(), folder.tokenizer->size(),
+                   folder.tokenizer->added_tokens().size());
+    for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
+    fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
+    for (const TensorUse& use : folder.tensors)
+        fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, dtype_name(use.tensor->array.dtype),
+                   shape_text(use.tensor->array.shape), shape_width, tensor_use_text(use, folder.config));
+    folder.weights->require_intact();
+}
+
+}  // namespace
+
+void add_model_command(CliCommand program, int&) {
+    auto path = std::make_shared<std::filesystem::path>();
+    CliCommand command = program.command("model", "List what a model's folder holds: family, sizes, every tensor and where it goes");
+    command.option("DIR", *path, "Folder of Hugging Face's layout: config.json, model.safetensors, a tokenizer").required();
+    command.footer("Families: GPT-2. A tensor that is missing or has another shape than config.json says is an error.\n"
+                   "Example:\n"
+                   "  attnscope model DIR\n");
+    command.on_run([path] { print_model(*path); });
+}
+
+}  // namespace attn::app

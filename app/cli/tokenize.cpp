@@ -1,0 +1,113 @@
+/// attnscope tokenize: texts as the tokenizer of a published model cuts them.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/cli/commands.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/json.hpp"
+#include "engine/io/utf8.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+namespace attn::app {
+namespace {
+
+struct TokenizeOptions {
+    std::filesystem::path model, texts_file;
+    std::vector<std::string> texts;
+    bool no_special = false, json = false;
+};
+
+/// The strings of a JSON list.
+std::vector<std::string> read_text_list(const std::filesystem::path& path) {
+    const std::string source = escaped(path.native(), 0);
+    const Json list = Json::parse(read_whole_file(path, {.max_bytes = kMaxTextBytes, .stop = {}}), source, kMaxTextBytes);
+    const auto refuse = [&](const std::string& place) {
+        return FileError(FileFault::Format, source, place, "expected a list of texts in quotes");
+    };
+    if (!list.is_list()) throw refuse("/");
+    std::vector<std::string> texts;
+    for (const Json& item : list.items()) {
+        if (!item.is_string()) throw refuse(fmt::format("/{}", texts.size()));
+        texts.push_back(item.text());
+    }
+    return texts;
+}
+
+/// For every byte of the text, and its end: how many code points lie before. A stray byte counts as one.
+std::vector<std::uint32_t> code_points_before(std::string_view text) {
+    std::vector<std::uint32_t> before(text.size() + 1);
+    std::uint32_t count = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t bytes = first_utf8(text.substr(at)).bytes;
+        for (std::size_t i = 0; i < bytes; ++i) before[at + i] = count;
+        ++count;
+        at += bytes;
+    }
+    before[text.size()] = count;
+    return before;
+}
+
+void print_encoding_json(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+    const std::vector<std::uint32_t> before = code_points_before(text);
+    Json::List ids, tokens, offsets;
+    for (const EncodedToken& token : encoding) {
+        ids.emplace_back(token.id);
+        tokens.emplace_back(tokenizer.token_text(token.id).value_or(""));
+        const bool none = token.from_template;
+        offsets.emplace_back(Json::List{none ? 0U : before[token.begin], none ? 0U : before[token.end]});
+    }
+    Json line = Json::object();
+    line["ids"] = std::move(ids);
+    line["tokens"] = std::move(tokens);
+    line["offsets"] = std::move(offsets);
+    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+}
+
+void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+    fmt::print("\"{}\": {} {}\n", escaped(text), encoding.size(), encoding.size() == 1 ? "token" : "tokens");
+    for (const EncodedToken& token : encoding) {
+        const std::string place = token.from_template ? "added by the template"
+                                                      : fmt::format("bytes {} to {}: \"{}\"", token.begin, token.end,
+                                                                    escaped(text.substr(token.begin, token.end - token.begin)));
+        fmt::print("  {:>7}  {:<20} {}\n", token.id, escaped(tokenizer.token_text(token.id).value_or("")), place);
+    }
+}
+
+void tokenize(TokenizeOptions options) {
+    if (!options.texts_file.empty())
+        for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
+    else if (options.texts.empty()) throw Error("tokenize: expected a text, by --text or --texts");
+    const std::shared_ptr<const ModelTokenizer> tokenizer = read_tokenizer(options.model);
+    for (const std::string& text : options.texts) {
+        const Encoding encoding = tokenizer->encode(text, !options.no_special);
+        if (options.json) print_encoding_json(*tokenizer, text, encoding);
+        else print_encoding_table(*tokenizer, text, encoding);
+    }
+}
+
+}  // namespace
+
+void add_tokenize_command(CliCommand program, int&) {
+    auto options = std::make_shared<TokenizeOptions>();
+    CliCommand command = program.command("tokenize", "Cut texts into tokens as a published model's tokenizer does");
+    command.option("--model", options->model, "Folder with tokenizer.json (or vocab.json and merges.txt), a tokenizer.json, or a GGUF file")
+        .shown_as("DIR|FILE.gguf")
+        .required();
+    command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
+    command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
+    command.flag("--no-special", options->no_special, "Without the tokens that the template puts around a text");
+    command.flag("--json", options->json, "One line of JSON a text: ids, tokens, and offsets in code points");
+    command.footer("Examples:\n"
+                   "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
+                   "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");
+    command.on_run([options] { tokenize(*options); });
+}
+
+}  // namespace attn::app

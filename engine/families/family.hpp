@@ -1,0 +1,70 @@
+#pragma once
+/// What a family of published models is: how its config.json reads as our configuration, and which of its tensors is which of our
+/// parameters. One file a family; families.cpp lists them.
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/io/json_object.hpp"
+#include "engine/plan/config.hpp"
+
+namespace attn {
+
+/// Outputs `first` to `first + count` of a linear map, that is columns of our [in,out].
+struct OutputRun {
+    std::int64_t first = 0, count = 0;
+};
+
+/// Where a parameter of a plan is in a checkpoint.
+struct TensorSource {
+    std::string parameter;          ///< of ours: "layers.0.attention.q.weight"
+    std::string tensor;             ///< of theirs, without the family's prefix: "h.0.attn.c_attn.weight"
+    bool transposed = false;        ///< stored [out,in], as nn.Linear does; ours are [in,out]
+    std::vector<OutputRun> runs{};  ///< which of the tensor's outputs these are, in order; empty: all
+    std::int64_t outputs = 0;       ///< how many outputs the tensor has; only with `runs`
+};
+
+/// Why a tensor of a checkpoint is no parameter.
+enum class Leftover : std::uint8_t {
+    Unknown,  ///< nobody knows what it is for
+    Buffer,   ///< can be computed: a mask, positions
+    Copy,     ///< of another tensor, to which it is tied
+};
+
+struct Family {
+    std::string_view name;                          ///< "GPT-2"
+    std::span<const std::string_view> model_types;  ///< config.json's "model_type"
+    std::span<const std::string_view> prefixes;     ///< before every tensor's name in some checkpoints, "transformer."
+    /// Throws FileError naming an option that would need arithmetic that there is not.
+    Config (*read_config)(JsonObject& json) = nullptr;
+    std::vector<TensorSource> (*tensors)(const Config& config) = nullptr;
+    /// `tensor` without the prefix.
+    Leftover (*leftover)(std::string_view tensor, const Config& config) = nullptr;
+};
+
+/// All of them.
+std::span<const Family* const> families();
+/// The family of a config.json's "model_type", nullptr when there is none.
+const Family* find_family(std::string_view model_type);
+
+// --- what families share ------------------------------------------------------------------------------------------
+
+/// The integer under `key`, in 1..max; throws FileError when it is missing.
+std::int64_t required_size(JsonObject& json, std::string_view key, std::int64_t max = std::int64_t{1} << 24);
+/// The activation that config.json names by one of transformers' words. Throws FileError naming one that there is not.
+Activation read_activation_word(JsonObject& json, std::string_view key, Activation usual);
+/// Refuses an option that has another value than the one attnscope computes: "needs: ...".
+void require_option(JsonObject& json, std::string_view key, bool expected, bool usual, std::string_view needs);
+/// The entries of one linear map: weight, and bias where `biased`.
+void add_linear(std::vector<TensorSource>& out, const std::string& parameter, const std::string& tensor, bool transposed, bool biased,
+                const std::vector<OutputRun>& runs = {}, std::int64_t outputs = 0);
+/// The entries of one norm: weight, and bias where the configuration's norms have one.
+void add_norm(std::vector<TensorSource>& out, const std::string& parameter, const std::string& tensor, const Config& config);
+
+extern const Family kGpt2Family;
+
+}  // namespace attn

@@ -1,0 +1,178 @@
+#include "engine/families/model_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* kConfigName = "config.json";
+
+std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
+
+JsonObject read_config_json(const std::filesystem::path& folder) {
+    const std::filesystem::path path = folder / kConfigName;
+    Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    json.drop_null_members();
+    return JsonObject::of(std::move(json), shown(path));
+}
+
+const Family& family_of(JsonObject& json, const std::string& model_type) {
+    if (const Family* family = find_family(model_type)) return *family;
+    std::string known;
+    for (const Family* family : families())
+        for (const std::string_view type : family->model_types) known += fmt::format("{}{}", known.empty() ? "" : ", ", type);
+    json.fail("model_type", fmt::format("models of type \"{}\" cannot be opened yet; those that can are: {}", escaped(model_type), known),
+              FileFault::Unsupported);
+}
+
+/// The tensor of this name, with or without one of the family's prefixes.
+const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const std::string& name) {
+    if (const WeightFiles::Tensor* found = folder.weights->find(name)) return found;
+    for (const std::string_view prefix : folder.family->prefixes)
+        if (const WeightFiles::Tensor* found = folder.weights->find(std::string(prefix) + name)) return found;
+    return nullptr;
+}
+
+std::string_view without_prefix(const Family& family, std::string_view name) {
+    for (const std::string_view prefix : family.prefixes)
+        if (name.starts_with(prefix)) return name.substr(prefix.size());
+    return name;
+}
+
+/// The shape that a source's tensor has to have for the parameter at `place`.
+std::vector<std::int64_t> stored_shape(const TensorSource& source, const ParameterPlace& place) {
+    const std::int64_t outputs = source.runs.empty() ? place.columns : source.outputs;
+    if (place.whole->shape.rank() == 1) return {outputs};
+    if (source.transposed) return {outputs, place.rows()};
+    return {place.rows(), outputs};
+}
+
+/// Every parameter's tensor, checked.
+void match_tensors(ModelFolder& folder) {
+    const ParameterLayout layout(folder.config);
+    std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
+    std::vector<std::string> missing;
+    for (TensorSource& source : folder.family->tensors(folder.config)) {
+        const WeightFiles::Tensor* tensor = find_tensor(folder, source.tensor);
+        if (tensor == nullptr) {
+            if (std::find(missing.begin(), missing.end(), source.tensor) == missing.end()) missing.push_back(source.tensor);
+            continue;
+        }
+        const ParameterPlace place = layout.place(source.parameter);
+        if (place.whole == nullptr) throw Error(fmt::format("{} names no parameter {}", folder.family->name, source.parameter));
+        const std::vector<std::int64_t> expected = stored_shape(source, place);
+        if (tensor->array.shape != expected)
+            throw FileError(
+                FileFault::Schema, folder.weights->file_name(*tensor), escaped(tensor->array.name),
+                fmt::format("has the shape {}; by config.json it would be {}", shape_text(tensor->array.shape), shape_text(expected)));
+        used[tensor].push_back(std::move(source));
+    }
+    if (!missing.empty()) {
+        constexpr std::size_t kNamed = 5;
+        const std::size_t named = std::min(missing.size(), kNamed);
+        throw FileError(FileFault::Schema, shown(folder.path), "",
+                        fmt::format("{} of {} tensors are missing: {}{}", missing.size(), missing.size() + used.size(),
+                                    fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                                    missing.size() > named ? ", ..." : ""));
+    }
+    for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
+        TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
+        if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
+        else use.leftover = folder.family->leftover(without_prefix(*folder.family, tensor.array.name), folder.config);
+    }
+}
+
+bool is_readable_number(DType dtype) { return dtype == DType::F32 || dtype == DType::F16 || dtype == DType::BF16 || dtype == DType::F64; }
+
+void check_types(const ModelFolder& folder) {
+    for (const TensorUse& use : folder.tensors)
+        if (!use.parameters.empty() && !is_readable_number(use.tensor->array.dtype))
+            throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
+                            fmt::format("holds {}; weights are F32, F16, BF16 or F64", dtype_name(use.tensor->array.dtype)));
+}
+
+/// `values` are all of the tensor, row-major as it stands in the file.
+template <class Scalar>
+void copy_parameters(const TensorUse& use, const std::vector<Scalar>& values, Parameters<Scalar>& out) {
+    for (const TensorSource& source : use.parameters) {
+        const ParameterPlace place = out.layout().place(source.parameter);
+        const std::int64_t rows = place.rows(), columns = place.columns, stride = place.stride();
+        const std::int64_t outputs = source.runs.empty() ? columns : source.outputs;
+        const std::vector<OutputRun> runs = source.runs.empty() ? std::vector<OutputRun>{{0, columns}} : source.runs;
+        Scalar* const to = out.data() + place.offset();
+        const Scalar* const from = values.data();
+        parallel_for(rows, columns, [&](std::int64_t row) {
+            std::int64_t column = 0;
+            for (const OutputRun& run : runs)
+                for (std::int64_t i = 0; i < run.count; ++i, ++column)
+                    to[row * stride + column] =
+                        source.transposed ? from[(run.first + i) * rows + row] : from[row * outputs + run.first + i];
+        });
+    }
+}
+
+}  // namespace
+
+bool is_model_folder(const std::filesystem::path& folder) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(folder / kConfigName, none)) return false;
+    try {
+        return read_config_json(folder).has("model_type");
+    } catch (const FileError&) {
+        return false;
+    }
+}
+
+ModelFolder open_model_folder(const std::filesystem::path& path) {
+    ModelFolder folder;
+    folder.path = path;
+    JsonObject json = read_config_json(path);
+    if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");
+    std::vector<std::string> classes;
+    json.read("architectures", classes);
+    if (!classes.empty()) folder.model_class = classes.front();
+    folder.family = &family_of(json, folder.model_type);
+    folder.config = folder.family->read_config(json);
+    try {
+        validate(folder.config);
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, shown(path / kConfigName), "", error.what());
+    }
+    folder.weights = WeightFiles::open_folder(path);
+    match_tensors(folder);
+    check_types(folder);
+    folder.tokenizer = read_folder_tokenizer(path);
+    if (folder.tokenizer == nullptr) folder.notes.push_back("The folder has no tokenizer that can be read: texts are ids.");
+    else if (folder.tokenizer->size() > folder.config.vocab_size)
+        folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
+                                           folder.tokenizer->size(), folder.config.vocab_size));
+    return folder;
+}
+
+template <class Scalar>
+std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder) {
+    auto parameters = std::make_shared<Parameters<Scalar>>(folder.config);
+    std::vector<Scalar> values;
+    for (const TensorUse& use : folder.tensors) {
+        if (use.parameters.empty()) continue;
+        const ArrayView& array = use.tensor->array;
+        values.resize(array.bytes.size() / dtype_size(array.dtype));
+        copy_values<Scalar>(array, folder.weights->file_name(*use.tensor), values);
+        copy_parameters(use, values, *parameters);
+    }
+    folder.weights->require_intact();
+    return parameters;
+}
+
+template std::shared_ptr<const Parameters<float>> load_parameters(const ModelFolder&);
+template std::shared_ptr<const Parameters<double>> load_parameters(const ModelFolder&);
+
+}  // namespace attn

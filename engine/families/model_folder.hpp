@@ -1,0 +1,47 @@
+#pragma once
+/// A model's folder as Hugging Face's transformers writes it: config.json, weights in .safetensors files, a tokenizer.
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/families/family.hpp"
+#include "engine/io/weight_files.hpp"
+#include "engine/model/parameters.hpp"
+#include "engine/tokenizer/model_tokenizer.hpp"
+
+namespace attn {
+
+/// A tensor of the checkpoint and what it is for.
+struct TensorUse {
+    const WeightFiles::Tensor* tensor = nullptr;
+    std::vector<TensorSource> parameters;  ///< none: it is left over
+    Leftover leftover = Leftover::Unknown;
+};
+
+struct ModelFolder {
+    std::filesystem::path path;
+    const Family* family = nullptr;
+    std::string model_type;   ///< config.json's word for it
+    std::string model_class;  ///< the first of its "architectures"; may be empty
+    Config config;
+    std::shared_ptr<const WeightFiles> weights;
+    std::vector<TensorUse> tensors;                   ///< every tensor of the checkpoint, in its order
+    std::shared_ptr<const ModelTokenizer> tokenizer;  ///< null where the folder has none
+    std::vector<std::string> notes;                   ///< what is odd but does no harm, one sentence each
+};
+
+/// Whether the folder has a config.json with a "model_type": a model of transformers and not a training run of ours.
+bool is_model_folder(const std::filesystem::path& folder);
+
+/// Opens a folder without reading its weights. Throws FileError: Unsupported for a family or an option that there is not, saying what it
+/// would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the files throw.
+ModelFolder open_model_folder(const std::filesystem::path& folder);
+
+/// The parameters, widened to Scalar. Throws FileError(Io) when a file was changed since it was opened.
+template <class Scalar>
+std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder);
+
+}  // namespace attn

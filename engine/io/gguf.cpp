@@ -1,0 +1,311 @@
+#include "engine/io/gguf.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/io/array_file.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/utf8.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::uint32_t kGgufMagic = 0x46554747;   // "GGUF"
+constexpr std::uint64_t kGgufMaxEntries = 65'536;  ///< keys, and tensors
+constexpr std::uint64_t kGgufMaxList = std::uint64_t{1} << 24;
+constexpr std::uint64_t kGgufMaxText = std::uint64_t{64} << 20;
+constexpr std::uint64_t kGgufMaxName = 64;
+constexpr std::uint32_t kGgufMaxAxes = 4;
+constexpr std::uint64_t kGgufUsualAlignment = 32;
+
+enum GgufValueType : std::uint32_t {
+    kGgufU8,
+    kGgufI8,
+    kGgufU16,
+    kGgufI16,
+    kGgufU32,
+    kGgufI32,
+    kGgufF32,
+    kGgufBool,
+    kGgufText,
+    kGgufList,
+    kGgufU64,
+    kGgufI64,
+    kGgufF64,
+    kGgufValueTypes
+};
+/// Bytes that a value has at least.
+constexpr std::array<std::uint64_t, kGgufValueTypes> kGgufLeastBytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};
+
+constexpr std::array<std::pair<std::uint32_t, GgufType>, 19> kGgufTypes = {{{0, {"F32", 1, 4}},
+                                                                            {1, {"F16", 1, 2}},
+                                                                            {2, {"Q4_0", 32, 18}},
+                                                                            {3, {"Q4_1", 32, 20}},
+                                                                            {6, {"Q5_0", 32, 22}},
+                                                                            {7, {"Q5_1", 32, 24}},
+                                                                            {8, {"Q8_0", 32, 34}},
+                                                                            {10, {"Q2_K", 256, 84}},
+                                                                            {11, {"Q3_K", 256, 110}},
+                                                                            {12, {"Q4_K", 256, 144}},
+                                                                            {13, {"Q5_K", 256, 176}},
+                                                                            {14, {"Q6_K", 256, 210}},
+                                                                            {24, {"I8", 1, 1}},
+                                                                            {25, {"I16", 1, 2}},
+                                                                            {26, {"I32", 1, 4}},
+                                                                            {27, {"I64", 1, 8}},
+                                                                            {28, {"F64", 1, 8}},
+                                                                            {30, {"BF16", 1, 2}},
+                                                                            {39, {"MXFP4", 32, 17}}}};
+
+/// Small values from a source, of which it asks for large pieces.
+class BufferedSource {
+public:
+    explicit BufferedSource(ByteSource& source) : source_(source) {}
+
+    std::uint64_t position() const { return source_.position() - (held_ - at_); }
+    std::uint64_t remaining() const { return source_.size() - position(); }
+    FileError error(FileFault fault, std::string_view problem) const { return source_.error_at(fault, position(), problem); }
+
+    void read(void* out, std::size_t bytes) {
+        if (bytes > remaining()) throw error(FileFault::Truncated, fmt::format("{} bytes expected, {} left", bytes, remaining()));
+        auto* to = static_cast<std::byte*>(out);
+        while (bytes > 0) {
+            if (at_ == held_) {
+                held_ = static_cast<std::size_t>(std::min<std::uint64_t>(buffer_.size(), source_.remaining()));
+                source_.read(std::span(buffer_).first(held_));
+                at_ = 0;
+            }
+            const std::size_t part = std::min(bytes, held_ - at_);
+            std::memcpy(to, buffer_.data() + at_, part);
+            to += part;
+            at_ += part;
+            bytes -= part;
+        }
+    }
+
+private:
+    ByteSource& source_;
+    std::vector<std::byte> buffer_ = std::vector<std::byte>(std::size_t{1} << 16);
+    std::size_t at_ = 0, held_ = 0;
+};
+
+}  // namespace
+
+const GgufType* gguf_type(std::uint32_t id) {
+    for (const auto& [known, type] : kGgufTypes)
+        if (known == id) return &type;
+    return nullptr;
+}
+
+class GgufReader {
+public:
+    explicit GgufReader(ByteSource& source) : source_(source), in_(source) { file_.source_ = source.name(); }
+
+    GgufFile read() {
+        read_header();
+        for (std::uint64_t i = 0; i < keys_; ++i) read_key();
+        for (std::uint64_t i = 0; i < count_; ++i) read_tensor();
+        place_tensors();
+        return std::move(file_);
+    }
+
+private:
+    template <class T>
+    T value() {
+        T out{};
+        in_.read(&out, sizeof out);
+        return out;
+    }
+
+    void read_header() {
+        if (in_.remaining() < 24) throw in_.error(FileFault::Truncated, "too short for a GGUF file");
+        if (value<std::uint32_t>() != kGgufMagic) throw source_.error_at(FileFault::Format, 0, "does not begin with \"GGUF\"");
+        file_.version_ = value<std::uint32_t>();
+        if ((file_.version_ & 0xFFFFU) == 0) throw source_.error_at(FileFault::Unsupported, 4, "is big-endian, which cannot be read");
+        if (file_.version_ != 2 && file_.version_ != 3)
+            throw source_.error_at(FileFault::Unsupported, 4, fmt::format("is of version {}; 2 and 3 can be read", file_.version_));
+        count_ = value<std::uint64_t>();
+        keys_ = value<std::uint64_t>();
+        constexpr std::uint64_t kLeastKey = 8 + 4 + 1, kLeastTensor = 8 + 4 + 8 + 4 + 8;
+        if (count_ > kGgufMaxEntries || count_ > in_.remaining() / kLeastTensor)
+            throw source_.error_at(FileFault::Limit, 8, fmt::format("announces {} tensors, more than the file can hold", count_));
+        if (keys_ > kGgufMaxEntries || keys_ > in_.remaining() / kLeastKey)
+            throw source_.error_at(FileFault::Limit, 16, fmt::format("announces {} keys, more than the file can hold", keys_));
+    }
+
+    std::string text(std::uint64_t longest) {
+        const auto length = value<std::uint64_t>();
+        if (length > longest) throw in_.error(FileFault::Limit, fmt::format("a text of {} bytes; at most {} are read", length, longest));
+        if (length > in_.remaining())
+            throw in_.error(FileFault::Truncated, fmt::format("a text of {} bytes is announced, {} are left", length, in_.remaining()));
+        std::string out(static_cast<std::size_t>(length), '\0');
+        in_.read(out.data(), out.size());
+        return out;
+    }
+
+    void read_key() {
+        std::string key = text(kGgufMaxText);
+        if (key.empty() || find_invalid_utf8(key)) throw in_.error(FileFault::Format, "the name of a key is empty or not UTF-8");
+        if (!names_.insert(key).second) throw in_.error(FileFault::Duplicate, fmt::format("the key \"{}\" is given twice", escaped(key)));
+        const auto type = value<std::uint32_t>();
+        file_.metadata_.emplace_back(std::move(key), read_value(type, 0));
+    }
+
+    Json read_value(std::uint32_t type, int depth) {
+        switch (type) {
+        case kGgufU8:
+            return static_cast<std::uint64_t>(value<std::uint8_t>());
+        case kGgufI8:
+            return static_cast<std::int64_t>(value<std::int8_t>());
+        case kGgufU16:
+            return static_cast<std::uint64_t>(value<std::uint16_t>());
+        case kGgufI16:
+            return static_cast<std::int64_t>(value<std::int16_t>());
+        case kGgufU32:
+            return static_cast<std::uint64_t>(value<std::uint32_t>());
+        case kGgufI32:
+            return static_cast<std::int64_t>(value<std::int32_t>());
+        case kGgufF32:
+            return static_cast<double>(value<float>());
+        case kGgufBool: {
+            const auto byte = value<std::uint8_t>();
+            if (byte > 1) throw in_.error(FileFault::Range, fmt::format("a truth value of {}", byte));
+            return byte == 1;
+        }
+        case kGgufText:
+            return text(kGgufMaxText);
+        case kGgufList:
+            return read_list(depth);
+        case kGgufU64:
+            return value<std::uint64_t>();
+        case kGgufI64:
+            return value<std::int64_t>();
+        case kGgufF64:
+            return value<double>();
+        default:
+            throw in_.error(FileFault::Unsupported, fmt::format("there is no type {} of values", type));
+        }
+    }
+
+    Json read_list(int depth) {
+        constexpr int kDeepest = 4;
+        if (depth == kDeepest) throw in_.error(FileFault::Limit, fmt::format("more than {} nested lists", kDeepest));
+        const auto type = value<std::uint32_t>();
+        const auto count = value<std::uint64_t>();
+        if (type >= kGgufValueTypes) throw in_.error(FileFault::Unsupported, fmt::format("there is no type {} of values", type));
+        if (count > kGgufMaxList || count > in_.remaining() / kGgufLeastBytes.at(type))
+            throw in_.error(FileFault::Limit, fmt::format("a list of {} values, more than the file can hold", count));
+        Json::List list;
+        for (std::uint64_t i = 0; i < count; ++i) list.push_back(read_value(type, depth + 1));
+        return list;
+    }
+
+    void read_tensor() {
+        GgufTensor& tensor = file_.tensors_.emplace_back();
+        tensor.name = text(kGgufMaxName);
+        const auto refuse = [&](FileFault fault, const std::string& problem) {
+            return FileError(fault, file_.source_, fmt::format("tensor \"{}\"", escaped(tensor.name)), problem);
+        };
+        if (tensor.name.empty() || find_invalid_utf8(tensor.name)) throw refuse(FileFault::Format, "the name is empty or not UTF-8");
+        if (!tensor_names_.insert(tensor.name).second) throw refuse(FileFault::Duplicate, "the name is given twice");
+        const auto axes = value<std::uint32_t>();
+        if (axes > kGgufMaxAxes) throw refuse(FileFault::Limit, fmt::format("has {} axes; at most {} are read", axes, kGgufMaxAxes));
+        for (std::uint32_t i = 0; i < axes; ++i) {
+            const auto size = value<std::uint64_t>();
+            if (size == 0 || size > static_cast<std::uint64_t>(kMaxArrayDim))
+                throw refuse(FileFault::Range, fmt::format("has an axis of {}; sizes go from 1 to {}", size, kMaxArrayDim));
+            tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(size));
+        }
+        tensor.type = value<std::uint32_t>();
+        tensor.begin = value<std::uint64_t>();
+        const GgufType* type = gguf_type(tensor.type);
+        if (type == nullptr) throw refuse(FileFault::Unsupported, fmt::format("is packed as type {}, which cannot be read", tensor.type));
+        const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
+        if (row % type->numbers != 0)
+            throw refuse(FileFault::Schema,
+                         fmt::format("has rows of {} numbers, which blocks of {} ({}) do not fill", row, type->numbers, type->name));
+        std::int64_t bytes = row / type->numbers * type->bytes;
+        for (std::size_t i = 0; i + 1 < tensor.shape.size(); ++i)
+            if (__builtin_mul_overflow(bytes, tensor.shape[i], &bytes)) throw refuse(FileFault::Overflow, "the number of bytes overflows");
+        tensor.end = static_cast<std::uint64_t>(bytes);  // its length, until the data's place is known
+    }
+
+    void place_tensors() {
+        std::uint64_t alignment = kGgufUsualAlignment;
+        if (const Json* given = file_.find("general.alignment")) {
+            alignment = given->is_unsigned() ? given->as_unsigned() : 0;
+            if (!std::has_single_bit(alignment) || alignment > (std::uint64_t{1} << 20))
+                throw FileError(FileFault::Range, file_.source_, "general.alignment", "is not a power of two");
+        }
+        const std::uint64_t data = (in_.position() + alignment - 1) / alignment * alignment;
+        std::vector<const GgufTensor*> by_place;
+        for (GgufTensor& tensor : file_.tensors_) {
+            const std::string place = fmt::format("tensor \"{}\"", escaped(tensor.name));
+            const std::uint64_t length = tensor.end;
+            if (tensor.begin % alignment != 0)
+                throw FileError(FileFault::Range, file_.source_, place,
+                                fmt::format("begins at {}, not a multiple of {}", tensor.begin, alignment));
+            if (data > source_.size() || tensor.begin > source_.size() - data || length > source_.size() - data - tensor.begin)
+                throw FileError(
+                    FileFault::Truncated, file_.source_, place,
+                    fmt::format("lies at {} with {} bytes, beyond the end of a file of {}", tensor.begin, length, source_.size()));
+            tensor.begin += data;
+            tensor.end = tensor.begin + length;
+            by_place.push_back(&tensor);
+        }
+        std::sort(by_place.begin(), by_place.end(), [](const auto* a, const auto* b) { return a->begin < b->begin; });
+        for (std::size_t i = 1; i < by_place.size(); ++i)
+            if (by_place[i]->begin < by_place[i - 1]->end)
+                throw FileError(FileFault::Range, file_.source_, fmt::format("tensor \"{}\"", escaped(by_place[i]->name)),
+                                fmt::format("overlaps \"{}\"", escaped(by_place[i - 1]->name)));
+    }
+
+    ByteSource& source_;
+    BufferedSource in_;
+    GgufFile file_;
+    std::uint64_t count_ = 0, keys_ = 0;
+    std::unordered_set<std::string> names_, tensor_names_;
+};
+
+GgufFile GgufFile::read(ByteSource& source) {
+    try {
+        return GgufReader(source).read();
+    } catch (const std::bad_alloc&) {
+        throw FileError(FileFault::Memory, source.name(), "", "its metadata do not fit the memory that is left");
+    }
+}
+
+GgufFile GgufFile::read(const std::filesystem::path& path) {
+    InputFile source(path, {.max_bytes = ~std::uint64_t{0}, .stop = {}});
+    GgufFile file = read(source);
+    source.expect_unchanged();
+    return file;
+}
+
+const Json* GgufFile::find(std::string_view key) const {
+    for (const auto& [name, value] : metadata_)
+        if (name == key) return &value;
+    return nullptr;
+}
+
+const std::string& GgufFile::text(std::string_view key) const {
+    const Json* value = find(key);
+    if (value == nullptr) throw FileError(FileFault::Schema, source_, key, "this key is missing");
+    if (!value->is_string()) throw FileError(FileFault::Format, source_, key, "expected a text");
+    return value->text();
+}
+
+const Json::List& GgufFile::list(std::string_view key) const {
+    const Json* value = find(key);
+    if (value == nullptr) throw FileError(FileFault::Schema, source_, key, "this key is missing");
+    if (!value->is_list()) throw FileError(FileFault::Format, source_, key, "expected a list");
+    return value->items();
+}
+
+}  // namespace attn

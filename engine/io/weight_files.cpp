@@ -1,0 +1,109 @@
+#include "engine/io/weight_files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "engine/io/json_object.hpp"
+#include "engine/io/safetensors_header.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char* kSingle = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+constexpr std::size_t kMaxFiles = 512;
+
+bool holds(const std::filesystem::path& folder, const char* name) {
+    std::error_code none;
+    return std::filesystem::exists(folder / name, none);
+}
+
+/// Tensor -> file, as the index lists them.
+std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
+    const std::string source = escaped(path.native(), 0);
+    JsonObject index(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), source);
+    JsonObject map = index.object("weight_map");
+    std::map<std::string, std::string> files;
+    for (const auto& [tensor, file] : map.whole().members()) {
+        if (!file.is_string()) map.fail(tensor, "expected the name of a file", FileFault::Format);
+        const std::string& name = file.text();
+        // A shard stands beside the index: any other path could name whatever the user may read.
+        if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos || name.find('\0') != std::string::npos)
+            map.fail(tensor, fmt::format("\"{}\" is not the name of a file in the same folder", escaped(name)), FileFault::Schema);
+        files[tensor] = name;
+    }
+    if (files.empty()) index.fail("weight_map", "is empty", FileFault::Schema);
+    return files;
+}
+
+}  // namespace
+
+void WeightFiles::add_file(const std::filesystem::path& path) {
+    auto file = std::make_unique<const MappedFile>(path);
+    MemoryInput input(file->bytes(), file->name());
+    const SafetensorsHeader header = read_safetensors_header(input);
+    file->require_intact();
+    const std::span<const std::byte> data = file->bytes().subspan(static_cast<std::size_t>(input.position()));
+    for (const SafetensorsEntry& entry : header.entries)
+        tensors_.push_back({{entry.name, entry.dtype, entry.shape,
+                             data.subspan(static_cast<std::size_t>(entry.begin), static_cast<std::size_t>(entry.end - entry.begin))},
+                            files_.size()});
+    files_.push_back(std::move(file));
+}
+
+std::shared_ptr<const WeightFiles> WeightFiles::open_file(const std::filesystem::path& path) {
+    const std::shared_ptr<WeightFiles> weights(new WeightFiles);
+    weights->add_file(path);
+    for (std::size_t i = 0; i < weights->tensors_.size(); ++i) weights->places_[weights->tensors_[i].array.name] = i;
+    return weights;
+}
+
+std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesystem::path& folder) {
+    if (!holds(folder, kIndex)) {
+        if (holds(folder, kSingle)) return open_file(folder / kSingle);
+        throw FileError(FileFault::Schema, escaped(folder.native(), 0), "",
+                        fmt::format("has no weights that can be read: expected {} or {}", kSingle, kIndex));
+    }
+    const std::map<std::string, std::string> index = read_index(folder / kIndex);
+    std::map<std::string, std::size_t> files;
+    for (const auto& [tensor, file] : index) files.try_emplace(file, 0);
+    const std::string source = escaped((folder / kIndex).native(), 0);
+    if (files.size() > kMaxFiles)
+        throw FileError(FileFault::Limit, source, "", fmt::format("names {} files; at most {} are read", files.size(), kMaxFiles));
+
+    const std::shared_ptr<WeightFiles> weights(new WeightFiles);
+    for (auto& [file, place] : files) {
+        place = weights->files_.size();
+        weights->add_file(folder / file);
+    }
+    // A tensor that two files hold is the one that the index names; one that it does not name is not part of the model.
+    std::erase_if(weights->tensors_, [&](const Tensor& tensor) {
+        const auto entry = index.find(tensor.array.name);
+        return entry == index.end() || files.at(entry->second) != tensor.file;
+    });
+    for (std::size_t i = 0; i < weights->tensors_.size(); ++i) weights->places_[weights->tensors_[i].array.name] = i;
+    for (const auto& [tensor, file] : index)
+        if (weights->find(tensor) == nullptr)
+            throw FileError(FileFault::Schema, source, escaped(tensor), fmt::format("is not in {}", escaped(file)));
+    return weights;
+}
+
+const WeightFiles::Tensor* WeightFiles::find(std::string_view name) const {
+    const auto found = places_.find(name);
+    return found == places_.end() ? nullptr : &tensors_[found->second];
+}
+
+std::uint64_t WeightFiles::bytes() const {
+    std::uint64_t bytes = 0;
+    for (const auto& file : files_) bytes += file->bytes().size();
+    return bytes;
+}
+
+void WeightFiles::require_intact() const {
+    for (const auto& file : files_) file->require_intact();
+}
+
+}  // namespace attn

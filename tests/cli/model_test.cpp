@@ -1,0 +1,104 @@
+/// attnscope model, tokenize and check over folders of Hugging Face's layout.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/process.hpp"
+
+namespace attn::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string kFolders = std::string(ATTN_TEST_DATA) + "/golden/hf/";
+
+TEST(ModelCommand, ListsEveryTensor) {
+    const Outcome outcome = attnscope({"model", kFolders + "gpt2"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const char* text :
+         {"GPT-2 (GPT2LMHeadModel)", "2 layers, width 48, 4 heads of 12, feed-forward 96, context 64, vocabulary 366",
+          "58656 parameters, F32", "tokenizer: BPE, 366 ids, 1 added tokens", "28 tensors, 0 not used",
+          "token_embedding.weight, and the head", "layers.1.attention.q.weight, layers.1.attention.k.weight, layers.1.attention.v.weight"})
+        EXPECT_THAT(outcome.out, HasSubstr(text));
+}
+
+TEST(ModelCommand, RefusesWhatIsNoModel) {
+    const ScratchFolder folder;
+    const Outcome nothing = attnscope({"model", folder.path("none")});
+    EXPECT_EQ(nothing.exit_code, 2);
+    EXPECT_THAT(nothing.err, HasSubstr("config.json: cannot be opened"));
+    const Outcome option = attnscope({"model", kFolders + "gpt2_hub"});
+    EXPECT_EQ(option.exit_code, 2);
+    EXPECT_THAT(option.err,
+                HasSubstr("/scale_attn_by_inverse_layer_idx: is true, which would need scores divided by the layer's number too"));
+}
+
+TEST(TokenizeCommand, GivesIdsTokensAndRangesInCodePoints) {
+    const ScratchFolder folder;
+    std::ifstream stream(kFolders + "tokenizers/bert_uncased/tokens.json");
+    const json golden = json::parse(stream);
+    json texts = json::array(), expected = json::array();
+    for (const json& entry : golden.at("cases")) {
+        if (entry.contains("pair")) continue;
+        texts.push_back(entry.at("text"));
+        expected.push_back(entry.at("special").contains("ids") ? entry.at("special") : entry.at("plain"));
+    }
+    std::ofstream(folder.path("texts.json")) << texts.dump();
+    const Outcome outcome =
+        attnscope({"tokenize", "--model", kFolders + "tokenizers/bert_uncased", "--texts", folder.path("texts.json"), "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::istringstream lines(outcome.out);
+    std::size_t at = 0;
+    for (std::string line; std::getline(lines, line); ++at) {
+        const json answer = json::parse(line);
+        EXPECT_EQ(answer.at("ids"), expected.at(at).at("ids")) << texts.at(at);
+        EXPECT_EQ(answer.at("offsets"), expected.at(at).at("offsets")) << texts.at(at);
+        EXPECT_EQ(answer.at("tokens").size(), answer.at("ids").size());
+    }
+    EXPECT_EQ(at, texts.size());
+}
+
+TEST(TokenizeCommand, TakesTextsOneByOneAndLeavesTheTemplateOut) {
+    const std::vector<std::string> command{"tokenize", "--model", kFolders + "tokenizers/llama3", "--text", "a", "--text", "bb", "--json"};
+    const Outcome with = attnscope(command);
+    std::vector<std::string> bare = command;
+    bare.emplace_back("--no-special");
+    const Outcome without = attnscope(bare);
+    ASSERT_EQ(with.exit_code, 0) << with.err;
+    EXPECT_THAT(with.out, HasSubstr("<|begin_of_text|>"));
+    EXPECT_THAT(without.out, testing::Not(HasSubstr("<|begin_of_text|>")));
+    EXPECT_EQ(std::count(with.out.begin(), with.out.end(), '\n'), 2);
+}
+
+TEST(TokenizeCommand, RefusesInOneLine) {
+    const ScratchFolder folder;
+    std::ofstream(folder.path("numbers.json")) << "[\"a\", 1]";
+    const std::string model = kFolders + "gpt2";
+    const auto refused = [](const std::vector<std::string>& arguments, const std::string& words) {
+        const Outcome outcome = attnscope(arguments);
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_THAT(outcome.err, HasSubstr(words));
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1);
+    };
+    refused({"tokenize", "--model", model}, "expected a text");
+    refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of texts");
+    refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer.json");
+    refused({"tokenize", "--model", folder.path("none.gguf"), "--text", "a"}, "cannot be opened");
+}
+
+TEST(CheckCommand, TakesAModelsFolder) {
+    const Outcome outcome = attnscope({"check", kFolders + "gpt2"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    for (const char* text : {"GPT-2 (gpt2)", "one.generated", "left.attn.1.weights", "pad.hidden.2"})
+        EXPECT_THAT(outcome.out, HasSubstr(text));
+    EXPECT_THAT(outcome.out, testing::Not(HasSubstr("FAIL")));
+}
+
+}  // namespace
+}  // namespace attn::test

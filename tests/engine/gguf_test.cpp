@@ -1,0 +1,199 @@
+/// GGUF files: what is read of them, what is refused, and their tokenizers against others' ids.
+
+#include "engine/io/gguf.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/tokenizer/gguf_tokenizer.hpp"
+#include "tests/engine/io_support.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using test::le;
+using testing::HasSubstr;
+
+std::string text(std::string_view value) { return le<std::uint64_t>(value.size()) + std::string(value); }
+std::string key(std::string_view name, std::uint32_t type, const std::string& value) { return text(name) + le(type) + value; }
+std::string list(std::uint32_t type, std::uint64_t count, const std::string& values) { return le(type) + le(count) + values; }
+
+/// A file that is right: a few keys, two tensors, 64 bytes of data.
+struct Parts {
+    std::string magic = "GGUF";
+    std::uint32_t version = 3;
+    std::uint64_t tensor_count = 2, key_count = 5;
+    std::string keys = key("general.architecture", 8, text("gpt2")) + key("a.block_count", 4, le<std::uint32_t>(12)) +
+                       key("a.eps", 6, le(0.5F)) + key("a.causal", 7, le<std::uint8_t>(1)) +
+                       key("a.list", 9, list(8, 2, text("x") + text("yz")));
+    std::string first =
+        text("a.weight") + le<std::uint32_t>(2) + le<std::uint64_t>(3) + le<std::uint64_t>(2) + le<std::uint32_t>(0) + le<std::uint64_t>(0);
+    std::string second = text("b.weight") + le<std::uint32_t>(1) + le<std::uint64_t>(32) + le<std::uint32_t>(8) + le<std::uint64_t>(32);
+    std::string data = std::string(66, '\1');
+
+    std::string bytes() const {
+        std::string out = magic + le(version) + le(tensor_count) + le(key_count) + keys + first + second;
+        out.append((32 - out.size() % 32) % 32, '\0');
+        return out + data;
+    }
+};
+
+GgufFile read(const std::string& bytes) {
+    MemoryInput input(test::as_bytes(bytes), "file.gguf");
+    return GgufFile::read(input);
+}
+
+std::string refusal(const std::string& bytes) {
+    try {
+        read(bytes);
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(Gguf, ReadsMetadataAndTheTableOfTensors) {
+    for (const std::uint32_t version : {2U, 3U}) {
+        Parts parts;
+        parts.version = version;
+        const std::string bytes = parts.bytes();
+        const GgufFile file = read(bytes);
+        EXPECT_EQ(file.text("general.architecture"), "gpt2");
+        EXPECT_EQ(file.find("a.block_count")->as_unsigned(), 12U);
+        EXPECT_EQ(file.find("a.eps")->number(), 0.5);
+        EXPECT_TRUE(file.find("a.causal")->boolean());
+        ASSERT_EQ(file.list("a.list").size(), 2U);
+        EXPECT_EQ(file.list("a.list")[1].text(), "yz");
+        ASSERT_EQ(file.tensors().size(), 2U);
+        EXPECT_EQ(file.tensors()[0].shape, (std::vector<std::int64_t>{2, 3}));
+        EXPECT_EQ(file.tensors()[0].end - file.tensors()[0].begin, 24U);
+        EXPECT_EQ(gguf_type(file.tensors()[1].type)->name, "Q8_0");
+        EXPECT_EQ(file.tensors()[1].end, bytes.size());
+    }
+}
+
+TEST(Gguf, RefusesWhatCannotBe) {
+    const auto with = [](auto&& change) {
+        Parts parts;
+        change(parts);
+        return refusal(parts.bytes());
+    };
+    EXPECT_THAT(with([](Parts& p) { p.magic = "GGML"; }), HasSubstr("does not begin with \"GGUF\""));
+    EXPECT_THAT(with([](Parts& p) { p.version = 1; }), HasSubstr("is of version 1; 2 and 3 can be read"));
+    EXPECT_THAT(with([](Parts& p) { p.version = 3U << 24U; }), HasSubstr("big-endian"));
+    EXPECT_THAT(with([](Parts& p) { p.tensor_count = std::uint64_t{1} << 63U; }), HasSubstr("more than the file can hold"));
+    EXPECT_THAT(with([](Parts& p) { p.key_count = 60'000; }), HasSubstr("more than the file can hold"));
+    EXPECT_THAT(with([](Parts& p) { p.keys = le<std::uint64_t>(std::uint64_t{1} << 62U) + p.keys; }), HasSubstr("at most"));
+    EXPECT_THAT(with([](Parts& p) { p.keys += key("a.eps", 6, le(0.5F)), ++p.key_count; }), HasSubstr("the key \"a.eps\" is given twice"));
+    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 13, ""), ++p.key_count; }), HasSubstr("there is no type 13 of values"));
+    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 7, le<std::uint8_t>(2)), ++p.key_count; }), HasSubstr("a truth value of 2"));
+    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 9, list(10, std::uint64_t{1} << 61U, "")), ++p.key_count; }),
+                HasSubstr("more than the file can hold"));
+    std::string nested = list(0, 0, "");
+    for (int i = 0; i < 8; ++i) nested = list(9, 1, nested);
+    EXPECT_THAT(with([&](Parts& p) { p.keys += key("z", 9, nested), ++p.key_count; }), HasSubstr("nested lists"));
+    const auto tensor = [](std::uint32_t axes, const std::string& sizes, std::uint32_t type, std::uint64_t offset) {
+        return text("a.weight") + le(axes) + sizes + le(type) + le(offset);
+    };
+    const auto first = [&](const std::string& bytes) { return with([&](Parts& p) { p.first = bytes; }); };
+    EXPECT_THAT(first(tensor(5, "", 0, 0)), HasSubstr("has 5 axes"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(0), 0, 0)), HasSubstr("has an axis of 0"));
+    EXPECT_THAT(first(tensor(1, le(std::uint64_t{1} << 63U), 0, 0)), HasSubstr("has an axis of"));
+    const std::string large = le<std::uint64_t>(0x7FFFFFFF);
+    EXPECT_THAT(first(tensor(3, large + large + large, 0, 0)), HasSubstr("the number of bytes overflows"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(8), 16, 0)), HasSubstr("is packed as type 16"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(31), 8, 0)), HasSubstr("rows of 31 numbers, which blocks of 32 (Q8_0) do not fill"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 4)), HasSubstr("not a multiple of 32"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)), HasSubstr("beyond the end"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, ~std::uint64_t{31})), HasSubstr("beyond the end"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(16), 0, 0)), HasSubstr("\"b.weight\": overlaps \"a.weight\""));
+    EXPECT_THAT(with([](Parts& p) { p.second = p.first; }), HasSubstr("the name is given twice"));
+    EXPECT_THAT(with([](Parts& p) { p.keys += key("general.alignment", 4, le<std::uint32_t>(24)), ++p.key_count; }),
+                HasSubstr("is not a power of two"));
+}
+
+TEST(Gguf, EveryTruncationIsRefused) {
+    const std::string bytes = Parts().bytes();
+    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(refusal(bytes.substr(0, size)), "") << size;
+}
+
+// --- tokenizers ------------------------------------------------------------------------------------------------
+
+std::string text_list(std::initializer_list<std::string_view> texts) {
+    std::string values;
+    for (const std::string_view value : texts) values += text(value);
+    return list(8, texts.size(), values);
+}
+
+GgufFile vocabulary_file(const std::string& pre, const std::string& merges) {
+    Parts parts;
+    parts.tensor_count = 0;
+    parts.first = parts.second = parts.data = "";
+    parts.keys = key("tokenizer.ggml.model", 8, text("gpt2")) + key("tokenizer.ggml.pre", 8, text(pre)) +
+                 key("tokenizer.ggml.tokens", 9, text_list({"a", "b", "ab", "\u0120"})) + key("tokenizer.ggml.merges", 9, merges);
+    parts.key_count = 4;
+    return read(parts.bytes());
+}
+
+TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
+    const auto refuse = [](const GgufFile& file) -> std::string {
+        try {
+            read_gguf_tokenizer(file);
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(refuse(vocabulary_file("gpt-2", text_list({"a b"}))), "");
+    EXPECT_THAT(refuse(vocabulary_file("tekken", text_list({"a b"}))), HasSubstr("no way of cutting \"tekken\""));
+    EXPECT_THAT(refuse(vocabulary_file("gpt-2", text_list({"a c"}))), HasSubstr("the token \"c\" is not in the vocabulary"));
+    EXPECT_THAT(refuse(vocabulary_file("gpt-2", text_list({"ab"}))), HasSubstr("entry 0 is not a pair"));
+}
+
+const fs::path kVocabularies = fs::path(ATTN_TEST_DATA) / "../../shared/golden/vocab";
+
+/// Published vocabularies are others' data: they are read where they lie beside the checkout.
+std::vector<std::string> vocabularies() {
+    std::vector<std::string> names;
+    for (const char* name : {"gpt-2", "llama-spm", "bert-bge"})
+        if (std::error_code none; fs::exists(kVocabularies / (std::string(name) + ".gguf"), none)) names.emplace_back(name);
+    return names;
+}
+
+class PublishedVocabulary : public testing::TestWithParam<std::string> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PublishedVocabulary);
+
+/// Texts are joined by a line of their own; the ids have none of the tokens that a model puts around a text.
+TEST_P(PublishedVocabulary, GivesTheIdsOfItsTexts) {
+    const std::string path = (kVocabularies / (GetParam() + ".gguf")).string();
+    const auto tokenizer = read_gguf_tokenizer(GgufFile::read(path));
+    const std::string texts = test::file_bytes(path + ".inp"), separator = "\n__ggml_vocab_test__\n";
+    std::istringstream expected(test::file_bytes(path + ".out"));
+    std::size_t at = 0, cases = 0;
+    for (std::string line; std::getline(expected, line); ++cases) {
+        const std::size_t end = texts.find(separator, at);
+        ASSERT_NE(end, std::string::npos) << cases;
+        const std::string input = texts.substr(at, end - at);
+        at = end + separator.size();
+        std::vector<std::int32_t> ids, ours;
+        std::istringstream numbers(line);
+        for (std::int32_t id = 0; numbers >> id;) ids.push_back(id);
+        for (const EncodedToken& token : tokenizer->encode(input, false)) ours.push_back(token.id);
+        EXPECT_EQ(ours, ids) << "text " << cases << ": \"" << input << "\"";
+    }
+    EXPECT_EQ(cases, 46U);
+}
+INSTANTIATE_TEST_SUITE_P(BesideTheCheckout, PublishedVocabulary, testing::ValuesIn(vocabularies()), [](const auto& info) {
+    std::string name = info.param;
+    for (char& c : name)
+        if (c == '-') c = '_';
+    return name;
+});
+
+}  // namespace
+}  // namespace attn

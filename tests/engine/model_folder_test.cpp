@@ -1,0 +1,327 @@
+#include "engine/families/model_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "engine/check/check.hpp"
+#include "engine/io/safetensors.hpp"
+#include "engine/model/transformer.hpp"
+#include "tests/engine/io_support.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using test::file_bytes;
+using test::put_file;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+const fs::path kGolden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+
+/// A copy of a golden folder, to be changed.
+class Copied {
+public:
+    explicit Copied(const std::string& name = "gpt2") {
+        for (const auto& entry : fs::directory_iterator(kGolden / name)) {
+            put_file(path() / entry.path().filename(), file_bytes(entry.path()));
+        }
+    }
+    fs::path path() const { return folder_.path(); }
+    void replace(const std::string& file, const std::string& what, const std::string& by) const {
+        std::string text = file_bytes(path() / file);
+        const std::size_t at = text.find(what);
+        ASSERT_NE(at, std::string::npos) << what;
+        put_file(path() / file, text.replace(at, what.size(), by));
+    }
+    void change_tensors(const std::function<void(ArrayFile&)>& change, const std::string& file = "model.safetensors") const {
+        ArrayFile tensors = read_safetensors(path() / file);
+        change(tensors);
+        write_safetensors(path() / file, tensors);
+    }
+    std::string refusal() const {
+        try {
+            open_model_folder(path());
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+NamedArray& tensor(ArrayFile& file, std::string_view name) {
+    for (NamedArray& array : file.arrays)
+        if (array.name == name) return array;
+    throw Error("no tensor " + std::string(name));
+}
+
+void add_to(NamedArray& array, std::size_t element, float by) {
+    float value = 0;
+    std::memcpy(&value, array.bytes.data() + element * sizeof value, sizeof value);
+    value += by;
+    std::memcpy(array.bytes.data() + element * sizeof value, &value, sizeof value);
+}
+
+TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) {
+    const check::Report report = check::check_file(kGolden / "gpt2");
+    std::set<std::string> runs;
+    for (const check::TensorResult& result : report.tensors) {
+        EXPECT_TRUE(result.ok) << result.name << ": " << result.max_abs;
+        runs.insert(result.name.substr(0, result.name.find('.')));
+    }
+    EXPECT_EQ(runs, (std::set<std::string>{"left", "one", "pad"}));
+    EXPECT_EQ(report.tensors.size(), 31U);
+    EXPECT_TRUE(check::check_file(kGolden / "gpt2", {.in_double = true}).ok());
+}
+
+TEST(ModelFolder, AWeightThatIsSlightlyOffFailsTheCheck) {
+    for (const char* name : {"transformer.h.1.attn.c_attn.weight", "transformer.wpe.weight", "transformer.h.0.mlp.c_proj.bias"}) {
+        const Copied folder;
+        folder.change_tensors([&](ArrayFile& file) { add_to(tensor(file, name), 7, 0.01F); });
+        EXPECT_FALSE(check::check_file(folder.path()).ok()) << name;
+    }
+}
+
+TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
+    for (const float by : {1e-3F, std::numeric_limits<float>::quiet_NaN()})
+        for (const char* name : {"one.logits", "left.hidden.1", "pad.attn.1.weights", "one.attn.0.k"}) {
+            const Copied folder;
+            // The last number of the first text, which is a real token's in every run.
+            folder.change_tensors(
+                [&](ArrayFile& file) {
+                    NamedArray& array = tensor(file, name);
+                    const auto texts = static_cast<std::size_t>(array.shape[0]);
+                    const std::size_t last =
+                        name[0] == 'l' ? static_cast<std::size_t>(array.count()) : static_cast<std::size_t>(array.count()) / texts;
+                    // Of a padded text the end is padding; its beginning is not.
+                    add_to(array, name[0] == 'p' ? 0 : last - 1, by);
+                },
+                "expected.safetensors");
+            EXPECT_FALSE(check::check_file(folder.path()).ok()) << name << " by " << by;
+        }
+    const Copied folder;
+    folder.change_tensors(
+        [](ArrayFile& file) {
+            NamedArray& ids = tensor(file, "one.generated");
+            std::int64_t id = 0;
+            std::memcpy(&id, ids.bytes.data() + 20 * sizeof id, sizeof id);
+            id = id == 5 ? 6 : 5;
+            std::memcpy(ids.bytes.data() + 20 * sizeof id, &id, sizeof id);
+        },
+        "expected.safetensors");
+    EXPECT_FALSE(check::check_file(folder.path()).ok());
+}
+
+TEST(ModelFolder, SaysWhereEveryTensorWent) {
+    const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+    EXPECT_EQ(folder.family->name, "GPT-2");
+    EXPECT_EQ(folder.model_class, "GPT2LMHeadModel");
+    EXPECT_EQ(folder.config.d_ff, 96);
+    EXPECT_EQ(folder.config.layer_norm_eps, 1e-4);
+    EXPECT_TRUE(folder.config.tied_lm_head);
+    ASSERT_NE(folder.tokenizer, nullptr);
+    EXPECT_EQ(folder.tokenizer->size(), 366);
+    std::set<std::string> parameters;
+    std::size_t used = 0;
+    for (const TensorUse& use : folder.tensors) {
+        used += use.parameters.empty() ? 0 : 1;
+        for (const TensorSource& source : use.parameters) EXPECT_TRUE(parameters.insert(source.parameter).second) << source.parameter;
+    }
+    EXPECT_EQ(used, folder.tensors.size());
+    EXPECT_TRUE(parameters.contains("layers.1.attention.v.bias"));
+    EXPECT_TRUE(folder.notes.empty());
+}
+
+/// The same weights under other names, types and in several files give the same parameters.
+TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
+    const Copied folder;
+    folder.change_tensors([](ArrayFile& file) {
+        NamedArray head = tensor(file, "transformer.wte.weight");
+        head.name = "lm_head.weight";
+        for (NamedArray& array : file.arrays) array.name.erase(0, std::string("transformer.").size());
+        file.arrays.push_back(make_array<float>("h.0.attn.bias", {1, 1, 2, 2}, std::vector<float>(4)));
+        file.arrays.push_back(make_array<float>("h.1.attn.masked_bias", {1}, std::vector<float>(1)));
+        file.arrays.push_back(make_array<float>("score.weight", {1, 1}, std::vector<float>(1)));
+        file.arrays.push_back(std::move(head));
+    });
+    const ModelFolder changed = open_model_folder(folder.path()), original = open_model_folder(kGolden / "gpt2");
+    const auto a = load_parameters<float>(changed), b = load_parameters<float>(original);
+    ASSERT_EQ(a->count(), b->count());
+    EXPECT_TRUE(std::equal(a->data(), a->data() + a->count(), b->data()));
+    std::map<std::string, Leftover> left;
+    for (const TensorUse& use : changed.tensors)
+        if (use.parameters.empty()) left[use.tensor->array.name] = use.leftover;
+    EXPECT_EQ(left, (std::map<std::string, Leftover>{{"h.0.attn.bias", Leftover::Buffer},
+                                                     {"h.1.attn.masked_bias", Leftover::Buffer},
+                                                     {"lm_head.weight", Leftover::Copy},
+                                                     {"score.weight", Leftover::Unknown}}));
+}
+
+TEST(ModelFolder, AHeadOfItsOwnIsReadTransposed) {
+    const Copied folder;
+    folder.replace("config.json", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
+    EXPECT_THAT(folder.refusal(), HasSubstr("1 of 29 tensors are missing: lm_head.weight"));
+    folder.change_tensors([](ArrayFile& file) {
+        NamedArray head = tensor(file, "transformer.wte.weight");
+        head.name = "lm_head.weight";
+        add_to(head, 1, 0.5F);  // row 0, column 1
+        file.arrays.push_back(std::move(head));
+    });
+    const ModelFolder own = open_model_folder(folder.path());
+    const auto parameters = load_parameters<float>(own);
+    const float* const head = parameters->find("lm_head.weight");
+    const float* const tokens = parameters->find("token_embedding.weight");
+    const std::int64_t vocabulary = own.config.vocab_size, width = own.config.d_model;
+    for (std::int64_t v = 0; v < vocabulary; ++v)
+        for (std::int64_t c = 0; c < width; ++c)
+            ASSERT_EQ(head[c * vocabulary + v], tokens[v * width + c] + (v == 0 && c == 1 ? 0.5F : 0.0F));
+}
+
+TEST(ModelFolder, ReadsShardsAndRefusesAnIndexThatIsWrong) {
+    const Copied folder;
+    ArrayFile all = read_safetensors(folder.path() / "model.safetensors");
+    ArrayFile first, second;
+    Json map = Json::object();
+    for (std::size_t i = 0; i < all.arrays.size(); ++i) {
+        const bool in_first = i % 2 == 0;
+        map[all.arrays[i].name] = in_first ? "model-00001-of-00002.safetensors" : "model-00002-of-00002.safetensors";
+        (in_first ? first : second).arrays.push_back(all.arrays[i]);
+    }
+    write_safetensors(folder.path() / "model-00001-of-00002.safetensors", first);
+    write_safetensors(folder.path() / "model-00002-of-00002.safetensors", second);
+    fs::remove(folder.path() / "model.safetensors");
+    const auto put_index = [&](const Json& weight_map) {
+        Json index = Json::object();
+        index["weight_map"] = weight_map;
+        put_file(folder.path() / "model.safetensors.index.json", index.dump());
+    };
+    put_index(map);
+    EXPECT_TRUE(check::check_file(folder.path()).ok());
+
+    Json wrong = map;
+    wrong["transformer.wte.weight"] = "model-00009-of-00002.safetensors";
+    put_index(wrong);
+    EXPECT_THAT(folder.refusal(), HasSubstr("model-00009-of-00002.safetensors: cannot be opened"));
+    wrong = map;
+    std::swap(wrong["transformer.wte.weight"], wrong["transformer.wpe.weight"]);
+    if (wrong.find("transformer.wte.weight")->text() == map.find("transformer.wte.weight")->text())
+        wrong["transformer.nothing"] = "model-00001-of-00002.safetensors";
+    put_index(wrong);
+    EXPECT_THAT(folder.refusal(), HasSubstr("is not in model-0000"));
+    for (const char* path : {"../model.safetensors", "/etc/passwd", "..", ""}) {
+        wrong = map;
+        wrong["transformer.wte.weight"] = path;
+        put_index(wrong);
+        EXPECT_THAT(folder.refusal(), HasSubstr("is not the name of a file in the same folder"));
+    }
+    put_index(Json::object());
+    EXPECT_THAT(folder.refusal(), HasSubstr("is empty"));
+}
+
+TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
+    const Copied folder;
+    std::vector<std::uint16_t> bits;
+    folder.change_tensors([&](ArrayFile& file) {
+        NamedArray& array = tensor(file, "transformer.wpe.weight");
+        std::vector<std::byte> half(array.bytes.size() / 2);
+        for (std::size_t i = 0; i < half.size() / 2; ++i) {
+            bits.push_back(static_cast<std::uint16_t>(0x3C00 + i % 64));
+            std::memcpy(half.data() + 2 * i, &bits.back(), 2);
+        }
+        array.dtype = DType::BF16;
+        array.bytes = std::move(half);
+    });
+    const auto parameters = load_parameters<float>(open_model_folder(folder.path()));
+    const float* const positions = parameters->find("position_embedding.weight");
+    for (std::size_t i = 0; i < bits.size(); ++i) ASSERT_EQ(positions[i], std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16U));
+    folder.change_tensors([](ArrayFile& file) {
+        NamedArray& array = tensor(file, "transformer.ln_f.bias");
+        array = make_array<std::int32_t>(array.name, array.shape, std::vector<std::int32_t>(48));
+    });
+    EXPECT_THAT(folder.refusal(), HasSubstr("holds I32; weights are F32, F16, BF16 or F64"));
+}
+
+TEST(ModelFolder, OptionsThatWouldNeedOtherArithmeticAreRefusedByName) {
+    const auto with = [](const std::string& what, const std::string& by) {
+        const Copied folder;
+        folder.replace("config.json", what, by);
+        return folder.refusal();
+    };
+    EXPECT_THAT(with("\"scale_attn_weights\": true", "\"scale_attn_weights\": false"),
+                HasSubstr("config.json, /scale_attn_weights: is false"));
+    EXPECT_THAT(with("\"add_cross_attention\": false", "\"add_cross_attention\": true"), HasSubstr("/add_cross_attention: is true"));
+    EXPECT_THAT(with("\"gelu_new\"", "\"mish\""), HasSubstr("the activation \"mish\" is not among"));
+    EXPECT_THAT(with("\"model_type\": \"gpt2\"", "\"model_type\": \"mamba\""), HasSubstr("models of type \"mamba\" cannot be opened yet"));
+    EXPECT_THAT(with("\"n_head\": 4", "\"n_head\": 5"), HasSubstr("not divisible by 5 heads"));
+    EXPECT_THAT(with("\"n_embd\": 48", "\"n_embd\": 9223372036854775807"), HasSubstr("/n_embd: expected an integer from 1 to"));
+    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 3"), HasSubstr("12 of 40 tensors are missing: h.2.ln_1.weight"));
+    EXPECT_THAT(with("\"vocab_size\": 366", "\"vocab_size\": 367"),
+                HasSubstr("transformer.wte.weight: has the shape [366, 48]; by config.json it would be [367, 48]"));
+    EXPECT_THAT(with("\"n_layer\": 2", "\"n_layer\": 1"), "");  // the other layer's tensors are left over, and listed
+}
+
+TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
+    {
+        const Copied folder;
+        fs::remove(folder.path() / "model.safetensors");
+        EXPECT_THAT(folder.refusal(), HasSubstr("has no weights that can be read: expected model.safetensors"));
+    }
+    {
+        const Copied folder;
+        put_file(folder.path() / "model.safetensors", file_bytes(folder.path() / "model.safetensors").substr(0, 5000));
+        EXPECT_NE(folder.refusal(), "");
+    }
+    {
+        const Copied folder;
+        folder.change_tensors([](ArrayFile& file) {
+            NamedArray& array = tensor(file, "transformer.h.0.attn.c_proj.bias");
+            array.shape = {24, 2};
+        });
+        EXPECT_THAT(folder.refusal(), HasSubstr("has the shape [24, 2]; by config.json it would be [48]"));
+    }
+    {
+        const Copied folder;
+        put_file(folder.path() / "tokenizer.json", "{}");
+        EXPECT_THAT(folder.refusal(), HasSubstr("tokenizer.json"));
+        fs::remove(folder.path() / "tokenizer.json");
+        EXPECT_EQ(folder.refusal(), "");
+        EXPECT_THAT(open_model_folder(folder.path()).notes, testing::ElementsAre(HasSubstr("no tokenizer")));
+    }
+    EXPECT_TRUE(is_model_folder(kGolden / "gpt2"));
+    EXPECT_FALSE(is_model_folder(kGolden));
+}
+
+/// A file that is changed after it was opened must not be taken for what it was.
+TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
+    for (const bool shrinks : {true, false}) {
+        const Copied folder;
+        const ModelFolder open = open_model_folder(folder.path());
+        if (shrinks) fs::resize_file(folder.path() / "model.safetensors", 100);
+        else {
+            fs::last_write_time(folder.path() / "model.safetensors", fs::file_time_type::clock::now() + std::chrono::seconds(5));
+        }
+        try {
+            load_parameters<float>(open);
+            FAIL() << "nothing was noticed";
+        } catch (const FileError& error) {
+            EXPECT_EQ(error.fault(), FileFault::Io);
+            EXPECT_THAT(error.what(), HasSubstr(shrinks ? "became shorter" : "was changed"));
+        }
+    }
+}
+
+}  // namespace
+}  // namespace attn
