@@ -148,7 +148,7 @@ void add_doctor_command(CliCommand program, int& exit_code) {
         .between(0, std::int64_t{1} << 30);
     add_document_options(command, options->document);
     command.footer(
-        "Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. README.md describes what a file holds.");
+        "Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. assets/help/6-doctor.md describes what a file holds.");
     command.on_run([options, &exit_code] { exit_code = run(*options); });
 }
 

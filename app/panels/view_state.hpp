@@ -12,6 +12,7 @@
 #include "app/panels/compare/comparison_state.hpp"
 #include "app/panels/edit/edit_state.hpp"
 #include "app/panels/files/file_view.hpp"
+#include "app/panels/help/help_state.hpp"
 #include "app/panels/lessons/lesson_view.hpp"
 #include "app/panels/train/train_state.hpp"
 #include "app/panels/views/knock_out_state.hpp"
@@ -86,8 +87,9 @@ struct ViewState {
     FileView files;
     PaneState panes;
     bool dark = true;
-    double ui_zoom = 1;  ///< size of everything, on top of the display's scale
-    bool help = false;
+    double ui_zoom = 1;                             ///< size of everything, on top of the display's scale
+    bool help = false;                              ///< the sheet of keys and help pages is open
+    HelpState help_page;                            ///< what it shows
     std::string dump_path;                          ///< typed into the Doctor view
     std::optional<bool> stroke;                     ///< while the mouse paints: whether it forbids cells
     bool painting = false;                          ///< clicks on an attention map forbid or allow cells

@@ -8,7 +8,7 @@
 
 namespace attn::doctor {
 
-/// Of a .safetensors or .npz file. Names, shapes and metadata are described in README.md under "The doctor". Throws FileError naming
+/// Of a .safetensors or .npz file. Names, shapes and metadata are described in assets/help/6-doctor.md. Throws FileError naming
 /// file, tensor and expected shape for a file that cannot be read or whose tensors do not fit together.
 Diagnosis examine_file(const std::filesystem::path& path);
 /// The same of arrays in memory.

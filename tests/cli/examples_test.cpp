@@ -1,5 +1,5 @@
-/// Every command line that README.md and the help texts show is run here and has to do what is said of it. One that this file does not
-/// know fails the test: a new example comes with its check.
+/// Every command line that README.md, assets/help and the help texts show is run here and has to do what is said of it. One that this file
+/// does not know fails the test: a new example comes with its check.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -62,7 +62,16 @@ struct Example {
     Effect before = {};  ///< makes what the command takes for granted
 };
 
-std::string readme() { return read_bytes(ATTN_SOURCE "/README.md"); }
+/// README.md and the help pages, one after another.
+std::string documents() {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(ATTN_SOURCE "/assets/help")) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    std::string text = read_bytes(ATTN_SOURCE "/README.md");
+    for (const std::filesystem::path& file : files) text += "\n" + read_bytes(file.string());
+    EXPECT_GE(files.size(), 8U);
+    return text;
+}
 
 bool has_screen() { return std::getenv("DISPLAY") != nullptr || std::getenv("ATTN_REQUIRE_GL") != nullptr; }
 
@@ -351,9 +360,9 @@ Group verdicts() {
             {{dump_command,
               [dump_command](const Outcome& outcome, const Place&) {
                   std::string shown;
-                  for (const std::string& line : output_in_markdown(readme(), dump_command)) shown += line + "\n";
+                  for (const std::string& line : output_in_markdown(documents(), dump_command)) shown += line + "\n";
                   EXPECT_NE(shown, "");
-                  EXPECT_EQ(without_numbers(outcome.out), without_numbers(shown)) << "README.md shows another answer";
+                  EXPECT_EQ(without_numbers(outcome.out), without_numbers(shown)) << "the help page shows another answer";
               },
               dump_command + "; test $? = 1", dump},
              {"attnscope doctor FILE... [--json]",
@@ -382,7 +391,7 @@ Group verdicts() {
               [](const Outcome&, const Place& place) { place.write("texts.json", R"(["one", "two"])"); }},
              {"attnscope check FILE...", says("  ok"), "attnscope check \"$(ls tests/golden/*.npz | head -1)\""},
              {"attnscope ... | head -1",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as README.md says"; },
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as the help page says"; },
               "attnscope train --task bigram --steps 1000000 --json | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
              // Named, not shown: the help has to know them.
              {"attnscope check", says("attnscope check"), "attnscope check --help"},
@@ -417,10 +426,10 @@ std::vector<WindowExample> windows() {
             {"attnscope lesson my-lesson.json", {"lesson", "my-lesson.json"}}};
 }
 
-/// The first indented block of the README that is a JSON object.
-std::string lesson_in_readme() {
+/// The first indented block of the documents that is a JSON object.
+std::string lesson_in_documents() {
     std::string block;
-    for (const std::string& line : lines_of(readme())) {
+    for (const std::string& line : lines_of(documents())) {
         if (line == "    {" || (!block.empty() && line.starts_with("    "))) block += line + "\n";
         else if (!block.empty()) break;
     }
@@ -447,8 +456,8 @@ std::vector<std::string> help_texts(const std::vector<std::string>& command = {}
 
 /// Every command line in the texts, each once.
 std::set<std::string> shown_commands() {
-    const std::vector<std::string> in_readme = commands_in_markdown(readme());
-    std::set<std::string> shown(in_readme.begin(), in_readme.end());
+    const std::vector<std::string> in_documents = commands_in_markdown(documents());
+    std::set<std::string> shown(in_documents.begin(), in_documents.end());
     const std::vector<std::string> helps = help_texts();
     EXPECT_GT(helps.size(), 13U) << "the help does not list its commands where this test looks";
     for (const std::string& help : helps)
@@ -514,7 +523,7 @@ TEST(Examples, OpenTheWindow) {
     const WindowViewer viewer;
     if (!viewer.can_see()) GTEST_SKIP() << "there is no X server to see windows with";
     const Place place;
-    place.write("my-lesson.json", lesson_in_readme());
+    place.write("my-lesson.json", lesson_in_documents());
     place.write("notes.txt", "the cat sat on the mat\n");
     for (const WindowExample& example : windows()) {
         SCOPED_TRACE(example.command);

@@ -134,7 +134,7 @@ void draw_dump(PanelContext& context) {
     std::string& path = context.view.dump_path;
     const bool entered =
         text_field(ui, "##dump_path", path, "path of a .safetensors or .npz file", 380,
-                   {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. The README describes them."});
+                   {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. Press ? for the help page about them."});
     ImGui::SameLine(0, context.px(8));
     const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Say which file." : ""}});
     if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{path}, ""});

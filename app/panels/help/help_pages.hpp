@@ -1,0 +1,24 @@
+#pragma once
+/// The pages of assets/help, as the help sheet shows them.
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/widgets/markdown.hpp"
+
+namespace attn::app {
+
+struct HelpPage {
+    std::string title;  ///< its first heading
+    std::vector<MarkdownBlock> blocks;
+};
+
+/// In the order of their files' names. Parsed once.
+std::span<const HelpPage> help_pages();
+
+/// The parts of all pages that contain these letters, upper and lower case alike, under the titles of their pages.
+std::vector<MarkdownBlock> find_in_help(std::string_view letters);
+
+}  // namespace attn::app

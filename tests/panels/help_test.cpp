@@ -1,0 +1,113 @@
+/// The help pages: read as Markdown, shown page by page, searched.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/panels/help/help_pages.hpp"
+#include "app/panels/panels.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+using Kind = MarkdownBlock::Kind;
+
+/// "kind level marker: words|words" with the styles of runs as `code` and *strong*.
+std::vector<std::string> described(std::string_view text) {
+    constexpr std::string_view kKinds = "HPIRC";
+    std::vector<std::string> all;
+    for (const MarkdownBlock& block : parse_markdown(text)) {
+        std::string line(1, kKinds[static_cast<std::size_t>(block.kind)]);
+        if (block.level > 0) line += std::to_string(block.level);
+        line += block.marker + ":";
+        for (const auto& cell : block.cells) {
+            line += "|";
+            for (const TextRun& run : cell) {
+                const char* mark = run.style == TextRun::Style::Code ? "`" : run.style == TextRun::Style::Strong ? "*" : "";
+                line += mark + run.text + mark;
+            }
+        }
+        all.push_back(line);
+    }
+    return all;
+}
+
+TEST(Markdown, ReadsEveryKindOfBlock) {
+    EXPECT_THAT(
+        described("# Title\nOne line\nand the next.\n\n## Part\n- first\n  goes on\n- second\n\n12. twelfth\n\n    a  b\n    c\n\nend"),
+        testing::ElementsAre("H1:|Title", "P:|One line and the next.", "H2:|Part", "I•:|first goes on", "I•:|second", "I12.:|twelfth",
+                             "C:|`a  b`", "C:|`c`", "P:|end"));
+    EXPECT_THAT(described("| name | does |\n| --- | --- |\n| `a` | b *c* |\n| d | |\n"), testing::ElementsAre("R:|`a`|b *c*", "R:|d|"));
+}
+
+TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
+    EXPECT_THAT(described("a `*b*` **c d**, *e*. [f](g.md)!"), testing::ElementsAre("P:|a `*b*` *c d*, *e*. *f*!"));
+    EXPECT_THAT(described("2 * 3 and `open and [no link] (x)"), testing::ElementsAre("P:|2 * 3 and `open and [no link] (x)"));
+    EXPECT_THAT(described(""), testing::IsEmpty());
+    EXPECT_THAT(described("\n\n#\n|\n"), testing::ElementsAre("R:"));
+}
+
+TEST(HelpPages, HaveTitlesAndContents) {
+    ASSERT_GE(help_pages().size(), 8U);
+    for (const HelpPage& page : help_pages()) {
+        EXPECT_FALSE(page.title.empty());
+        EXPECT_GT(page.blocks.size(), 5U) << page.title;
+        EXPECT_EQ(page.blocks.front().kind, Kind::Heading) << page.title;
+    }
+}
+
+TEST(HelpPages, HoldTheLicencesOfEveryFont) {
+    const HelpPage& last = help_pages().back();
+    std::string text;
+    for (const MarkdownBlock& block : last.blocks) text += block.text() + "\n";
+    for (const char* words : {"Inter", "JetBrains Mono", "DejaVu Sans", "SIL Open Font License", "PERMISSION & CONDITIONS",
+                              "The Font Software may be sold as part of a larger software package"})
+        EXPECT_THAT(text, testing::HasSubstr(words));
+}
+
+TEST(HelpPages, AreSearched) {
+    const std::vector<MarkdownBlock> found = find_in_help("abnar AND zuidema");
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found.front().text(), "Looking");
+    EXPECT_THAT(found.back().text(), testing::HasSubstr("rollout"));
+    EXPECT_TRUE(find_in_help("no page says this").empty());
+}
+
+class HelpSheet : public InterfaceFixture {
+protected:
+    HelpSheet() {
+        open_example("multi-head");
+        press(Key::F1, ui_frame);
+        frames(2, ui_frame);
+    }
+    /// Height of what the page holds, of which the window shows a part.
+    float height() {
+        const ImGuiWindow* window = find_window("##help_page");
+        return window == nullptr ? 0 : window->ContentSize.y;
+    }
+};
+
+TEST_F(HelpSheet, ShowsEveryPageAndClosesOnEscape) {
+    ASSERT_TRUE(view.help);
+    for (int page = 0; page <= static_cast<int>(help_pages().size()); ++page) {
+        view.help_page.page = page;
+        frames(3, ui_frame);
+        EXPECT_GT(height(), 200) << page;
+    }
+    press(Key::Escape, ui_frame);
+    EXPECT_FALSE(view.help);
+}
+
+TEST_F(HelpSheet, ShowsWhatIsSearchedFor) {
+    view.help_page.search = "Abnar";
+    frames(3, ui_frame);
+    const float some = height();
+    view.help_page.search = "no page says this";
+    frames(3, ui_frame);
+    EXPECT_GT(some, 2 * height());
+    EXPECT_GT(height(), 0);
+}
+
+}  // namespace
+}  // namespace attn::app::test
