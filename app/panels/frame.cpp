@@ -120,7 +120,7 @@ void draw_problem(const PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x, padding = context.px(10);
-    const std::string text = context.snapshot.problem + " — below is still the last state that worked.";
+    const std::string text = context.snapshot.problem + " — below is the last state that worked.";
     const float height = wrapped_height(fonts.body, width - 2 * padding, text) + 2 * padding;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));

@@ -52,13 +52,13 @@ void draw_figures(const PanelContext& context, const TensorStatistics& s) {
         value_row(ui, label, format_number(value, {.decimals = 4}), tooltip);
     };
     if (!s.empty()) {
-        row("mean", s.mean, "Their sum divided by how many they are.");
-        row("deviation", s.deviation, "Standard deviation: the square root of the mean squared distance from the mean.");
-        row("smallest", static_cast<double>(s.min), "The least of them.");
-        row("largest", static_cast<double>(s.max), "The greatest of them.");
+        row("mean", s.mean, "Sum divided by count.");
+        row("deviation", s.deviation, "Standard deviation: square root of the mean squared distance from the mean.");
+        row("smallest", static_cast<double>(s.min), "Minimum.");
+        row("largest", static_cast<double>(s.max), "Maximum.");
     }
-    value_row(ui, "numbers", format_count(s.count), "Finite and not masked: what the figures above are about.");
-    if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Cells that may not be attended: not counted above.");
+    value_row(ui, "numbers", format_count(s.count), "Finite and not masked: the numbers counted above.");
+    if (s.masked > 0) value_row(ui, "masked", format_count(s.masked), "Cells that may not be attended to; not counted above.");
     value_row(ui, "NaN", format_count(s.nan), "Not a number.");
     value_row(ui, "infinite", format_count(s.infinite), "Infinities of either sign.");
 }
@@ -92,7 +92,7 @@ void draw_histogram_section(PanelContext& context) {
                   s.count == 1 ? "There is one number." : "All numbers are equal.");
     draw_figures(context, s);
     toggle_row(ui, "Logarithmic", view.log, "heights are logarithms of the counts",
-               {.tooltip = "Rare numbers can be seen beside common ones."});
+               {.tooltip = "Makes rare numbers visible beside common ones."});
 }
 
 }  // namespace attn::app

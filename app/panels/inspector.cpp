@@ -134,7 +134,7 @@ std::string left_out(const Provenance& provenance, std::size_t shown) {
     const auto masked = static_cast<std::size_t>(std::count_if(terms.begin(), terms.end(), [](const Term& term) { return term.masked; }));
     std::string text;
     if (shown + masked < terms.size())
-        text = fmt::format("The {} largest of {} terms; the sum has all of them.", shown, terms.size() - masked);
+        text = fmt::format("The {} largest of {} terms; the sum includes all.", shown, terms.size() - masked);
     if (terms.size() > kMostTerms && masked > 0) text += fmt::format("{}{} masked ones are not listed.", text.empty() ? "" : " ", masked);
     if (provenance.omitted_terms > 0)
         text += fmt::format("{}{} terms that are 0 are not listed.", text.empty() ? "" : " ", provenance.omitted_terms);
@@ -311,7 +311,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
 
 void draw_nothing_chosen(const PanelContext& context) {
     paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
-              "Hover a cell of the picture to see the arithmetic behind its number. Click to lock it, Esc to let go.");
+              "Point at a cell to see the arithmetic behind its number. Click to select it, Esc to deselect.");
 }
 
 }  // namespace
@@ -323,7 +323,7 @@ void draw_inspector(PanelContext& context) {
     const Trace<float>& trace = context.trace();
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
-    section_heading(ui, locked && cell ? "This cell · locked" : "This cell");
+    section_heading(ui, locked && cell ? "This cell · selected" : "This cell");
     if (!cell) {
         draw_nothing_chosen(context);
         return;

@@ -50,18 +50,18 @@ Stage first_changed_stage(Mistake mistake) {
 std::string_view what_it_takes(Mistake mistake) {
     switch (first_changed_stage(mistake)) {
     case Stage::Masked:
-        return mistake == Mistake::PaddingOnQueries ? "it takes texts of different lengths" : "it takes a mask that is on";
+        return mistake == Mistake::PaddingOnQueries ? "needs texts of different lengths" : "needs an active mask";
     case Stage::Q:
     case Stage::Concat:
-        return "it takes more than one head";
+        return "needs more than one head";
     case Stage::Embedding:
-        return "it takes positions";
+        return "needs positions";
     case Stage::Residual1:
-        return "it takes residual additions";
+        return "needs residual additions";
     case Stage::Norm1:
-        return "it takes layer norms";
+        return "needs layer norms";
     default:
-        return mistake == Mistake::MaskAfterSoftmax ? "it takes a mask that is on" : "it takes a larger head or more than one token";
+        return mistake == Mistake::MaskAfterSoftmax ? "needs an active mask" : "needs a larger head or more than one token";
     }
 }
 
@@ -101,7 +101,7 @@ void draw_mistake_settings(PanelContext& context) {
     }
     gap(ui, 4);
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-              now == Mistake::None ? "Each makes one classic mistake and shows it beside the right computation."
+              now == Mistake::None ? "Each makes one classic mistake and shows it beside the correct computation."
                                    : std::string("Look for this: ") + std::string(mistake_info(now).look));
 }
 
@@ -123,8 +123,8 @@ void draw_training_mistake(PanelContext& context) {
         emit_run(context, std::move(run), "");
     };
     if (begin_menu_button(ui, "##training_mistake", set == Mistake::None ? "no mistake" : mistake_info(set).title, -1,
-                          {.tooltip = "A classic mistake that a run makes in every step, from its first one on."})) {
-        if (menu_item(ui, "no mistake", set == Mistake::None, "The run is right.")) choose(Mistake::None);
+                          {.tooltip = "A classic mistake made in every step of the run."})) {
+        if (menu_item(ui, "no mistake", set == Mistake::None, "The run makes no mistake.")) choose(Mistake::None);
         for (const MistakeInfo& info : mistakes())
             if (menu_item(ui, info.title, info.mistake == set, info.look)) choose(info.mistake);
         end_menu_button();
@@ -132,7 +132,7 @@ void draw_training_mistake(PanelContext& context) {
     gap(ui, 4);
     const TrainingSnapshot& now = *context.training.snapshot;
     if (set == Mistake::None) {
-        paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve beside that of a right run.");
+        paragraph(ui, fonts.label, colors.faint, "Choose one to see its curve beside that of a correct run.");
     } else {
         paragraph(ui, fonts.label, colors.bad, "Broken on purpose: " + std::string(mistake_info(set).words) + ".");
         const bool running = now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused;
@@ -140,15 +140,16 @@ void draw_training_mistake(PanelContext& context) {
         if (under_way) {
             const bool waits = now.then == set;
             paragraph(ui, fonts.label, colors.muted,
-                      waits ? "This is the right run. The broken one, with the same seed, follows when it has come to its end."
+                      waits ? "This is the correct run. The broken one, with the same seed, follows when it has ended."
                             : std::string(mistake_info(set).look));
-            if (waits && link(ui, "begin the broken one now", "The curve of the right run stays as far as it has come."))
+            if (waits && link(ui, "start the broken one now", "The curve of the correct run stays as far as it got."))
                 context.commands.push_back({command::RestartTraining{}, ""});
-        } else if (button(ui, "Train right and broken",
-                          {.look = ButtonLook::Accent,
-                           .width = -1,
-                           .notes = {.tooltip = "Two runs of the same seed, the right one first; both curves stay. A right run that has "
-                                                "come to its end already is not made again."}})) {
+        } else if (button(
+                       ui, "Train correct and broken",
+                       {.look = ButtonLook::Accent,
+                        .width = -1,
+                        .notes = {.tooltip = "Two runs of the same seed, the correct one first; both curves stay. A correct run that has "
+                                             "already ended is not repeated."}})) {
             train_both(context, set);
         }
     }
@@ -175,10 +176,11 @@ void draw_mistake_sign(PanelContext& context) {
             ui, "train with it",
             {.width = train,
              .height = 26,
-             .notes = {.tooltip = "Two training runs of the same seed, one right and one with this mistake: their curves side by side."}}))
+             .notes = {.tooltip =
+                           "Two training runs of the same seed, one correct and one with this mistake, with their curves side by side."}}))
         train_both(context, mistake);
     ImGui::SetCursorScreenPos({at.x + width - context.px(repair + 4), at.y + context.px(3)});
-    if (button(ui, "repair", {.width = repair, .height = 26, .notes = {.tooltip = "Computes it right again."}}))
+    if (button(ui, "repair", {.width = repair, .height = 26, .notes = {.tooltip = "Computes correctly again."}}))
         set_mistake(context, Mistake::None);
     ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(10)});
 }

@@ -69,9 +69,9 @@ void draw_model(PanelContext& context) {
     config_slider(context, "layers", &Config::num_layers, 1, 12,
                   {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
     config_slider(context, "heads", &Config::num_heads, 1, 16,
-                  {.tooltip = "How many attentions run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
+                  {.tooltip = "How many attention heads run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
     config_slider(context, "d_model", &Config::d_model, 1, 256,
-                  {.tooltip = "How many numbers describe a token.", .error = error_at(context, Field::DModel)});
+                  {.tooltip = "How many numbers represent a token.", .error = error_at(context, Field::DModel)});
     const bool own_size = config.d_head > 0;
     const bool divides = own_size || (config.num_heads > 0 && config.d_model % config.num_heads == 0);
     value_row(ui, "d_head",
@@ -86,11 +86,11 @@ void draw_masks(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
     section_heading(ui, "Masks");
-    if (toggle_row(ui, "Causal", masks.causal, "a token sees itself and the past",
+    if (toggle_row(ui, "Causal", masks.causal, "a token attends to itself and the past",
                    {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
-    if (toggle_row(ui, "Padding", masks.padding, "nobody attends to pad tokens",
-                   {.tooltip = "Shorter sequences of a batch are filled up with pad tokens; this hides them as keys."}))
+    if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
+                   {.tooltip = "Shorter sequences of a batch are filled with pad tokens; this hides them as keys."}))
         emit_forward(context, forward, "");
     const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.trace().tokens.length, 2)) : 16;
     const auto mask_slider = [&](const char* label, int MaskSettings::*member, int max, std::string_view tooltip, bool active) {
@@ -103,15 +103,16 @@ void draw_masks(PanelContext& context) {
                         .decimals = 0,
                         .shown = value == 0 ? "off" : "",
                         .notes = {.tooltip = tooltip,
-                                  .disabled = active ? "" : "A prefix is seen by everyone; without the causal mask everything is."}});
+                                  .disabled = active ? "" : "A prefix is visible to every query; without the causal mask everything is."}});
         if (edited) {
             masks.*member = value;
             emit_forward(context, forward, label);
         }
         close_gesture(context, edited);
     };
-    mask_slider("window", &MaskSettings::window, longest, "Sliding window: a query sees keys less than this many positions away.", true);
-    mask_slider("prefix", &MaskSettings::prefix, longest, "Keys before this position are seen by every query, even with the causal mask.",
+    mask_slider("window", &MaskSettings::window, longest, "Sliding window: a query attends to keys less than this many positions away.",
+                true);
+    mask_slider("prefix", &MaskSettings::prefix, longest, "Every query attends to keys before this position, even with the causal mask.",
                 masks.causal);
     mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
     if (button(ui, context.view.painting ? "stop" : "paint ...",
@@ -167,7 +168,7 @@ void draw_softmax(PanelContext& context) {
                     .max = 99,
                     .step = 1,
                     .decimals = 0,
-                    .notes = {.tooltip = "Another seed drops other weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
+                    .notes = {.tooltip = "Another seed drops different weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
     if (seeded) {
         forward.dropout.seed = static_cast<std::uint64_t>(seed);
         emit_forward(context, forward, "dropout seed");
@@ -194,7 +195,7 @@ void draw_shown(PanelContext& context) {
     std::int64_t layer = std::max(view.stage.layer, 0);
     if (view.view == View::Totals) {
         std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
-        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that counts.")) view.totals.up_to = last;
+        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
     } else if (view.view != View::Lens && index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
     }
@@ -210,8 +211,7 @@ void draw_lines_settings(PanelContext& context) {
     section_heading(ui, "Lines");
     slider_row(ui, "least weight", lines.threshold,
                {.min = 0.001, .max = 0.5, .log = true, .decimals = 3, .notes = {.tooltip = "Smaller weights are not drawn."}});
-    toggle_row(ui, "All layers", lines.all_layers, "a small picture of each",
-               {.tooltip = "One picture for each layer; click one to open it."});
+    toggle_row(ui, "All layers", lines.all_layers, "a small picture of each", {.tooltip = "One picture per layer; click one to open it."});
 }
 
 void draw_parts(PanelContext& context) {
@@ -219,7 +219,7 @@ void draw_parts(PanelContext& context) {
     section_heading(ui, "Parts of the model");
     static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "GELU tanh"},
                               kPositions = {"none", "learned", "sine"};
-    config_choice(context, "positions", &Config::position, kPositions, "What tells the model where a token stands.");
+    config_choice(context, "positions", &Config::position, kPositions, "What tells the model where a token is.");
     config_choice(context, "norm", &Config::norm, kNorms, "LayerNorm before each sublayer, after its residual, or not at all.");
     config_choice(context, "activation", &Config::activation, kActivations,
                   "ReLU, GELU with the error function, or GELU's tanh approximation.");
@@ -232,8 +232,9 @@ void draw_parts(PanelContext& context) {
                   "Compares the final vectors with every token of the vocabulary.");
     config_toggle(context, "Tied head", &Config::tied_lm_head, "uses the embedding table", "The head is the token embedding, transposed.");
     int seed = static_cast<int>(context.document.config.seed);
-    const Edited edited = slider_row(
-        ui, "seed", seed, {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws other parameters."}});
+    const Edited edited =
+        slider_row(ui, "seed", seed,
+                   {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws different parameters."}});
     if (edited) {
         Config config = context.document.config;
         config.seed = static_cast<std::uint64_t>(seed);
@@ -246,11 +247,11 @@ void draw_tokenizer(PanelContext& context) {
     static constexpr Names<3> kKinds = {"character", "word", "byte"};
     section_heading(context.ui(), "Tokens");
     int chosen = static_cast<int>(context.document.tokenizer);
-    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is cut into."}))
+    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is split into."}))
         context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
     if (context.ready())
         value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
-                  "Different tokens the model knows, special ones included.");
+                  "Number of tokens that the model knows, special ones included.");
 }
 
 struct Pattern {
@@ -277,7 +278,7 @@ void draw_find_heads(PanelContext& context) {
     }
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
               context.view.sort_heads_by.empty()
-                  ? "Heads with more than half their weight there. Click a pattern: the heads that show it most come first."
+                  ? "Heads with more than half their weight there. Click a pattern to list the heads that show it most first."
                   : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
 }
 
@@ -286,7 +287,7 @@ void draw_shown_maps(PanelContext& context) {
     static constexpr Names<5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     section_heading(context.ui(), "Shown");
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
-    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map of every head is shown."}))
+    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
         context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
     if (context.ready() && batch_size(context.trace()) > 1)
         index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");

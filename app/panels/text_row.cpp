@@ -73,8 +73,7 @@ void draw_editor(PanelContext& context, float width) {
     const TextEditResult result = text_edit(context.ui(), "##text_edit", context.view.text, width);
     if (result.too_long)
         context.commands.push_back(
-            {command::TellFile{fmt::format("That is too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true},
-             ""});
+            {command::TellFile{fmt::format("Too long: the texts of a document hold at most {} KiB.", kTextLimitBytes >> 10), true}, ""});
     if (result.changed || result.cancelled) replace_text(context, context.view.text.text);
     if (result.committed || result.cancelled) ++context.view.gesture;
 }

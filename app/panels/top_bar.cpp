@@ -33,9 +33,7 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     const std::string shown = context.document.trained          ? "training run"
                               : context.document.preset.empty() ? "presets"
                                                                 : context.document.preset;
-    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width,
-                           {.tooltip = "Worked examples, each with something to look at."}))
-        return;
+    if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
             context.commands.push_back({command::OpenPreset{preset.name}, ""});
@@ -55,7 +53,7 @@ Badge badge_of(const PanelContext& context) {
         return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
-                "The fast engine and the reference disagree on this stage: its numbers are not to be trusted."};
+                "The fast engine and the reference disagree on this stage: do not trust its numbers."};
     std::string table =
         "Every stage was recomputed with plain loops in double precision. Allowed: 2e-5 + 1e-4 of the value. Largest error of each:\n";
     for (const reference::StageError& stage : verification->stages)

@@ -58,8 +58,9 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     io.LogFilename = nullptr;
     io.ConfigWindowsMoveFromTitleBarOnly = true;
     io.MouseDoubleClickTime = 0.45F;  // unhurried hands, and frames drawn in software
-    if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true)) throw PlatformError("the window cannot be connected to the UI");
-    if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the UI cannot be connected to OpenGL");
+    if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true))
+        throw PlatformError("the user interface could not be attached to the window");
+    if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the user interface could not be attached to OpenGL");
     // Now, for the context's own little font: later it would take our atlas, once more and as RGBA.
     ImGui_ImplOpenGL3_CreateDeviceObjects();
     fonts_ = std::make_unique<FontSets>();

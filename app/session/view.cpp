@@ -9,12 +9,12 @@ constexpr std::array kViews = {
     ViewInfo{View::Step, "step", "Step", 's', "One stage as an equation, with the arithmetic of every number."},
     ViewInfo{View::Heads, "heads", "Heads", 'h', "All heads of a layer side by side."},
     ViewInfo{View::Grid, "grid", "Grid", 'g', "All heads of all layers."},
-    ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour for each head."},
+    ViewInfo{View::Lines, "lines", "Lines", 'n', "Weights as lines from token to token, one colour per head."},
     ViewInfo{View::Totals, "totals", "Totals", 'o', "Attention from token to token through all layers."},
     ViewInfo{View::Lens, "lens", "Lens", 'w', "What each layer would predict next."},
     ViewInfo{View::KnockOut, "knock-out", "Knock-out", 'k', "What each head is worth: the loss without it."},
     ViewInfo{View::Train, "train", "Train", 'r', "A training run: its curves, its heads, and every moment of it."},
-    ViewInfo{View::Doctor, "doctor", "Doctor", 'v', "What is wrong with the numbers, of what is shown or of a file of other code."},
+    ViewInfo{View::Doctor, "doctor", "Doctor", 'v', "What is wrong with the numbers shown, or with a file from other code."},
 };
 
 }  // namespace

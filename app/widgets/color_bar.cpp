@@ -105,13 +105,13 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
 bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown) {
     const ColorOptions before = options;
     const std::string words = range_words(options, probability, shown.hi);
-    if (!begin_menu_link(ui, id, words, {.tooltip = "which numbers the ends of the colours stand for, and which colours"})) return false;
+    if (!begin_menu_link(ui, id, words, {.tooltip = "the range of the colours, and which colours"})) return false;
     section_heading(ui, "range");
     for (int i = 0; i < kRangeModeCount; ++i) {
         const auto mode = static_cast<RangeMode>(i);
         std::string detail;
         if (mode == RangeMode::Auto) detail = probability ? "0 to 1 for probabilities" : "symmetric about 0 for signed numbers";
-        if (mode == RangeMode::Row) detail = "equal colours in two rows can be different numbers";
+        if (mode == RangeMode::Row) detail = "the same colour can mean different numbers in two rows";
         // By hand goes on with typing the ends.
         if (menu_item(ui, range_mode_words(mode), options.range == mode, detail, {}, mode == RangeMode::Manual)) {
             if (mode == RangeMode::Manual && options.range != mode) {

@@ -158,7 +158,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
         with_context([&](PanelContext& context) {
             const ComparedReadings before = compared_readings(context);
             EXPECT_EQ(before.readings, nullptr);
-            EXPECT_EQ(before.missing, "What is read off that state is being computed.");
+            EXPECT_EQ(before.missing, "The readings of that state are being computed.");
         });
         view.view = View::Totals;
         frames(2, ui_frame);

@@ -144,7 +144,7 @@ TEST_F(Controls, SliderScalesInvert) {
 TEST_F(Controls, ToggleFlipsOnlyWhenClicked) {
     bool on = false;
     int flips = 0;
-    const auto contents = [&] { narrow([&] { flips += toggle_row(ui, "Causal", on, "a token sees itself and the past"); }); };
+    const auto contents = [&] { narrow([&] { flips += toggle_row(ui, "Causal", on, "a token attends to itself and the past"); }); };
     frames(2, contents);
     EXPECT_EQ(flips, 0);
     click(180, 10, contents);

@@ -79,8 +79,8 @@ void add_mistakes(std::vector<Action>& all) {
         all.push_back(without_key(
             fmt::format("Train right and broken: {}", info.title), "Break",
             [mistake = info.mistake](PanelContext& c) { train_both(c, mistake); }, {},
-            "Two runs of the same seed, one without and one with the mistake."));
-    add("Compute it right again", Mistake::None, "Makes no mistake on purpose.");
+            "Two runs of the same seed, one without the mistake and one with it."));
+    add("Undo the deliberate mistake", Mistake::None, "Computes correctly again.");
 }
 
 void add_colors(std::vector<Action>& all) {
@@ -115,7 +115,7 @@ void add_parts(std::vector<Action>& all) {
                 config.*field = !(config.*field);
                 emit_config(c, config, "");
             },
-            {}, "Parameters are drawn anew; a trained model is left."));
+            {}, "Draws new parameters; leaves a trained model."));
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ const Action* draw_lines(PanelContext& context, const std::vector<const Action*>
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     ImGui::BeginChild("##palette_lines", {0, high}, false, ImGuiWindowFlags_NoNav);
-    if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing is called that.");
+    if (lines.empty()) text_line(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "Nothing has that name.");
     const float width = ImGui::GetContentRegionAvail().x;
     for (int i = 0; i < static_cast<int>(lines.size()); ++i) {
         if (draw_line(context, *lines[static_cast<std::size_t>(i)], i, width)) run = lines[static_cast<std::size_t>(i)];
@@ -174,7 +174,7 @@ void draw_palette(PanelContext& context) {
     if (std::exchange(palette.focus, false)) ImGui::SetKeyboardFocusHere();
     const std::string before = palette.query;
     bool enter = text_field(context.ui(), "##palette_query", palette.query, "What would you like to do?", -1,
-                            {.tooltip = "Type a few letters of it; arrows choose, Enter does it, Esc closes."});
+                            {.tooltip = "Type a few letters of its name. Arrows choose, Enter runs it, Esc closes."});
     if (palette.query != before) {
         palette.chosen = 0;
         palette.reveal = true;

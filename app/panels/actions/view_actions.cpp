@@ -38,7 +38,7 @@ void add_lines(const C& context, std::vector<Action>& all) {
             c.view.lines.hidden.clear();
             c.view.view = View::Lines;
         },
-        "Switches every head on again.");
+        "Shows every head again.");
     const std::int64_t heads = context.ready() ? head_count(context.trace()) : 0;
     for (std::int64_t head = 0; head < heads; ++head) {
         add(

@@ -25,7 +25,7 @@ ComparedState of_pin(const PanelContext& context, const std::shared_ptr<const Sn
 ComparedState of_moment(const PanelContext& context) {
     const auto& trained = context.document.trained;
     if (!trained || trained->run != context.training.snapshot->run || trained->run == 0)
-        return {nullptr, nullptr, "The shown model has no steps to compare with: train one first (R)."};
+        return {nullptr, nullptr, "This model has no training steps to compare with: train one first (R)."};
     const std::shared_ptr<const Snapshot>& other = context.other_moment;
     if (other == nullptr || other->trace == nullptr)
         return {nullptr, nullptr, other == nullptr || other->problem.empty() ? "That step is being computed." : other->problem};
@@ -46,15 +46,15 @@ constexpr std::array<CompareSource, 7> kSources = {{
     {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.",
      [](const PanelContext& c) {
          return ComparedState{c.snapshot.unmasked.get(), &c.snapshot,
-                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or too large to be kept.",
+                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or is too large to keep.",
                               c.snapshot.unmasked_readings.get()};
      }},
-    {Compare::Correct, "without the mistake", "The same computed right, while a mistake is made on purpose.",
+    {Compare::Correct, "without the mistake", "The correct computation, while a mistake is made on purpose.",
      [](const PanelContext& c) {
          const bool broken = c.snapshot.trace != nullptr && c.snapshot.trace->settings.mistake != Mistake::None;
          return ComparedState{c.snapshot.correct.get(), &c.snapshot,
                               c.snapshot.correct ? ""
-                              : broken           ? "The right computation is under way, or too large to be kept."
+                              : broken           ? "The correct computation is under way, or is too large to keep."
                                                  : "No mistake is made on purpose: see “break it on purpose” in the settings.",
                               c.snapshot.correct_readings.get()};
      }},
@@ -138,11 +138,11 @@ ComparedReadings compared_readings(PanelContext& context) {
     const bool asked = state.unread != nullptr && state.unread->serial == context.kept_readings.serial;
     if (state.unread != nullptr && !asked) context.commands.push_back({command::ReadState{state.unread}, ""});
     if (asked) out.missing = context.kept_readings.problem;
-    if (out.readings == nullptr && out.missing.empty()) out.missing = "What is read off that state is being computed.";
+    if (out.readings == nullptr && out.missing.empty()) out.missing = "The readings of that state are being computed.";
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
     if (source->source == Compare::Itself && out.batch == context.view.batch) {
         out.readings = nullptr;
-        out.missing = "This view is of all layers and heads: choose another text, or another state.";
+        out.missing = "This view shows all layers and heads: choose another text, or another state.";
     }
     return out;
 }
@@ -202,7 +202,7 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
 
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
-    return fmt::format("{} is {} and {} is {}: they can stand side by side, but have no difference.", sides.first, shape_words(a),
+    return fmt::format("{} is {} and {} is {}: they can be shown side by side, but have no difference.", sides.first, shape_words(a),
                        sides.second, shape_words(b));
 }
 

@@ -19,11 +19,10 @@ void draw_sources(PanelContext& context) {
     std::string_view shown = "off";
     for (const CompareSource& source : compare_sources())
         if (source.source == compare.source) shown = source.name;
-    if (!begin_menu_button(
-            ui, "##compare", shown, -1,
-            {.tooltip = "The state that stands as A beside the shown one, B. The key B switches the comparison on and off."}))
+    if (!begin_menu_button(ui, "##compare", shown, -1,
+                           {.tooltip = "The state A to compare with the shown one, B. The B key switches the comparison on and off."}))
         return;
-    if (menu_item(ui, "off", !compare.on(), "What is shown stands alone.")) compare.choose(Compare::Off);
+    if (menu_item(ui, "off", !compare.on(), "No comparison.")) compare.choose(Compare::Off);
     for (const CompareSource& source : compare_sources()) {
         if (!menu_item(ui, source.name, source.source == compare.source, source.tooltip)) continue;
         if (source.source == Compare::Moment) compare_with_step(context, context.other_step.value_or(0));
@@ -49,14 +48,13 @@ void draw_step(PanelContext& context) {
     const auto& moments = context.training.snapshot->moments;
     if (context.view.compare.source != Compare::Moment || moments.size() < 2) return;
     auto step = static_cast<double>(context.other_step.value_or(0));
-    const Edited edited =
-        slider_row(context.ui(), "step of A", step,
-                   {.min = static_cast<double>(moments.front()),
-                    .max = static_cast<double>(moments.back()),
-                    .step = 1,
-                    .decimals = 0,
-                    .shown = format_count(context.other_step.value_or(0)),
-                    .notes = {.tooltip = "The step of the training run that stands as A; text and masks are the shown ones."}});
+    const Edited edited = slider_row(context.ui(), "step of A", step,
+                                     {.min = static_cast<double>(moments.front()),
+                                      .max = static_cast<double>(moments.back()),
+                                      .step = 1,
+                                      .decimals = 0,
+                                      .shown = format_count(context.other_step.value_or(0)),
+                                      .notes = {.tooltip = "The step of the training run used as A, with the shown text and masks."}});
     if (edited) compare_with_step(context, std::llround(step));
     close_gesture(context, edited);
 }
@@ -68,9 +66,9 @@ void draw_layouts(PanelContext& context) {
     if (context.view.view == View::Lens) {
         static constexpr std::array<std::string_view, 2> kOfLens = {"B − A", "in place"};
         int chosen = compare.layout == CompareLayout::InPlace ? 1 : 0;
-        if (segmented(
-                context.ui(), "##lens_layout", kOfLens, chosen, 0,
-                {.tooltip = "How much more likely the right token is than in A, or the shown state with A in its place while X is held."}))
+        if (segmented(context.ui(), "##lens_layout", kOfLens, chosen, 0,
+                      {.tooltip =
+                           "How much more likely the correct token is than in A, or the shown state with A in its place while X is held."}))
             compare.layout = chosen == 1 ? CompareLayout::InPlace : CompareLayout::All;
         return;
     }
@@ -102,11 +100,11 @@ void draw_compare_settings(PanelContext& context) {
         }
         if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.");
         draw_layouts(context);
-        paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X: A and B change places.");
+        paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);
     }
     if (button(ui, view.pinned ? "pin again" : "pin this state",
-               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now as A, to compare later states with."}})) {
+               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now as A, for comparison with later states."}})) {
         view.pinned = context.shared_snapshot;
         compare.choose(Compare::Pinned);
     }

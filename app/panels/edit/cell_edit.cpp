@@ -26,10 +26,10 @@ constexpr const char* kMenu = "##cell_menu";
 std::string refusal(const PanelContext& context, const Matrix& matrix) {
     if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
     if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
-    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is the state that is compared with.";
-    if (!matrix.origin && matrix.name == "one-hot tokens") return "Follows from the tokens: change the text.";
-    if (!matrix.origin) return "Computed from other numbers for this picture: change those.";
-    if (!matrix.origin->parameter.empty()) return "A parameter of the model: training changes it. Change a stage instead.";
+    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
+    if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
+    if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
     if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
     if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
     return "";
@@ -164,7 +164,7 @@ void take_over_typed(PanelContext& context) {
     if (!value) {
         state.problem = "This is not a number.";
     } else if (std::abs(*value) > Edit::kMostValue) {
-        state.problem = "Numbers between −1e9 and 1e9 can be used.";
+        state.problem = "Use a number between −1e9 and 1e9.";
     } else {
         Edit edit = edit_at(context, state.cell, state.part);
         edit.kind = state.kind;
@@ -269,7 +269,7 @@ void draw_removal_items(PanelContext& context) {
             section_heading(context.ui(), "Changed here");
         }
         ImGui::PushID(static_cast<int>(i));
-        const bool chosen = menu_item(context.ui(), "take back", false, words_of(context, forward.edits[i]).what);
+        const bool chosen = menu_item(context.ui(), "undo this edit", false, words_of(context, forward.edits[i]).what);
         ImGui::PopID();
         if (!chosen) continue;
         forward.edits.erase(forward.edits.begin() + static_cast<std::ptrdiff_t>(i));

@@ -85,17 +85,16 @@ void draw_edit_list(PanelContext& context) {
     section_heading(ui, "Edits");
     if (edits.empty()) {
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-                  "Double-click a number to change it. Right-click it for its row and its head.");
+                  "Double-click a number to change it. Right-click for its row and its head.");
         return;
     }
     for (std::size_t i = 0; i < edits.size(); ++i) draw_line(context, edits[i], i);
     Comparison& compare = context.view.compare;
     const bool comparing = compare.source == Compare::Plain;
-    if (button(ui, "compare",
-               {.width = 98, .active = comparing, .notes = {.tooltip = "Shows every stage beside the same one without the edits."}}))
+    if (button(ui, "compare", {.width = 98, .active = comparing, .notes = {.tooltip = "Shows every stage with and without the edits."}}))
         compare.choose(comparing ? Compare::Off : Compare::Plain);
     ImGui::SameLine(0, context.px(4));
-    if (!button(ui, "clear all", {.width = 98, .notes = {.tooltip = "Delete every edit. Undo brings them back."}})) return;
+    if (!button(ui, "clear all", {.width = 98, .notes = {.tooltip = "Deletes every edit. Undo restores them."}})) return;
     ForwardSettings forward = context.document.forward;
     forward.edits.clear();
     emit_forward(context, std::move(forward), "");

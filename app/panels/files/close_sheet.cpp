@@ -15,7 +15,7 @@ std::string document_words(const PanelContext& context) {
 
 std::string run_words(const PanelContext& context) {
     const TrainingSnapshot& run = *context.training.snapshot;
-    if (run.phase == TrainingPhase::Running) return fmt::format("A training run is under way, at step {}. It is not saved.", run.step);
+    if (run.phase == TrainingPhase::Running) return fmt::format("A training run is in progress, at step {}. It is not saved.", run.step);
     return fmt::format("The training run, at step {}, is not saved.", run.step);
 }
 
@@ -37,13 +37,11 @@ void draw_question(PanelContext& context) {
     if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));
     if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
     gap(ui, 10);
-    if (button(ui, "Save and close",
-               {.look = ButtonLook::Accent, .notes = {.tooltip = "Asks for a name where there is none yet (Enter)."}}) ||
+    if (button(ui, "Save and close", {.look = ButtonLook::Accent, .notes = {.tooltip = "Asks for a name if there is none yet (Enter)."}}) ||
         key_pressed(Key::Enter, false))
         begin_saving(context);
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Close without saving", {.notes = {.tooltip = "What is not saved is gone, with its autosave."}}))
-        view.closing = Closing::Now;
+    if (button(ui, "Close without saving", {.notes = {.tooltip = "Unsaved work is lost, with its autosave."}})) view.closing = Closing::Now;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false)) view.closing = Closing::No;
     ImGui::End();

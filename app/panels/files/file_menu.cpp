@@ -61,8 +61,7 @@ float draw_file_menu(PanelContext& context) {
     constexpr float kWidth = 64;
     if (!begin_menu_button(ui, "##file", "File", kWidth, {.tooltip = "Open, save, export pictures and numbers, copy as NumPy or PyTorch."}))
         return context.px(kWidth);
-    if (menu_item(ui, "Open ...", false, "A document, a training run, a text: anything that can also be dropped on the window.",
-                  "Ctrl + O"))
+    if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);

@@ -104,13 +104,13 @@ void draw_picture_options(PanelContext& context) {
     FileView& view = context.view.files;
     static constexpr std::array<std::string_view, 2> kWhat = {"picture alone", "whole window"};
     int what = view.whole_window ? 1 : 0;
-    if (segmented_row(ui, "What", kWhat, what, 76, {.tooltip = "The view in the centre, or everything around it too."}))
+    if (segmented_row(ui, "What", kWhat, what, 76, {.tooltip = "The view in the centre, or the whole window."}))
         view.whole_window = what == 1;
     if (view.format != ExportAs::Png) return;
     gap(ui, 6);
     static constexpr std::array<std::string_view, 4> kScales = {"1x", "2x", "3x", "4x"};
     int scale = view.picture_scale - 1;
-    if (segmented_row(ui, "Scale", kScales, scale, 76, {.tooltip = "Pixels of the file for every pixel of the window."}))
+    if (segmented_row(ui, "Scale", kScales, scale, 76, {.tooltip = "Pixels in the file per pixel of the window."}))
         view.picture_scale = scale + 1;
 }
 
@@ -204,9 +204,9 @@ void draw_warning(PanelContext& context) {
     if (listing != nullptr && !listing->problem.empty()) text = "This folder cannot be read: " + listing->problem + ".";
     else if (view.task == FileTask::Export &&
              std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
-        text = fmt::format("The name has to end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
+        text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
     else if (view.task != FileTask::Open && is_there(context) && without_tilde(view.path.text) != context.files.document)
-        text = "There is such a file: it will be replaced.";
+        text = "File exists: it will be replaced.";
     text_line(context.ui(), fonts.label, colors.chosen, text.empty() ? " " : text);
 }
 
@@ -239,7 +239,7 @@ void draw_path_sheet(PanelContext& context) {
     draw_completions(context);
     draw_warning(context);
     gap(ui, 4);
-    const std::string_view not_yet = can_confirm(context) ? "" : "Write the name of a file first.";
+    const std::string_view not_yet = can_confirm(context) ? "" : "Type a file name first.";
     if (button(ui,
                open   ? "Open##do"
                : save ? "Save##do"
@@ -273,7 +273,7 @@ void draw_text_question(PanelContext& context) {
         key_pressed(Key::Enter, false))
         answer = As::Probe;
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Train on it", {.notes = {.tooltip = "The next training run learns to go on with this text."}})) answer = As::Training;
+    if (button(ui, "Train on it", {.notes = {.tooltip = "The next training run learns to continue this text."}})) answer = As::Training;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.notes = {.tooltip = "Esc"}}) || key_pressed(Key::Escape, false) || !stays) answer = As::Nothing;
     ImGui::End();
@@ -326,7 +326,7 @@ void draw_notice(PanelContext& context) {
         view.notice_until = files.failed ? std::numeric_limits<double>::infinity() : context.now + 6;
     }
     if (files.notices == 0 || context.now >= view.notice_until) return;
-    draw_notice_box(context, visible_text(files.notice, true) + (files.failed ? "\nClick here or press Esc to go on." : ""));
+    draw_notice_box(context, visible_text(files.notice, true) + (files.failed ? "\nClick here or press Esc to continue." : ""));
 }
 
 }  // namespace

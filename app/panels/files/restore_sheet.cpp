@@ -38,19 +38,19 @@ void draw_restore_sheet(PanelContext& context) {
     text_line(ui, fonts.heading, colors.text, "Restore?");
     gap(ui, 4);
     paragraph(ui, fonts.body, colors.muted,
-              fmt::format("attnscope ended without being closed. This was not saved, as of {}:", date_words(context.leftover->written_at)));
+              fmt::format("attnscope was not closed properly. This was not saved, as of {}:", date_words(context.leftover->written_at)));
     gap(ui, 8);
     part(context, "Document", context.leftover->document);
     part(context, "Training run", context.leftover->run);
     gap(ui, 6);
     if (button(ui, "Restore",
-               {.look = ButtonLook::Accent, .width = 120, .notes = {.tooltip = "Undo brings back what is shown now (Enter)."}}) ||
+               {.look = ButtonLook::Accent, .width = 120, .notes = {.tooltip = "Undo returns to what is shown now (Enter)."}}) ||
         key_pressed(Key::Enter, false))
         answer = RestoreAnswer::Restore;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Discard", {.width = 100, .notes = {.tooltip = "Deletes it."}})) answer = RestoreAnswer::Discard;
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Later", {.width = 100, .notes = {.tooltip = "Asks again at the next start (Esc)."}}) || key_pressed(Key::Escape, false))
+    if (button(ui, "Later", {.width = 100, .notes = {.tooltip = "Asks again next time (Esc)."}}) || key_pressed(Key::Escape, false))
         answer = RestoreAnswer::Later;
     ImGui::End();
 }

@@ -42,7 +42,7 @@ std::string sentences(const PanelContext& context) {
 /// What the run of the step does, "" when it has none or has come to its end.
 std::string training_words(const PanelContext& context) {
     const LessonView& state = context.view.lesson;
-    if (state.goal.asks()) return "This step trains a model. The run that is under way ends with it.";
+    if (state.goal.asks()) return "This step trains a model, which ends the run in progress.";
     if (!state.shown().training) return "";
     const TrainingSnapshot& run = *context.training.snapshot;
     if (run.phase == TrainingPhase::Failed) return run.message;
@@ -62,9 +62,10 @@ void draw_training_line(PanelContext& context, ImVec2 at, float width) {
                  context.theme.colors.muted, words);
     ImGui::SetCursorScreenPos({at.x + text + context.px(14), at.y});
     if (state.goal.asks()) {
-        if (button(
-                ui, "Start it##lesson_train",
-                {.look = ButtonLook::Accent, .height = 26, .notes = {.tooltip = "Replaces the training run under way by the lesson's."}})) {
+        if (button(ui, "Start it##lesson_train",
+                   {.look = ButtonLook::Accent,
+                    .height = 26,
+                    .notes = {.tooltip = "Replaces the training run in progress with the lesson's."}})) {
             state.may_train = true;
             state.goal.allow();
         }
@@ -88,7 +89,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                {.width = 40,
                 .height = 34,
                 .icon = Icon::Previous,
-                .notes = {.tooltip = "The step before (←, Page Up)", .disabled = first ? "This is the first step." : ""}}))
+                .notes = {.tooltip = "Previous step (←, Page Up)", .disabled = first ? "This is the first step." : ""}}))
         previous_lesson_step(context.view);
     const std::string place = fmt::format("{} / {}", state.step + 1, count);
     draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_body, {at.x + context.px(44), at.y},
@@ -100,7 +101,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                 .width = kButtonsWidth - 114,
                 .height = 34,
                 .icon = last ? Icon::Check : Icon::Next,
-                .notes = {.tooltip = last ? "Close the lesson: what you had before comes back." : "The next step (→, Page Down)"}});
+                .notes = {.tooltip = last ? "Closes the lesson and restores what you had before." : "Next step (→, Page Down)"}});
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
     const bool changed = lesson_step_is_changed(context);
     if (button(ui, "Reset step##lesson_reset",
@@ -109,7 +110,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                 .height = 26,
                 .icon = Icon::Reset,
                 .notes = {.tooltip = "Undo what you have changed in this step (Backspace).",
-                          .disabled = changed ? "" : "Change whatever you like: this brings the step back."}}))
+                          .disabled = changed ? "" : "Change whatever you like; this restores the step."}}))
         reset_lesson_step(context);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y + context.px(42)});
     const bool closed = button(ui, "Close##lesson_close",
@@ -117,7 +118,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                                 .width = kButtonsWidth - 114,
                                 .height = 26,
                                 .icon = Icon::Close,
-                                .notes = {.tooltip = "Leave the lesson (Esc): what you had before comes back."}});
+                                .notes = {.tooltip = "Leaves the lesson and restores what you had before (Esc)."}});
     if (closed || (pressed && last)) close_lesson(context);
     else if (pressed) next_lesson_step(context.view);
 }
@@ -162,7 +163,7 @@ void draw_lesson_menu(PanelContext& context, ImVec2 at) {
     const Ui ui = context.ui();
     ImGui::SetCursorScreenPos(at);
     const LessonView& state = context.view.lesson;
-    if (!begin_menu_button(ui, "##lessons", "lessons", 92, {.tooltip = "Short lessons that can be presented step by step."})) return;
+    if (!begin_menu_button(ui, "##lessons", "lessons", 92, {.tooltip = "Short lessons to go through step by step."})) return;
     bool closing = false;
     for (const auto& lesson : lessons()) {
         const auto left = state.left_at.find(lesson->name);
@@ -172,7 +173,7 @@ void draw_lesson_menu(PanelContext& context, ImVec2 at) {
         const bool is_open = state.open() && state.lesson->name == lesson->name;
         if (menu_item(ui, lesson->title, is_open, lesson->summary, place)) open_lesson(context.view, context.document, lesson);
     }
-    if (state.open()) closing = menu_item(ui, "Leave the lesson", false, "What you had before comes back.", "Esc");
+    if (state.open()) closing = menu_item(ui, "Leave the lesson", false, "Restores what you had before.", "Esc");
     end_menu_button();
     if (closing) close_lesson(context);
 }

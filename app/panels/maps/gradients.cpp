@@ -13,7 +13,7 @@ constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 std::string_view no_gradients(const PanelContext& context) {
     if (context.snapshot.gradients != nullptr) return "";
     return context.trace().config.lm_head ? "The gradients are being computed."
-                                          : "A model without an output head predicts nothing, so there is no loss.";
+                                          : "Without an output head the model predicts nothing, so there is no loss.";
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ void draw_gradient_switch(PanelContext& context, float right, float y) {
     const float width = gradient_switch_width(context);
     ImGui::SetCursorScreenPos({right - width, y + context.px(1)});
     int chosen = context.view.gradients ? 1 : 0;
-    const ControlNotes notes{.tooltip = "What the numbers are, or how the loss of predicting the next token changes with each of them (D).",
+    const ControlNotes notes{.tooltip = "The numbers themselves, or the gradient of the next-token loss (D).",
                              .disabled = no_gradients(context)};
     if (segmented(context.ui(), "##gradients", kNames, chosen, width + 1, notes)) context.view.gradients = chosen == 1;
 }

@@ -186,8 +186,8 @@ float draw_edits_note(PanelContext& context, ImVec2 at) {
     if (on == 0) return 0;
     ImGui::SetCursorScreenPos(at);
     const std::string words =
-        on == 1 ? "An edit is applied to every step: show it" : fmt::format("{} edits are applied to every step: show them", on);
-    if (link(context.ui(), words.c_str(), "The list of edits stands in the settings of the other views; there they can be switched off."))
+        on == 1 ? "One edit applies to every step: show it" : fmt::format("{} edits apply to every step: show them", on);
+    if (link(context.ui(), words.c_str(), "The list of edits is in the settings of the other views, where they can be switched off."))
         context.view.view = View::Step;
     return context.px(22);
 }
@@ -244,9 +244,9 @@ void draw_empty(PanelContext& context) {
         paragraph(ui, fonts.label, colors.faint, "The model is being computed.");
         return;
     }
-    paragraph(ui, fonts.label, colors.muted, "What is open in the other views is not the model of this run.");
+    paragraph(ui, fonts.label, colors.muted, "The other views show another model than this run's.");
     gap(ui, 8);
-    if (button(ui, "Show the run's newest model", {.notes = {.tooltip = "Makes the run's model that of all views (End)"}}))
+    if (button(ui, "Show the run's newest model", {.notes = {.tooltip = "Shows the run's model in all views (End)"}}))
         follow_newest(context);
 }
 

@@ -65,7 +65,7 @@ void draw_pattern_menu(PanelContext& context, float width) {
     for (int i = 0; i < kHeadPatterns; ++i) names[static_cast<std::size_t>(i)] = pattern_name(static_cast<HeadPattern>(i));
     int chosen = static_cast<int>(train.pattern);
     if (drop_down(context.ui(), "##pattern", names, chosen, width,
-                  {.tooltip = "What is drawn of every head, measured on the held-out sequence."}))
+                  {.tooltip = "What is plotted for every head, measured on the held-out sequence."}))
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
@@ -87,14 +87,14 @@ void draw_history_header(PanelContext& context) {
         ImGui::SetCursorScreenPos({x, at.y - context.px(3)});
         return button(ui, label, {.width = width, .icon = icon, .active = active, .notes = {.tooltip = tooltip, .disabled = none}});
     };
-    if (put("Follow the newest", 148, Icon::None, "Shows the newest model and keeps up with the run (End)", follows_newest(context)))
+    if (put("Follow the newest", 148, Icon::None, "Shows the newest model and follows the run (End)", follows_newest(context)))
         follow_newest(context);
     x -= context.px(6);
-    if (put("##next", 32, Icon::Next, "Next moment kept (Right)")) step_moment(context, +1);
+    if (put("##next", 32, Icon::Next, "Next kept moment (Right)")) step_moment(context, +1);
     if (put(train.replaying ? "Stop##replay" : "Play##replay", 76, train.replaying ? Icon::Pause : Icon::Play,
-            "Walks through all moments kept, from the shown one on (M)"))
+            "Plays all kept moments from the shown one on (M)"))
         toggle_replay(context);
-    if (put("##previous", 32, Icon::Previous, "Moment kept before (Left)")) step_moment(context, -1);
+    if (put("##previous", 32, Icon::Previous, "Previous kept moment (Left)")) step_moment(context, -1);
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
     if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
@@ -117,7 +117,7 @@ void draw_history_header(PanelContext& context) {
     };
     const std::string kept =
         now.run == 0 ? "" : fmt::format("{} moments · {} of {} MB", now.moments.size(), mib(now.history_bytes), mib(now.history_budget));
-    const std::string_view sentence = "every head's score against the step; drag to rewind the model itself";
+    const std::string_view sentence = "every head's score by step; drag to rewind the model itself";
     const float kept_width = text_width(fonts.mono_small, kept);
     if (kept_width <= room)
         draw_text_in(list, fonts.mono_small, {left, at.y}, {x - context.px(10), at.y + context.px(22)}, {1, 0.5F}, colors.muted, kept);
@@ -169,7 +169,7 @@ void draw_labels(PanelContext& context, const RunLines& run, const PlotArea& are
         taken.push_back({{x, y}, {x + wide, y + high}});
         ImGui::PushID(label.head);
         const Item item =
-            item_at(ui, "##label", {x, y}, {wide, high}, {.tooltip = "Click: choose this head and go to the moment at which it forms"});
+            item_at(ui, "##label", {x, y}, {wide, high}, {.tooltip = "Click: choose this head and go to the moment it forms"});
         ImGui::PopID();
         const Color ink = pattern_color(context, label.shown.pattern);
         list.AddRectFilled(item.min, item.max, with_alpha(item.hovered ? colors.raised : colors.pane, 0.9F), context.px(4));
@@ -255,9 +255,10 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
     const Palette& colors = context.theme.colors;
     const TrainingSnapshot& now = *context.training.snapshot;
     const float half = context.px(3), radius = context.px(8), middle = y + context.px(kSlider) / 2;
-    const Item item = item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
-                              {.tooltip = "Drag: the model of that step comes back, in all views. Left and Right go from moment to moment.",
-                               .disabled = now.run == 0 ? "There is no run yet." : ""});
+    const Item item =
+        item_at(ui, "##moment", {area.min.x - radius, y}, {area.max.x - area.min.x + 2 * radius, context.px(kSlider)},
+                {.tooltip = "Drag to bring back the model of that step in all views. Left and Right go from moment to moment.",
+                 .disabled = now.run == 0 ? "There is no run yet." : ""});
     const bool released = ImGui::IsItemDeactivated();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const auto place = [&](double step) { return std::clamp(area.at_x(step), area.min.x, area.max.x); };
@@ -282,7 +283,7 @@ bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* 
     const auto& [colors, fonts, scale] = context.theme;
     const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*pinned.trained_step)), area.min.x, area.max.x);
     const Item item =
-        item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this moment · right-click: let it go"});
+        item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this moment · right-click: unpin it"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(4));
     list.AddRect(item.min, item.max, colors.chosen, context.px(4), 0, context.px(1.5F));
@@ -323,10 +324,9 @@ void draw_train_history(PanelContext& context) {
     const Box box{{at.x, at.y + context.px(kHistoryHeader)}, {at.x + room.x - context.px(10), slider + context.px(2)}};
     const RunLines* run = train.curves.find(context.training.snapshot->run);
     if (run == nullptr) {
-        draw_text_wrapped(
-            *ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
-            "Here: how much of each head's weight follows a pattern, step by step, so that the moment at which a head forms can "
-            "be seen. The slider brings the model of any step back, to be asked about other texts, masks and edits.");
+        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.label, {at.x, box.min.y}, room.x, colors.faint,
+                          "Here: how much of each head's weight follows a pattern, step by step, so that the moment a head forms can "
+                          "be seen. The slider brings back the model of any step, for other texts, masks and edits.");
         draw_slider(context, {{at.x + context.px(44), box.min.y}, {box.max.x, box.max.y}, {}, {}}, slider);
         return;
     }

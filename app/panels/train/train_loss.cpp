@@ -55,7 +55,7 @@ void draw_loss_header(PanelContext& context) {
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##smoothing", {context.px(132), context.px(40)}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoNav);
     slider_row(ui, "smoothing", train.smoothing,
-               {.min = 0, .max = 0.99, .step = 0.01, .notes = {.tooltip = "Weight of what came before in the bold curve."}});
+               {.min = 0, .max = 0.99, .step = 0.01, .notes = {.tooltip = "Smoothing of the bold curve."}});
     ImGui::EndChild();
     ImGui::PopStyleColor();
     const auto flip = [&](const char* label, bool& on, std::string_view tooltip) {
@@ -185,8 +185,8 @@ void draw_invitation(PanelContext& context, const Box& box) {
                 .notes = {.tooltip = "Starts a training run with the settings at the left (Space)"}}))
         toggle_training(context);
     y += context.px(60);
-    centred(fonts.label, colors.faint, "Here: loss of every step, faint; its average and the loss on held-out sequences, bold.");
-    centred(fonts.label, colors.faint, "Every step can be returned to afterwards, with the model as it was then.");
+    centred(fonts.label, colors.faint, "Here: the loss of every step, faint; its average and the held-out loss, bold.");
+    centred(fonts.label, colors.faint, "You can return to any step later, with the model as it was then.");
 }
 
 struct SmallPlot {
@@ -278,7 +278,7 @@ void draw_train_accuracy(PanelContext& context) {
 
 void draw_train_gradient_norm(PanelContext& context) {
     draw_small(context, {"##plot", "gradient norm", "before clipping", &RunLines::gradient_norm, context.theme.colors.axis_h, std::nullopt,
-                         "How strongly each step pulls, before clipping.", "Length of the whole gradient before it is clipped.",
+                         "Length of each step's gradient, before clipping.", "Length of the whole gradient before it is clipped.",
                          [](double v) { return format_number(v, {.decimals = 2}); }, true});
 }
 

@@ -168,7 +168,7 @@ void draw_sample(PanelContext& context, const Box& box) {
     std::string note = "temperature " + format_number(sampling.temperature, {.decimals = 2});
     if (sampling.top_k > 0) note += fmt::format(" · top {}", sampling.top_k);
     if (sampling.top_p < 1) note += " · p " + format_number(sampling.top_p, {.decimals = 2});
-    heading(context, box, "it writes on", note);
+    heading(context, box, "it continues", note);
     const auto& sample = context.snapshot.sample;
     if (sample == nullptr) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -205,8 +205,8 @@ void draw_train_predictions(PanelContext& context) {
         draw_text(*ImGui::GetWindowDrawList(), fonts.title, at, colors.text, "predictions");
         draw_text_wrapped(
             *ImGui::GetWindowDrawList(), fonts.label, {at.x, at.y + context.px(34)}, room.x, colors.faint,
-            "The likeliest next tokens, held-out sequences with every answer marked right or wrong, and what the model writes "
-            "when it goes on by itself.");
+            "The likeliest next tokens, held-out sequences with every answer marked right or wrong, and what the model generates "
+            "on its own.");
         return;
     }
     const bool own = context.ready() && context.snapshot.run != 0;

@@ -54,7 +54,7 @@ bool section(PanelContext& context, TrainSection which, const char* title, std::
     const auto& [colors, fonts, scale] = context.theme;
     separator(ui);
     const Item item = begin_item(ui, title, {ImGui::GetContentRegionAvail().x, context.px(20)},
-                                 {.tooltip = folded ? "Click to open this part" : "Click to fold this part"});
+                                 {.tooltip = folded ? "Click to open this part" : "Click to close this part"});
     if (item.pressed) folded = !folded;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     std::string upper(title);
@@ -128,7 +128,7 @@ void draw_transport(PanelContext& context) {
                {.width = 36,
                 .height = 36,
                 .icon = Icon::Reset,
-                .notes = {.tooltip = "A new run that waits at step 0. The curves of this one stay, to compare with."}}))
+                .notes = {.tooltip = "A new run, paused at step 0. The curves of this one stay for comparison."}}))
         context.commands.push_back({command::ResetTraining{}, ""});
 }
 
@@ -140,7 +140,7 @@ void draw_pending(PanelContext& context) {
                {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
         context.commands.push_back({command::RestartTraining{}, ""});
     paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen,
-              "Task, model or mistake changed; until then this run goes on as it is.");
+              "Task, model or mistake changed; until then this run continues as it is.");
 }
 
 void draw_optimizer(PanelContext& context) {
@@ -155,7 +155,7 @@ void draw_optimizer(PanelContext& context) {
     static constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
     int kind = static_cast<int>(schedule.kind);
     if (segmented_row(ui, "schedule", kSchedules, kind, 0,
-                      {.tooltip = "How the rate goes on after the warm-up: it stays, or falls to the last rate by the last step."})) {
+                      {.tooltip = "After the warm-up the rate stays, or falls to the last rate by the last step."})) {
         RunSettings changed = run;
         changed.train.schedule.kind = static_cast<ScheduleKind>(kind);
         emit_run(context, std::move(changed), "");
@@ -167,12 +167,12 @@ void draw_optimizer(PanelContext& context) {
                   .notes = {.tooltip = "Steps over which the rate rises from 0."}},
                  [](RunSettings& r, std::int64_t v) { r.train.schedule.warm_up_steps = v; });
     run_slider(context, "weight decay", run.train.adamw.weight_decay,
-               {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0; biases and norms are left alone."}},
+               {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0, except biases and norms."}},
                [](RunSettings& r, double v) { r.train.adamw.weight_decay = v; });
     const DropoutSettings& dropout = run.train.forward.dropout;
     run_slider(
         context, "dropout", std::max({dropout.attention, dropout.residual, dropout.embedding}),
-        {.min = 0, .max = 0.5, .step = 0.01, .notes = {.tooltip = "Share of weights, residuals and embeddings that each step leaves out."}},
+        {.min = 0, .max = 0.5, .step = 0.01, .notes = {.tooltip = "Share of weights, residuals and embeddings dropped in each step."}},
         [](RunSettings& r, double v) {
             DropoutSettings& rates = r.train.forward.dropout;
             rates.attention = rates.residual = rates.embedding = v;
@@ -192,7 +192,7 @@ void draw_task_size(PanelContext& context) {
     count_slider(context, "length", task.length,
                  {.min = 2,
                   .max = text ? 128.0 : 32.0,
-                  .notes = {.tooltip = text ? "Letters of a window." : "Symbols of a question, of the half that repeats, of a sequence.",
+                  .notes = {.tooltip = text ? "Characters per window." : "Symbols of a question, of the half that repeats, of a sequence.",
                             .disabled = addition ? "A sum always has two numbers." : ""}},
                  [](RunSettings& r, std::int64_t v) {
                      r.task.length = v;
@@ -207,8 +207,8 @@ void draw_task_size(PanelContext& context) {
     count_slider(context, addition ? "modulus" : "symbols", task.symbols,
                  {.min = addition ? 5.0 : 2.0,
                   .max = addition ? 127.0 : 62.0,
-                  .notes = {.tooltip = addition ? "Sums are taken modulo this number." : "Different symbols that there are.",
-                            .disabled = text ? "The text decides which letters there are." : ""}},
+                  .notes = {.tooltip = addition ? "Sums are taken modulo this number." : "Number of different symbols.",
+                            .disabled = text ? "The text determines the characters." : ""}},
                  [](RunSettings& r, std::int64_t v) { r.task.symbols = v; });
 }
 
@@ -221,10 +221,10 @@ void draw_model(PanelContext& context) {
     const bool divides = run.model.num_heads > 0 && run.model.d_model % run.model.num_heads == 0;
     const std::string odd = divides ? "" : fmt::format("{} heads cannot share {} numbers evenly.", run.model.num_heads, run.model.d_model);
     count_slider(context, "heads", run.model.num_heads,
-                 {.min = 1, .max = 8, .notes = {.tooltip = "Attentions that run side by side and share d_model.", .error = odd}},
+                 {.min = 1, .max = 8, .notes = {.tooltip = "Attention heads that run side by side and share d_model.", .error = odd}},
                  [](RunSettings& r, std::int64_t v) { r.model.num_heads = v; });
     count_slider(context, "d_model", run.model.d_model,
-                 {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers describe a token."}},
+                 {.min = 8, .max = 256, .step = 8, .notes = {.tooltip = "How many numbers represent a token."}},
                  [](RunSettings& r, std::int64_t v) {
                      // The feed-forward layer keeps its proportion.
                      r.model.d_ff = std::max<std::int64_t>(r.model.d_ff * v / std::max<std::int64_t>(r.model.d_model, 1), 1);
@@ -239,7 +239,7 @@ void draw_model(PanelContext& context) {
 }
 
 void draw_stop(PanelContext& context) {
-    if (!section(context, TrainSection::StopAt, "Stop at", "the first that holds")) return;
+    if (!section(context, TrainSection::StopAt, "Stop at", "whichever comes first")) return;
     const StopAt& stop = context.document.run.stop;
     const std::string steps = stop.steps > 0 ? format_count(stop.steps) : "no limit";
     count_slider(context, "steps", std::max<std::int64_t>(stop.steps, 50),
@@ -267,7 +267,7 @@ void draw_stop(PanelContext& context) {
                 .notes = {.tooltip = "Nats per token on held-out sequences."}},
                [](RunSettings& r, double v) { r.stop.loss = v; });
     count_slider(context, "plateau", stop.plateau,
-                 {.min = 0, .max = 40, .notes = {.tooltip = "So many evaluations in a row without a better held-out loss."}},
+                 {.min = 0, .max = 40, .notes = {.tooltip = "This many evaluations in a row without a better held-out loss."}},
                  [](RunSettings& r, std::int64_t v) { r.stop.plateau = v; });
 }
 
@@ -283,7 +283,7 @@ void sampling_slider(PanelContext& context, const char* label, double value, con
 }
 
 void draw_sampling(PanelContext& context) {
-    if (!section(context, TrainSection::Sampling, "Sampling", "what it writes")) return;
+    if (!section(context, TrainSection::Sampling, "Sampling", "what it generates")) return;
     const SamplingSettings& sampling = context.document.sampling;
     sampling_slider(context, "temperature", sampling.temperature,
                     {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "0: always the likeliest token; above 1: bolder."}},
@@ -294,7 +294,7 @@ void draw_sampling(PanelContext& context) {
                      .step = 1,
                      .decimals = 0,
                      .shown = sampling.top_k == 0 ? "off" : "",
-                     .notes = {.tooltip = "Draws from the k likeliest tokens only."}},
+                     .notes = {.tooltip = "Draws only from the k likeliest tokens."}},
                     [](SamplingSettings& s, double v) { s.top_k = static_cast<std::int64_t>(v + 0.5); });
     sampling_slider(context, "top-p", sampling.top_p,
                     {.min = 0.05,
@@ -304,10 +304,10 @@ void draw_sampling(PanelContext& context) {
                      .notes = {.tooltip = "Draws from the likeliest tokens that together reach p."}},
                     [](SamplingSettings& s, double v) { s.top_p = v; });
     sampling_slider(context, "tokens", static_cast<double>(sampling.tokens),
-                    {.min = 4, .max = 200, .step = 1, .decimals = 0, .notes = {.tooltip = "How many are written."}},
+                    {.min = 4, .max = 200, .step = 1, .decimals = 0, .notes = {.tooltip = "How many are generated."}},
                     [](SamplingSettings& s, double v) { s.tokens = static_cast<std::int64_t>(v + 0.5); });
     sampling_slider(context, "seed of the sample", static_cast<double>(sampling.seed),
-                    {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws other tokens."}},
+                    {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws different tokens."}},
                     [](SamplingSettings& s, double v) { s.seed = static_cast<std::uint64_t>(v + 0.5); });
 }
 
@@ -316,16 +316,16 @@ void draw_files(PanelContext& context) {
     const Ui ui = context.ui();
     std::string& path = context.view.train.checkpoint_path;
     text_field(ui, "##checkpoint", path, "path of a .safetensors file", -1,
-               {.tooltip = "Holds weights, optimizer, settings and step: a run opened from it goes on bit for bit."});
+               {.tooltip = "Holds weights, optimizer, settings and step: a run opened from it continues bit for bit."});
     gap(ui, 6);
     const float half = (ImGui::GetContentRegionAvail().x / context.theme.scale - 8) / 2;
     const std::string_view nothing = context.training.snapshot->run == 0 ? "There is no run yet." : "";
-    const std::string_view nowhere = path.empty() ? "Write a path first." : "";
+    const std::string_view nowhere = path.empty() ? "Type a path first." : "";
     if (button(ui, "Save",
                {.width = half, .notes = {.tooltip = "Writes the run as it is now.", .disabled = nothing.empty() ? nowhere : nothing}}))
         context.commands.push_back({command::SaveCheckpoint{path}, ""});
     ImGui::SameLine(0, context.px(8));
-    if (button(ui, "Open", {.width = half, .notes = {.tooltip = "Takes up the run in the file, paused.", .disabled = nowhere}}))
+    if (button(ui, "Open", {.width = half, .notes = {.tooltip = "Opens the run in the file, paused.", .disabled = nowhere}}))
         context.commands.push_back({command::OpenCheckpoint{path}, ""});
     const std::string& notice = context.training.snapshot->notice;
     if (!notice.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, notice);
@@ -348,7 +348,7 @@ void draw_progress(PanelContext& context) {
     list.AddRectFilled(at, {at.x + width, at.y + std::max(1.F, context.px(1))}, colors.line);
     at.y += context.px(10);
     if (now.run == 0) {
-        draw_text_wrapped(list, fonts.label, at, width, colors.faint, "Speed, time and progress of the run will stand here.");
+        draw_text_wrapped(list, fonts.label, at, width, colors.faint, "Speed, time and progress of the run appear here.");
         return;
     }
     if (!now.message.empty()) {

@@ -55,12 +55,12 @@ TransportWords transport_words(const PanelContext& context) {
     case TrainingPhase::Idle:
         return {"Start", "Starts a training run with these settings (Space)"};
     case TrainingPhase::Running:
-        return {"Pause", "Holds the run after this step; nothing is lost (Space)", true};
+        return {"Pause", "Pauses the run after this step; nothing is lost (Space)", true};
     case TrainingPhase::Paused:
-        return {"Go on", "Goes on with the run (Space)"};
+        return {"Resume", "Resumes the run (Space)"};
     case TrainingPhase::Finished:
-        if (may_go_on(context)) return {"Go on", "Goes on until the changed stop conditions hold (Space)"};
-        return {"New run", "Starts a new run; with a changed stop condition this one can go on (Space)"};
+        if (may_go_on(context)) return {"Resume", "Resumes until the changed stop conditions are met (Space)"};
+        return {"New run", "Starts a new run; change a stop condition to resume this one (Space)"};
     case TrainingPhase::Failed:
         return {"New run", "Starts a new run with the settings as they are now (Space)"};
     }
@@ -182,7 +182,7 @@ float draw_small_transport(PanelContext& context, float right, float y, float ro
                      step ? colors.chosen : colors.faint, text);
         x += text_width(fonts.label, text) + context.px(10);
     }
-    if (step && put("##untrained", Icon::Close, "Back to freshly drawn parameters; the run goes on in the Train view"))
+    if (step && put("##untrained", Icon::Close, "Back to freshly drawn parameters; the run stays in the Train view"))
         context.commands.push_back({command::ShowUntrained{}, ""});
     return width;
 }

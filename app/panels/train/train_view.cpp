@@ -62,7 +62,7 @@ TrainLayout lay_out(const PanelContext& context, const Box& area) {
 /// Attention and predictions one at a time, chosen by two pills above them.
 void draw_side(PanelContext& context) {
     static constexpr std::array<std::string_view, 2> kNames = {"attention", "predictions"};
-    segmented(context.ui(), "##side", kNames, context.view.train.side, 0, {.tooltip = "What stands here; on a larger window both do."});
+    segmented(context.ui(), "##side", kNames, context.view.train.side, 0, {.tooltip = "What is shown here; a larger window shows both."});
     gap(context.ui(), 8);
     if (context.view.train.side == 0) draw_train_attention(context);
     else draw_train_predictions(context);

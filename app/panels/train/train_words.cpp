@@ -72,7 +72,7 @@ std::string promise(const RunSettings& settings) {
     case TaskKind::Sort:
         return fmt::format("learns to sort {}{} symbols", several_lengths(settings.task) ? "up to " : "", settings.task.length);
     case TaskKind::Repeat:
-        return "learns to go on with a sequence that repeats";
+        return "learns to continue a repeating sequence";
     case TaskKind::Addition:
         return fmt::format("learns to add modulo {}", settings.task.symbols);
     case TaskKind::Bigram:

@@ -73,7 +73,7 @@ void draw_report(PanelContext& context, const DoctorReport& report) {
     const doctor::Diagnosis& diagnosis = report.diagnosis;
     const bool leads = report.file.empty();
     status_badge(ui, leads ? "##own_verdict" : "##dump_verdict", spot_of(colors, diagnosis.verdict), headline(diagnosis), "",
-                 "Every stage is recomputed from the one before it; what differs is tried against the classic mistakes.");
+                 "Every stage is recomputed from the one before it; differences are compared with the classic mistakes.");
     gap(ui, 4);
     // What is wrong is the first of the findings; what is right has none.
     if (diagnosis.verdict != doctor::Verdict::Wrong) paragraph(ui, fonts.body, colors.muted, diagnosis.explanation);
@@ -95,20 +95,19 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     if (report.future.empty()) return;
-    section_heading(ui, "Is the future seen?");
+    section_heading(ui, "Does the future leak?");
     const auto leaking =
         std::count_if(report.future.begin(), report.future.end(), [](const FutureTest& test) { return !test.moved.empty(); });
     const bool causal = context.trace().settings.masks.causal;
-    std::string verdict = "Whichever token of the first text becomes another, no output before it moves.";
+    std::string verdict = "No matter which token of the first text is replaced, no earlier output changes.";
     if (leaking > 0)
-        verdict =
-            fmt::format("Of {} tokens that were changed one by one, {} moved the output of earlier positions. {}", report.future.size(),
-                        leaking, causal ? "With a causal mask none should." : "Without a causal mask that is as it should be.");
+        verdict = fmt::format("Of {} tokens replaced one by one, {} changed the output of earlier positions. {}", report.future.size(),
+                              leaking, causal ? "With a causal mask none should." : "Without a causal mask that is expected.");
     row(context, "##future",
         leaking == 0 ? colors.good
         : causal     ? colors.bad
                      : colors.faint,
-        verdict, "", "One token after another is replaced by another one; earlier positions are then compared with what they were.");
+        verdict, "", "Each token is replaced in turn, and earlier positions are compared with what they were.");
     for (const FutureTest& test : report.future) {
         if (test.moved.empty() || !causal) continue;
         std::vector<std::int64_t> positions;
@@ -130,18 +129,18 @@ void draw_future(PanelContext& context, const DoctorReport& report) {
 void draw_dump(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
-    section_heading(ui, "A dump of other code");
+    section_heading(ui, "A dump from other code");
     std::string& path = context.view.dump_path;
-    const bool entered =
-        text_field(ui, "##dump_path", path, "path of a .safetensors or .npz file", 380,
-                   {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. Press ? for the help page about them."});
+    const bool entered = text_field(
+        ui, "##dump_path", path, "path of a .safetensors or .npz file", 380,
+        {.tooltip = "Tensors such as q, k, v, scores, weights, context, from any framework. Press ? for the help page about them."});
     ImGui::SameLine(0, context.px(8));
-    const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Say which file." : ""}});
+    const bool pressed = button(ui, "examine", {.width = 90, .notes = {.disabled = path.empty() ? "Type a file's path." : ""}});
     if ((entered || pressed) && !path.empty()) context.commands.push_back({command::OpenDump{path}, ""});
     gap(ui, 6);
     if (context.dump == nullptr) {
         paragraph(ui, fonts.label, colors.faint,
-                  "Save q, k, v and whatever stages your own attention has, and the doctor names the first stage that goes wrong.");
+                  "Save q, k, v and the stages your own attention has; the doctor names the first one that goes wrong.");
         return;
     }
     text_line(ui, fonts.strong, colors.text, visible_text(context.dump->file, true));
@@ -172,7 +171,7 @@ void draw_doctor_view(PanelContext& context) {
         gap(ui, 10);
         draw_future(context, *context.snapshot.doctor);
     } else {
-        paragraph(ui, fonts.body, colors.muted, "The numbers are being examined, or are too many for it.");
+        paragraph(ui, fonts.body, colors.muted, "The numbers are being examined, or there are too many of them.");
     }
     if (!brought) {
         gap(ui, 10);

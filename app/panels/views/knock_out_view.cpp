@@ -20,7 +20,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 110, kLayerLabels = 96;
-constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's chance"};
+constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
 double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
 
@@ -63,7 +63,7 @@ void open_head(PanelContext& context, const HeadWorth& head) {
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
     if (!question.place) return "loss of predicting the next token of the shown text";
     const auto& place = *question.place;
-    return fmt::format("chance of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
+    return fmt::format("probability of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
                        place.position, index_label(context, {Stage::Logits, -1}, Axis::T, place.position));
 }
 
@@ -78,18 +78,19 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
               elide(fonts.label, question_words(context, question), at.x + width - switch_width - context.px(14) - detail_x));
     ImGui::SetCursorScreenPos({at.x + width - switch_width, at.y + context.px(1)});
     int chosen = context.view.knock_out.chance ? 1 : 0;
-    if (segmented(context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
-                  {.tooltip =
-                       "The loss over the whole text, or how likely one token is after the chosen position: that of the text, or the one "
-                       "chosen among the logits or probabilities."}))
+    if (segmented(
+            context.ui(), "##measure", kMeasures, chosen, switch_width + 1,
+            {.tooltip =
+                 "The loss over the whole text, or the probability of one token after the chosen position: that of the text, or the one "
+                 "chosen among the logits or probabilities."}))
         context.view.knock_out.chance = chosen == 1;
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(38)});
     paragraph(context.ui(), fonts.label, colors.muted,
               context.view.knock_out.chance
-                  ? "What the chance changes by when a head's context is set to zero and everything after it is recomputed. Blue: the head "
-                    "speaks for the token. Orange: against it."
-                  : "What the loss changes by when a head's context is set to zero and everything after it is recomputed. Orange: the head "
-                    "helps, for without it the loss is larger. Blue: it does harm here.");
+                  ? "Change of the probability when a head's context is set to zero and everything after it is recomputed. Blue: the head "
+                    "favours the token. Orange: it opposes it."
+                  : "Change of the loss when a head's context is set to zero and everything after it is recomputed. Orange: the head "
+                    "helps, as the loss is larger without it. Blue: it does harm here.");
     gap(context.ui(), 6);
 }
 
@@ -241,13 +242,13 @@ void draw_knock_out_view(PanelContext& context) {
     draw_heading(context, question);
     if (!context.trace().config.lm_head) {
         paragraph(context.ui(), fonts.body, colors.muted,
-                  "This model has no output head: it predicts nothing that a head could change. Switch on “Output head” in the Step view.");
+                  "Without an output head the model predicts nothing. Switch on “Output head” in the Step view.");
         return;
     }
     const auto& lengths = context.trace().tokens.lengths;
     if (!question.place && std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; })) {
         paragraph(context.ui(), fonts.body, colors.muted,
-                  "A text of one token has no next one to predict, and so no loss: write a longer one, or ask for a token's chance.");
+                  "A text of one token has no next token to predict, so no loss: write a longer text, or choose a token's probability.");
         return;
     }
     const KnockOutReport& report = context.knock_out;

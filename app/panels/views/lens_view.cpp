@@ -68,7 +68,7 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     const auto& found = readings.readings->lens;
     if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
         readings.snapshot->vocabulary != context.snapshot.vocabulary)
-        other.problem = "That state has another text, vocabulary or number of layers: its predictions do not stand at the same places.";
+        other.problem = "That state has another text, vocabulary or number of layers: its predictions cannot be matched.";
     else other.lens = &*found;
     return other;
 }
@@ -184,8 +184,8 @@ void cell_tooltip(const PanelContext& context, const LogitLens& lens, const Tabl
                                   format_number(static_cast<double>(before.top[0].probability), {.decimals = 4})));
         if (cell.next >= 0)
             text_line(ui, fonts.mono, colors.text,
-                      "right token: B − A = " + format_number(static_cast<double>(cell.next_probability - before.next_probability),
-                                                              {.decimals = 4, .plus = true}));
+                      "correct token: B − A = " + format_number(static_cast<double>(cell.next_probability - before.next_probability),
+                                                                {.decimals = 4, .plus = true}));
     }
     text_line(ui, fonts.label, colors.faint, "click: choose · double-click: open this stage step by step");
     end_tooltip();
@@ -290,15 +290,16 @@ void draw_lens_view(PanelContext& context) {
     const OtherLens other = other_lens(context, *lens);
     const Comparison& compare = context.view.compare;
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
-    std::string legend = "Framed: the token that really follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
+    std::string legend = "Framed: the token that actually follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
                          "that follow.";
     if (!other.problem.empty()) legend = other.problem;
     else if (other.lens != nullptr && !in_place)
-        legend = fmt::format("Colour: how much more (orange) or less (blue) likely the right token is than in A: {}. Small: A's own first "
-                             "choice where it is another. Hold X for A itself.",
-                             other.name);
+        legend =
+            fmt::format("Colour: how much more (orange) or less (blue) likely the correct token is than in A: {}. Small: A's own first "
+                        "choice where it differs. Hold X for A itself.",
+                        other.name);
     else if (other.lens != nullptr)
-        legend = fmt::format("{}: {}. Hold X: A and B change places.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
+        legend = fmt::format("{}: {}. Hold X to swap A and B.", compare.swapped ? "A" : "B", compare.swapped ? other.name : "shown");
     const float foot = wrapped_height(fonts.label, room.x, legend);
     const Box box{{at.x, at.y + context.px(kLensHeader)}, {at.x + room.x, at.y + room.y - foot - context.px(8)}};
     if (other.lens != nullptr && compare.swapped) draw_table(context, *other.lens, other.batch, nullptr, box);
@@ -314,7 +315,7 @@ void draw_lens_cell(PanelContext& context) {
     if (lens == nullptr) return;
     const auto t = context.view.selection().on(Axis::T);
     if (!t || *t >= lens->positions) {
-        paragraph(ui, fonts.body, colors.muted, "Hover a cell to see the five likeliest tokens. Click to lock it, Esc to let go.");
+        paragraph(ui, fonts.body, colors.muted, "Point at a cell to see the five likeliest tokens. Click to select it, Esc to deselect.");
         return;
     }
     const std::int64_t b = std::min(context.view.batch, lens->batches - 1);
@@ -333,11 +334,11 @@ void draw_lens_cell(PanelContext& context) {
     }
     if (cell.next < 0) {
         gap(ui, 8);
-        paragraph(ui, fonts.label, colors.faint, "The text ends here: no token follows that could be right.");
+        paragraph(ui, fonts.label, colors.faint, "The text ends here: no token follows.");
         return;
     }
     gap(ui, 14);
-    section_heading(ui, "The right token, layer by layer");
+    section_heading(ui, "The correct token, layer by layer");
     text_line(ui, fonts.mono_body, colors.good, token_text(context, cell.next));
     gap(ui, 4);
     for (std::size_t r = 0; r < lens->stages.size(); ++r)

@@ -75,8 +75,8 @@ float draw_chip(PanelContext& context, std::int64_t head, ImVec2 at) {
     ImGui::SetCursorScreenPos(at);
     // On the press, as a double-click is one of presses too.
     const Item item = begin_item(context.ui(), "##chip", {width, height},
-                                 {.tooltip = mean ? "The mean of all heads' weights, as lines of its own."
-                                                  : "Click: this head on or off. Double-click: this head alone, and all of them again."});
+                                 {.tooltip = mean ? "The mean of all heads' weights."
+                                                  : "Click: show or hide this head. Double-click: this head alone, or all again."});
     const bool hovered = item.hovered;
     draw_focus_ring(context.ui(), item, height / 2);
     if ((hovered && ImGui::IsMouseClicked(0)) || item.by_key) {
@@ -231,7 +231,7 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";
     const std::string layers =
         context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.num_layers) : fmt::format("layer {}", id.layer);
-    std::string detail = fmt::format("{}{} · weights from {} on, stronger is more", stack, layers,
+    std::string detail = fmt::format("{}{} · weights of at least {}; opacity shows the weight", stack, layers,
                                      format_number(static_cast<double>(least), {.decimals = 3}));
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);

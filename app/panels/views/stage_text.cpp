@@ -17,16 +17,16 @@ std::string masked_sentence(const MaskSettings& masks, bool cross) {
     std::string rules;
     const auto add = [&](const std::string& rule) { rules += (rules.empty() ? "" : "; ") + rule; };
     if (masks.causal && !cross)
-        add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token sees itself and the past");
-    if (masks.padding) add("nobody attends to pad tokens");
+        add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token attends to itself and the past");
+    if (masks.padding) add("no token attends to padding");
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
     if (!masks.painted.empty() && !cross) add("cells painted by hand");
-    if (rules.empty()) return "No mask is on: every query may attend to every key.";
-    return "Hatched cells may not be attended to; the softmax never sees them. On: " + rules + ".";
+    if (rules.empty()) return "No mask is active: every query may attend to every key.";
+    return "Hatched cells may not be attended to; the softmax never sees them. Active: " + rules + ".";
 }
 
-std::string residual_sentence() { return "What the sublayer found is added to what came in, so nothing that was known is lost."; }
+std::string residual_sentence() { return "The sublayer's result is added to its input, so nothing is lost."; }
 
 std::string positions_sentence(PositionKind kind) {
     return kind == PositionKind::Sinusoidal ? "Every position has its own pattern of sines and cosines, the same for every text."
@@ -39,9 +39,8 @@ std::string weights_formula(const ForwardSettings& settings) {
 
 std::string dropped_sentence(const DropoutSettings& dropout) {
     if (dropout.attention <= 0) return "Dropout is off: the weights pass unchanged.";
-    return fmt::format(
-        "Each weight is set to 0 with probability {:g}; the kept ones are divided by {:g}. That is why rows no longer sum to 1.",
-        dropout.attention, 1 - dropout.attention);
+    return fmt::format("Each weight is set to 0 with probability {:g}; the others are divided by {:g}. So rows no longer sum to 1.",
+                       dropout.attention, 1 - dropout.attention);
 }
 
 StageText attention_text(const Trace<float>& trace, Stage self, bool cross) {
@@ -52,10 +51,10 @@ StageText attention_text(const Trace<float>& trace, Stage self, bool cross) {
         return {"q", config.qkv_bias ? "Q = X W_Q + b" : "Q = X W_Q", "What each token looks for: its vector times W_Q of this head."};
     case Stage::K:
         return {"k", config.qkv_bias ? "K = X W_K + b" : "K = X W_K",
-                fmt::format("What each token offers to be found by: {} times W_K of this head.", source)};
+                fmt::format("What each token offers to be matched by: {} times W_K of this head.", source)};
     case Stage::V:
         return {"v", config.qkv_bias ? "V = X W_V + b" : "V = X W_V",
-                fmt::format("What each token hands over when attended to: {} times W_V of this head.", source)};
+                fmt::format("What each token passes on when attended to: {} times W_V of this head.", source)};
     case Stage::Scores:
         return {"scores", "scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair."};
     case Stage::Scaled:
@@ -69,13 +68,13 @@ StageText attention_text(const Trace<float>& trace, Stage self, bool cross) {
     case Stage::Dropped:
         return {"dropped", "dropped = dropout(A)", dropped_sentence(trace.settings.dropout)};
     case Stage::Context:
-        return {"context", "context = A V", "Each token receives the mixture of value vectors that its row of weights asks for."};
+        return {"context", "context = A V", "Each token receives the mixture of value vectors given by its row of weights."};
     case Stage::Concat:
         return {"concat", "concat = head 0 ‖ head 1 ‖ …",
-                config.num_heads == 1 ? "One head only: the context as it is." : "The heads' contexts are put side by side."};
+                config.num_heads == 1 ? "Only one head: the context unchanged." : "The heads' contexts are concatenated."};
     default:
         return {"attention_out", config.output_bias ? "out = concat W_O + b" : "out = concat W_O",
-                "One more matrix mixes what the heads found."};
+                "One more matrix mixes the heads' results."};
     }
 }
 
@@ -83,17 +82,17 @@ StageText model_text(const Trace<float>& trace, Stage stage) {
     const Config& config = trace.config;
     switch (stage) {
     case Stage::Tokens:
-        return {"tokens", "text → ids", "The text is cut into tokens; each gets the number it has in the vocabulary."};
+        return {"tokens", "text → ids", "The text is split into tokens; each becomes its number in the vocabulary."};
     case Stage::TokenEmbedding:
-        return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table. It equals the one-hot row times the table."};
+        return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
     case Stage::PositionEmbedding:
         return {"position_embedding", "P = P[0…T−1]", positions_sentence(config.position)};
     case Stage::Embedding:
         return {"embedding", config.position == PositionKind::None ? "X = E" : "X = E + P",
-                config.position == PositionKind::None ? "No positions are added: the model cannot tell the order."
-                                                      : "What the token is plus where it stands."};
+                config.position == PositionKind::None ? "No positions are added: the model cannot know the order."
+                                                      : "What the token is plus where it is."};
     case Stage::FfnHidden:
-        return {"ffn_hidden", "hidden = X W₁ + b", "Every token on its own: its vector is mapped to a wider one."};
+        return {"ffn_hidden", "hidden = X W₁ + b", "Each token on its own: its vector is mapped to a wider one."};
     case Stage::FfnActivation:
         switch (config.activation) {
         case Activation::Relu:
@@ -107,9 +106,9 @@ StageText model_text(const Trace<float>& trace, Stage stage) {
         return {"ffn_out", "out = act W₂ + b", "The active hidden units each add their own vector."};
     case Stage::Logits:
         return {"logits", config.tied_lm_head ? "logits = X W_Eᵀ" : "logits = X W_U",
-                "Each token's final vector is compared with every word of the vocabulary."};
+                "Each token's final vector is compared with every token of the vocabulary."};
     default:
-        return {"probabilities", "p = softmax(logits)", "What the model expects to come next, after every token."};
+        return {"probabilities", "p = softmax(logits)", "What the model expects after every token."};
     }
 }
 

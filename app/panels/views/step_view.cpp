@@ -38,9 +38,8 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     replace(equation.result);
     equation.row_sums = false;
     text.formula = "∂loss ÷ ∂" + text.title;
-    text.sentence = fmt::format(
-        "How much the loss changes with each of these numbers. Loss of predicting the next token: {} nats, over {} predictions.",
-        format_number(gradients.loss, {.decimals = 4}), gradients.counted);
+    text.sentence = fmt::format("Gradient of the loss with respect to each number. Next-token loss: {} nats, over {} predictions.",
+                                format_number(gradients.loss, {.decimals = 4}), gradients.counted);
 }
 
 void draw_play_buttons(PanelContext& context, float right, float y) {
@@ -320,9 +319,8 @@ void compare(PanelContext& context, Picture& picture) {
     if (!picture.problem.empty()) return;
     picture.equation = std::move(compared.equation);
     picture.text.formula = std::move(compared.formula);
-    picture.text.sentence =
-        fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
-                    differs(picture.equation.result) ? "Hold X: A and B change places." : "Here they are the same, number by number.");
+    picture.text.sentence = fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
+                                        differs(picture.equation.result) ? "Hold X to swap A and B." : "Here they are identical.");
     picture.comparing = true;
 }
 

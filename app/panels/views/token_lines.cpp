@@ -163,8 +163,8 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
     const std::string& name = (query ? picture.queries : picture.keys)[static_cast<std::size_t>(token.index)];
     begin_tooltip(ui);
     text_line(ui, fonts.strong, colors.axis(token.axis),
-              query ? fmt::format("query {} “{}” looks at", token.index, name)
-                    : fmt::format("key {} “{}” is looked at by", token.index, name));
+              query ? fmt::format("query {} “{}” attends to", token.index, name)
+                    : fmt::format("key {} “{}” is attended to by", token.index, name));
     bool any = false;
     for (const LineMap& map : picture.maps) {
         std::vector<TokenLine> partners;

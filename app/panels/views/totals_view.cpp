@@ -66,7 +66,7 @@ Words words_of(const PanelContext& context, const Shown& shown) {
         return {shown.layer == 0
                     ? fmt::format("A0, the mean of {} heads", context.trace().config.num_heads)
                     : fmt::format("mean of A0 … A{}, each the mean of {} heads", shown.layer, context.trace().config.num_heads),
-                "How much each query looks at each key on average. It does not follow what was looked at on the way."};
+                "How much each query attends to each key on average, without following it through the layers."};
     return {
         "Rₗ = Ãₗ · Rₗ₋₁,   Ã = rows of ½ A + ½ I, divided by their sums",
         "Attention rollout (Abnar and Zuidema 2020): how much of each source token reaches each position through all layers, if half of a "
@@ -131,7 +131,7 @@ void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, st
                  number(term.product), term.through == t ? colors.axis(Axis::T) : colors.text);
     if (all > terms.size())
         paragraph(context.ui(), context.theme.fonts.label, colors.faint,
-                  fmt::format("The {} largest of {} terms; the sum has all of them.", terms.size(), all));
+                  fmt::format("The {} largest of {} terms; the sum includes all.", terms.size(), all));
     separator(context.ui());
     draw_row(context, "sum", number(sum), colors.text);
 }
@@ -164,7 +164,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         std::swap(first, second);
         std::swap(name_a, name_b);
     }
-    picture.words = fmt::format("{}: {}. {}: {}. Hold X: A and B change places.", first, name_a, second, name_b);
+    picture.words = fmt::format("{}: {}. {}: {}. Hold X to swap A and B.", first, name_a, second, name_b);
     if (compare.layout == CompareLayout::InPlace) {
         b.symbol.clear();
         picture.equation.result = std::move(b);
@@ -182,7 +182,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     }
     Matrix difference = context.matrices.difference(b, a);
     if (difference.empty()) {
-        picture.problem = "The two states have texts of different lengths: they can stand side by side, but have no difference.";
+        picture.problem = "The two states have texts of different lengths: they can be shown side by side, but have no difference.";
         return picture;
     }
     difference.symbol = fmt::format("{} − {}", second, first);
@@ -278,7 +278,7 @@ void draw_totals_cell(PanelContext& context) {
     const auto t = selection.on(Axis::T), s = selection.on(Axis::S);
     if (!t || !s || *t >= matrix.data.rows || *s >= matrix.data.cols) {
         paragraph(context.ui(), fonts.body, colors.muted,
-                  "Hover a cell to see where its number comes from. Click to lock it, Esc to let go.");
+                  "Point at a cell to see where its number comes from. Click to select it, Esc to deselect.");
         return;
     }
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -301,7 +301,7 @@ void draw_totals_cell(PanelContext& context) {
                                                         shown.layer == 0 ? "₋₁" : std::to_string(shown.layer - 1))
                                           : fmt::format("mean over {} of A[{},{}]", layers_words(shown), *t, *s));
     gap(context.ui(), 8);
-    if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer may look from this query to this key.");
+    if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer lets this query attend to this key.");
     else if (context.view.totals.rollout) draw_rollout_arithmetic(context, shown, *t, *s);
     else draw_mean_arithmetic(context, shown, *t, *s);
 }
