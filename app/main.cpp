@@ -48,7 +48,7 @@ std::string with_short_quotes(std::string message, int argc, char** argv) {
     try {
         if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
     } catch (const std::bad_alloc&) {
-        complain_plainly("there was not enough memory to go on");
+        complain_plainly("there was not enough memory to continue");
         ::_exit(kExitBadInput);
     } catch (...) {
     }
@@ -80,13 +80,13 @@ int run(int argc, char** argv) {
 
     command_line.before_run([&](const std::string& command) {
         if (command.empty()) return;
-        if (window.document.given()) throw Error("--preset, --text and --text-file have to come after '" + command + "'");
-        if (!window.file.empty()) throw Error("'" + window.file.string() + "' has to come after '" + command + "', if it belongs to it");
+        if (window.document.given()) throw Error("--preset, --text and --text-file must come after '" + command + "'");
+        if (!window.file.empty()) throw Error("'" + window.file.string() + "' must come after '" + command + "', if it belongs to it");
     });
     try {
         if (command_line.parse(argc, argv) == CommandLine::Outcome::NoCommand) exit_code = open_window(window);
     } catch (const ArgumentError& error) {
-        complain(with_short_quotes(error.what(), argc, argv) + " (attnscope --help lists what there is)");
+        complain(with_short_quotes(error.what(), argc, argv) + " (see attnscope --help)");
         return kExitBadInput;
     }
     return exit_code;

@@ -44,7 +44,7 @@ void measure(bool json) {
 
 void add_bench_peak(CliCommand bench) {
     auto json = std::make_shared<bool>(false);
-    CliCommand command = bench.command("peak", "What the processor and its memory can do at most");
+    CliCommand command = bench.command("peak", "Measure the peak of the processor and its memory");
     command.flag("--json", *json, "Print one line of JSON");
     command.footer(
         "Arithmetic: independent multiply-adds of float in the widest registers of each kernel build that the processor can run, 2\n"

@@ -118,10 +118,10 @@ int look_for_leaks(const DoctorOptions& options) {
         for (const doctor::Leak& leak : leaks) line["moved"].push_back({{"position", leak.position}, {"change", leak.change}});
         fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
     } else if (leaks.empty()) {
-        fmt::print("With another token at position {} (\"{}\") no earlier output moves: nothing of the future is seen.\n", *options.leak,
+        fmt::print("With another token at position {} (\"{}\") no earlier output moves: the future does not leak.\n", *options.leak,
                    escaped(token, 0));
     } else {
-        fmt::print("With another token at position {} (\"{}\") earlier outputs move, so that the future is seen:\n", *options.leak,
+        fmt::print("With another token at position {} (\"{}\") earlier outputs move, so the future leaks:\n", *options.leak,
                    escaped(token, 0));
         for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
     }
@@ -130,8 +130,7 @@ int look_for_leaks(const DoctorOptions& options) {
 
 int run(const DoctorOptions& options) {
     if (options.leak.has_value() == !options.files.empty())
-        throw Error(options.leak ? "--leak looks at a model of this program's own: give no files"
-                                 : "give files to judge, or --leak POSITION");
+        throw Error(options.leak ? "--leak tests a model of this program's own: give no files" : "give files to judge, or --leak POSITION");
     if (!options.leak && options.document.given()) throw Error("--preset, --text and --bug belong to --leak");
     return options.leak ? look_for_leaks(options) : examine_all(options);
 }
@@ -140,15 +139,17 @@ int run(const DoctorOptions& options) {
 
 void add_doctor_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<DoctorOptions>();
-    CliCommand command = program.command("doctor", "Judge recorded attention of any framework and name the mistake in it");
-    command.option("FILE", options->files, "Files with q, k, v and whatever stages there are (.safetensors or .npz)");
+    CliCommand command = program.command("doctor", "Examine attention recorded by any framework and name the mistake in it");
+    command.option("FILE", options->files, "Files with q, k, v and any further stages (.safetensors or .npz)");
     command.flag("--json", options->json, "Print one line of JSON for each file");
-    command.option("--leak", options->leak, "Instead of files: change this token of a model's text, from 0, and list what moved before it")
+    command
+        .option("--leak", options->leak,
+                "Instead of files: change this token of a model's text, from 0, and list the earlier outputs that moved")
         .shown_as("POSITION")
         .between(0, std::int64_t{1} << 30);
     add_document_options(command, options->document);
-    command.footer(
-        "Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. assets/help/6-doctor.md describes what a file holds.");
+    command.footer("Exit code: 0 healthy, 1 something is wrong, 2 unreadable or not enough to judge. assets/help/6-doctor.md describes "
+                   "what a file holds.");
     command.on_run([options, &exit_code] { exit_code = run(*options); });
 }
 

@@ -15,8 +15,8 @@ namespace attn::app {
 void add_document_options(CliCommand command, DocumentOptions& options) {
     command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME");
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
-    command.option("--text-file", options.text_file, "File with one sequence a line").shown_as("FILE");
-    command.option("--document", options.document, "Document saved by the window, in place of an example").shown_as("FILE.json");
+    command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
+    command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
     command.option("--bug", options.bug, "Make this mistake on purpose: " + bug_names()).shown_as("NAME");
 }
 

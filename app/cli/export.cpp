@@ -69,7 +69,8 @@ void write_tensor(const ExportOptions& options, const Snapshot& snapshot) {
     const TensorChoice choice = choice_of(options, *snapshot.trace);
     const Shape whole = chosen_tensor(snapshot, {choice.stage, {}, {}, choice.gradients, choice.parameter}).shape();
     if (options.head && !whole.has(Axis::H)) throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
-    if (options.sequence && !whole.has(Axis::B)) throw Error(fmt::format("{} is of no sequence: leave --batch out", name_of(choice)));
+    if (options.sequence && !whole.has(Axis::B))
+        throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
     (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice);
     say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice).shape().text());
 }
@@ -96,7 +97,7 @@ void add_export_command(CliCommand program, int&) {
     command.option("--head", options->head, "One head, from 0; all by default").shown_as("N");
     command.option("--batch", options->sequence, "One sequence of the batch, from 0; all by default").shown_as("N");
     command.flag("--gradients", options->gradients,
-                 "What the numbers do to the loss of predicting the next token, instead of them; all of them with .safetensors");
+                 "Write the gradients of the next-token loss instead of the numbers; with .safetensors all of them");
     command.option("--out", options->out, "File to write, ending in .csv, .npy or .safetensors")
         .shown_as("FILE")
         .required()

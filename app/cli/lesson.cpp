@@ -30,7 +30,7 @@ int open(const LessonOptions& options) {
         print_list();
         return kExitOk;
     }
-    if (options.lesson.empty()) throw Error("which lesson? attnscope lesson --list names them");
+    if (options.lesson.empty()) throw Error("which lesson? attnscope lesson --list lists them");
     WindowStart start;
     start.lesson = find_lesson(options.lesson);
     start.lesson_step = lesson_step_index(*start.lesson, options.step);
@@ -49,8 +49,8 @@ void add_lesson_command(CliCommand program, int& exit_code) {
     auto options = std::make_shared<LessonOptions>();
     CliCommand command = program.command("lesson", "Open the window on a lesson");
     command.option("lesson", options->lesson, "Name of a lesson, or a lesson file of your own").shown_as("NAME|FILE");
-    command.option("--step", options->step, "The step to begin with, from 1").shown_as("N");
-    command.flag("--list", options->list, "Print what lessons there are");
+    command.option("--step", options->step, "The step to start with, from 1").shown_as("N");
+    command.flag("--list", options->list, "List the lessons");
     command.footer("In the lesson: → and ← or Page Down and Page Up go through the steps, Backspace resets one, Esc leaves.\n");
     command.on_run([options, &exit_code] { exit_code = open(*options); });
 }

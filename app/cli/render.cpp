@@ -101,7 +101,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     std::shared_ptr<const Lesson> lesson;
     std::size_t step = 0;
     if (!options.lesson.empty()) {
-        if (options.training.given() || options.document.given()) throw Error("--lesson brings its own example, text and training run");
+        if (options.training.given() || options.document.given()) throw Error("--lesson has its own example, text and training run");
         lesson = find_lesson(options.lesson);
         step = lesson_step_index(*lesson, options.training.step.value_or(1));
         play_step(application.session(), lesson->steps[step]);
@@ -163,14 +163,14 @@ void add_render_command(CliCommand program, int&) {
     add_training_options(command, options->training);
     command.option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
         .shown_as("NAME|FILE");
-    command.option("--dump", options->dump, "Draw what the doctor says of this file, with --view doctor").shown_as("FILE");
+    command.option("--dump", options->dump, "Draw the doctor's report on this file, with --view doctor").shown_as("FILE");
     command.option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
         .shown_as("FILE")
         .required()
         .check(check_picture_path);
-    command.flag("--centre", options->centre, "The picture in the centre alone");
+    command.flag("--centre", options->centre, "Only the picture in the centre");
     command.option("--size", options->size, "Pixels of the picture, 1600x1000 by default").shown_as("WxH").check(check_size);
-    command.option("--scale", options->scale, "Size of everything in it, as on a display of that scale")
+    command.option("--scale", options->scale, "Size of everything in it, as on a display with that scale")
         .shown_as("FACTOR")
         .check(check_scale);
     command.on_run([options] { render(*options); });

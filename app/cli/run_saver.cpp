@@ -60,7 +60,7 @@ std::uint64_t checkpoint_bytes(const TrainingRun& run) {
 
 void add_save_options(CliCommand command, SaveOptions& options) {
     const Argument out =
-        command.option("--out", options.out, "Folder for model, curves and pictures, made if need be; without it nothing is kept")
+        command.option("--out", options.out, "Folder for model, curves and pictures, created if needed; without it nothing is kept")
             .shown_as("DIR");
     command.flag("--force", options.force, "Replace the run that DIR holds; it stays readable until the new one is saved").needs(out);
     command
@@ -83,7 +83,7 @@ void RunSaver::take_folder() {
     const std::string found = continues_ || options_.force ? "" : writer_->first_found();
     if (found.empty()) return;
     const std::string out = escaped(options_.out.native(), 0);
-    const std::string resume = found == kCheckpointName ? fmt::format("go on with that run by --resume {}, ", out) : "";
+    const std::string resume = found == kCheckpointName ? fmt::format("continue that run with --resume {}, ", out) : "";
     throw FileError(FileFault::Io, out, "",
                     fmt::format("already holds {}: {}replace it with --force, or choose another folder", found, resume));
 }
@@ -130,9 +130,9 @@ std::string RunSaver::save(TrainingRun& run, const RunFolder& past) {
     const bool failed_before = !problem_.empty();
     try_saving(run, past);
     if (incomplete_)
-        return fmt::format("step {} is saved, but not all that belongs to it ({}); the next save tries again", tried_step_, problem_);
+        return fmt::format("step {} is saved, but some of its files are not ({}); the next save tries again", tried_step_, problem_);
     if (!problem_.empty())
-        return fmt::format("step {} could not be saved ({}); training goes on, and the next save tries again", tried_step_, problem_);
+        return fmt::format("step {} could not be saved ({}); training continues, and the next save tries again", tried_step_, problem_);
     return failed_before ? fmt::format("step {} is saved", tried_step_) : "";
 }
 
@@ -143,7 +143,7 @@ std::string RunSaver::save_last(TrainingRun& run, const RunFolder& past) {
         if (!problem_.empty()) try_saving(run, past);
     }
     if (problem_.empty()) return "";
-    if (incomplete_) return fmt::format("{}; the model after step {} is saved, but not all that belongs to it", problem_, tried_step_);
+    if (incomplete_) return fmt::format("{}; the model after step {} is saved, but some of its files are not", problem_, tried_step_);
     if (!saved_step_) return fmt::format("{}; nothing of this run is saved: its {} steps are lost", problem_, tried_step_);
     return fmt::format("{}; what was learned after step {} is lost ({} steps)", problem_, *saved_step_, tried_step_ - *saved_step_);
 }

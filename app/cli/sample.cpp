@@ -117,24 +117,24 @@ void sample(const SampleOptions& options) {
 void add_sample_command(CliCommand program, int&) {
     auto options = std::make_shared<SampleOptions>();
     SamplingSettings& sampling = options->sampling;
-    CliCommand command = program.command("sample", "Let a trained model write on");
+    CliCommand command = program.command("sample", "Continue a text with a trained model");
     command.option("--model", options->model, "File written by attnscope train (or its folder), or a GPT-2 model as .safetensors")
         .shown_as("FILE")
         .required();
-    command.option("--prompt", options->prompt, "What it begins with; ids of tokens for a model without a vocabulary")
+    command.option("--prompt", options->prompt, "The text to continue; token ids for a model without a vocabulary")
         .shown_as("TEXT")
         .required();
-    command.option("--tokens", sampling.tokens, "Tokens to write (default: 40)").shown_as("N").between(0, kMaxSampledTokens);
-    command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model says; above: bolder")
+    command.option("--tokens", sampling.tokens, "Tokens to generate (default: 40)").shown_as("N").between(0, kMaxSampledTokens);
+    command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model predicts; above: bolder")
         .shown_as("X")
         .check(check_number);
-    command.option("--top-k", sampling.top_k, "Draw only from the K likeliest; 0 (default): from all")
+    command.option("--top-k", sampling.top_k, "Sample from the K likeliest only; 0 (default): from all")
         .shown_as("K")
         .check(check_whole_number);
-    command.option("--top-p", sampling.top_p, "Draw only from the likeliest that together reach P; 1 (default): from all")
+    command.option("--top-p", sampling.top_p, "Sample from the likeliest that together reach P only; 1 (default): from all")
         .shown_as("P")
         .check(check_number);
-    command.option("--seed", sampling.seed, "The same seed writes the same text").shown_as("N").check(check_whole_number);
+    command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
     command.flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
     command.footer("Examples:\n"
                    "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"

@@ -53,8 +53,8 @@ void add_snippet_command(CliCommand program, int&) {
     command.option("--stage", options->stage, "Stage, such as scores or residual_1, or a tensor's name; weights by default")
         .shown_as("STAGE");
     command.option("--layer", options->layer, "Layer, from 0").shown_as("N");
-    command.flag("--torch", options->torch, "PyTorch in place of NumPy");
-    command.option("--operands", options->operands, "Put the operands into this file instead of into the text")
+    command.flag("--torch", options->torch, "PyTorch instead of NumPy");
+    command.option("--operands", options->operands, "Write the operands to this file instead of into the text")
         .shown_as("FILE.npz")
         .check([](const std::string& name) {
             return std::filesystem::path(name).extension() == ".npz" ? "" : "'" + name + "' does not end in .npz";

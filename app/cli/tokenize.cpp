@@ -96,14 +96,14 @@ void tokenize(TokenizeOptions options) {
 
 void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
-    CliCommand command = program.command("tokenize", "Cut texts into tokens as a published model's tokenizer does");
+    CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
     command.option("--model", options->model, "Folder with tokenizer.json (or vocab.json and merges.txt), a tokenizer.json, or a GGUF file")
         .shown_as("DIR|FILE.gguf")
         .required();
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
     command.flag("--no-special", options->no_special, "Without the tokens that the template puts around a text");
-    command.flag("--json", options->json, "One line of JSON a text: ids, tokens, and offsets in code points");
+    command.flag("--json", options->json, "One line of JSON per text: ids, tokens, and offsets in code points");
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
                    "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");

@@ -92,7 +92,7 @@ private:
             }
         } catch (const NotFinite& error) {
             return fmt::format("{}; {}", error.what(),
-                               options_.save.out.empty() ? "nothing was kept, for want of --out" : "the weights before it are kept");
+                               options_.save.out.empty() ? "nothing was kept, as there is no --out" : "the weights before it are kept");
         }
         return "";
     }
@@ -138,7 +138,7 @@ private:
         fmt::print("{} layers, {} heads, width {}, {} parameters; batches of {}; seed {}; {} threads\n", settings.model.num_layers,
                    settings.model.num_heads, settings.model.d_model, run_.state().parameters().count(), settings.batch_size, settings.seed,
                    thread_budget());
-        if (run_.steps() > 0) fmt::print("taken up after step {}\n", run_.steps());
+        if (run_.steps() > 0) fmt::print("resumed after step {}\n", run_.steps());
         if (const std::vector<RateAt> left = rates(); !left.empty()) fmt::print("learning rate: {}\n", rates_text(left));
     }
 
@@ -150,7 +150,7 @@ private:
             progress_.print(fmt::format("accuracy by length: {}\n", lengths));
         if (options_.save.out.empty() || !saver_.saved()) return;
         const std::string file = (options_.save.out / kCheckpointName).string();
-        progress_.print(fmt::format("{}: model and curves; go on with --resume {}, write with attnscope sample --model {}\n",
+        progress_.print(fmt::format("{}: model and curves; continue with --resume {}, generate text with attnscope sample --model {}\n",
                                     options_.save.out.string(), file, file));
     }
 
@@ -174,7 +174,7 @@ constexpr const char* kTrainExamples =
     "attention.png. Ctrl-C finishes the step, saves and ends with exit code 130; a second one ends at once. So do a closed terminal\n"
     "(129), a closed pipe as in attnscope train --json | head (141), and SIGTERM (143). Numbers that are not finite end the run with\n"
     "exit code 1 and the last finite weights saved.\n"
-    "A save that fails is reported and tried again at the next one while training goes on; if the last one fails too, the exit code is 2.\n"
+    "A failed save is reported and tried again at the next one while training continues; if the last one fails too, the exit code is 2.\n"
     "A run that is resumed for more steps than its schedule has uses the rates of a run of that many steps, which it joins in a straight\n"
     "line within the first tenth of the steps left. The rates are printed at the start; a run whose remaining rates are all 0 is refused.\n"
     "With --json a line has step, loss, val_loss, val_accuracy, val_accuracy_by_length, lr, grad_norm and tokens_per_s; null where there\n"

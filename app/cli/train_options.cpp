@@ -42,7 +42,7 @@ RunSettings with_config(const TrainOptions& options, const std::string& config, 
 TaskKind wanted_task(const TrainOptions& options, const std::string& config) {
     if (!options.text_file.empty()) return TaskKind::Text;
     if (!options.task.empty()) return task_kind(options.task);
-    if (config.empty()) throw Error("say what is to be learned: --task NAME, --text-file FILE, --config FILE or --resume FILE");
+    if (config.empty()) throw Error("say what to learn: --task NAME, --text-file FILE, --config FILE or --resume FILE");
     return with_config(options, config, {}).task.kind;
 }
 
@@ -63,7 +63,7 @@ RunSettings new_settings(const TrainOptions& options) {
     const TaskKind kind = wanted_task(options, config);
     RunSettings settings = with_config(options, config, default_run(kind));
     if (settings.task.kind != kind)
-        throw Error(fmt::format("{}: the task in it, {}, is not the one asked for, {}", escaped(options.config_file.native(), 0),
+        throw Error(fmt::format("{}: its task, {}, is not the requested one, {}", escaped(options.config_file.native(), 0),
                                 task_info(settings.task.kind).name, task_info(kind).name));
     settings = changed(options, std::move(settings));
     if (!options.text_file.empty()) {
@@ -71,7 +71,7 @@ RunSettings new_settings(const TrainOptions& options) {
         settings.task.text_name = options.text_file.filename().string();
         settings.task.text = std::make_shared<const std::string>(read_text_file(options.text_file).text);
     } else if (!settings.task.text_name.empty()) {
-        throw Error(fmt::format("a configuration does not hold the text {}: give it by --text-file", escaped(settings.task.text_name)));
+        throw Error(fmt::format("a configuration does not hold the text {}: give it with --text-file", escaped(settings.task.text_name)));
     }
     return settings;
 }
@@ -112,7 +112,7 @@ WantedRun resumed(const TrainOptions& options) {
     const Checkpoint checkpoint = read_checkpoint(file);
     const RunSettings settings = changed(options, with_config(options, read_config(options), checkpoint.settings));
     if (!same_model(settings, checkpoint.settings))
-        throw Error("task, model and seed of a run that is taken up cannot be changed: they take a new run");
+        throw Error("task, model and seed of a resumed run cannot be changed: start a new run instead");
     wanted.past = past_of(file);
     wanted.run = resume_run(checkpoint, History::kDefaultBudget, wanted.past.moments);
     wanted.run->apply(settings);
@@ -124,24 +124,23 @@ WantedRun resumed(const TrainOptions& options) {
 
 void add_train_options(CliCommand command, TrainOptions& options) {
     const Argument task = command.option("--task", options.task, "What to learn: " + task_names()).shown_as("NAME");
-    const Argument text = command.option("--text-file", options.text_file, "Learn to write this text on, character by character")
+    const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, character by character")
                               .shown_as("FILE")
                               .excludes(task);
-    command.option("--steps", options.steps, "Steps in all after which the run ends").shown_as("N").between(1, kMostSteps);
-    const Argument seed =
-        command.option("--seed", options.seed, "Of the parameters, the data and dropout; the same seed gives the same run")
-            .shown_as("N")
-            .check(check_whole_number);
-    command.option("--config", options.config_file, "Settings as a JSON object; what is missing in it stays the task's own")
+    command.option("--steps", options.steps, "Total number of steps after which the run ends").shown_as("N").between(1, kMostSteps);
+    const Argument seed = command.option("--seed", options.seed, "Seed of parameters, data and dropout; the same seed gives the same run")
+                              .shown_as("N")
+                              .check(check_whole_number);
+    command.option("--config", options.config_file, "Settings as a JSON object; what it leaves out keeps the task's own values")
         .shown_as("FILE.json");
-    command.option("--set", options.assignments, "One setting by its name (below), over the configuration; repeat it for more")
+    command.option("--set", options.assignments, "One setting by name (below), overriding the configuration; repeat it for more")
         .shown_as("KEY=VALUE")
         .one_at_a_time();
     command.option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names()).shown_as("NAME");
     add_save_options(command, options.save);
     command
         .option("--resume", options.resume_file,
-                "Go on from this checkpoint (or the one in this folder), with the bits of a run that was never interrupted")
+                "Continue from this checkpoint (or the one in this folder), bit for bit as if never interrupted")
         .shown_as("FILE")
         .excludes(task)
         .excludes(text)
@@ -149,7 +148,7 @@ void add_train_options(CliCommand command, TrainOptions& options) {
     command.option("--threads", options.threads, "Threads to use (default: all processors); the numbers do not depend on it")
         .shown_as("N")
         .between(1, kMostThreads);
-    command.flag("--json", options.json, "Print one line of JSON a step");
+    command.flag("--json", options.json, "Print one line of JSON per step");
 }
 
 WantedRun make_run(const TrainOptions& options) {

@@ -29,8 +29,8 @@ void add_training_options(CliCommand command, TrainingOptions& options) {
         .between(1, 1000000)
         .needs(task);
     command.option("--seed", options.seed, "Seed of the training run").shown_as("N").check(check_whole_number).needs(task);
-    command.option("--run", options.run, "Take this training run: its folder, or a checkpoint").shown_as("DIR").excludes(task);
-    command.option("--step", options.step, "The training step whose model is taken, or the nearest that was kept; the newest by default")
+    command.option("--run", options.run, "Use this training run: its folder, or a checkpoint").shown_as("DIR").excludes(task);
+    command.option("--step", options.step, "The training step whose model is used, or the nearest one kept; the newest by default")
         .shown_as("N")
         .between(0, 1000000000);
 }
@@ -38,7 +38,7 @@ void add_training_options(CliCommand command, TrainingOptions& options) {
 std::int64_t kept_step(const Session& session, std::int64_t step) {
     const TrainingSnapshot& run = *session.training().snapshot;
     const std::int64_t kept = named_moment(run.moments, run.step, step);
-    if (kept != step) fmt::print(stderr, "attnscope: step {} was not kept: taking step {}, the nearest that was\n", step, kept);
+    if (kept != step) fmt::print(stderr, "attnscope: step {} was not kept: using step {}, the nearest that was\n", step, kept);
     return kept;
 }
 
@@ -47,7 +47,7 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
         if (options.step) throw Error("--step needs a training run: --task or --run");
         return;
     }
-    if (document.gives_model()) throw Error("--task and --run bring their own model: --preset, --document and --bug do not apply");
+    if (document.gives_model()) throw Error("--task and --run have their own model: --preset, --document and --bug do not apply");
     const std::vector<std::string> texts = given_texts(document);
     if (options.run.empty()) {
         session.apply({command::SetRun{settings_of(options)}, ""});

@@ -68,12 +68,12 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--stage", options.stage, "Stage, such as scores, masked or residual_1; weights by default").shown_as("STAGE");
     command.option("--layer", options.layer, "Layer, from 0").shown_as("N");
     command.option("--head", options.head, "Head, from 0").shown_as("N");
-    command.flag("--gradients", options.gradients, "What the numbers do to the loss of predicting the next token, instead of them");
+    command.flag("--gradients", options.gradients, "Show the gradients of the next-token loss instead of the numbers");
     command.flag("--all-layers", options.all_layers, "With --view lines: a small picture of every layer");
     command.flag("--plain-mean", options.plain_mean, "With --view totals: the mean of all maps instead of the rollout");
     command
         .option("--compare", options.compare,
-                "Compare with the state without masks (unmasked), without edits (unedited), without the mistake that is made on purpose "
+                "Compare with the state without masks (unmasked), without edits (unedited), without the deliberate mistake "
                 "(correct), or with another layer, head or text of the same state (itself)")
         .shown_as("STATE")
         .one_of({"unmasked", "unedited", "correct", "itself"});
@@ -81,9 +81,9 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
         .shown_as("LAYOUT")
         .one_of({"all", "side", "difference"});
-    command.option("--compare-layer", options.compare_layer, "Layer of the state that is compared with").shown_as("N");
-    command.option("--compare-head", options.compare_head, "Head of the state that is compared with").shown_as("N");
-    command.option("--compare-text", options.compare_text, "Text of the state that is compared with").shown_as("N");
+    command.option("--compare-layer", options.compare_layer, "Layer to compare with").shown_as("N");
+    command.option("--compare-head", options.compare_head, "Head to compare with").shown_as("N");
+    command.option("--compare-text", options.compare_text, "Text to compare with").shown_as("N");
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }
 

@@ -49,7 +49,7 @@ void add_window_options(CliCommand program, WindowStart& start) {
 
 int open_window(const WindowStart& start) {
     // A file that cannot be read ends the program before there is a window.
-    if (!start.file.empty() && start.document.given()) throw Error("a file brings its own text: give neither --preset nor --text");
+    if (!start.file.empty() && start.document.given()) throw Error("a file has its own text: give neither --preset nor --text");
     if (!start.file.empty()) expect_file(start.file);
     const std::filesystem::path settings_file = settings_path();
     LoadedSettings loaded = load_settings(settings_file);

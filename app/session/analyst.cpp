@@ -212,7 +212,7 @@ void Analyst::work(Step step, const Request& request, const std::stop_token& job
 std::shared_ptr<const Parameters<float>> Analyst::parameters_of(const Request& request, const Config& config) {
     if (request.learned.has_value()) {
         if (request.learned->moment.parameters->config() != config)
-            throw DocumentError("these settings are not those of the trained model", Field::None);
+            throw DocumentError("these settings differ from the trained model's", Field::None);
         return request.learned->moment.parameters;
     }
     if (drawn_ == nullptr || drawn_->config() != config)

@@ -28,7 +28,7 @@ std::int64_t read_index(std::string_view text, std::string_view quote) {
     std::int64_t index = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
     if (error != std::errc() || end != text.data() + text.size() || index < 0 || index > (std::int64_t{1} << 31))
-        refuse(quote, fmt::format("\"{}\" is no index; write a number from 0, or * for a whole axis", text));
+        refuse(quote, fmt::format("\"{}\" is not an index; write a number from 0, or * for a whole axis", text));
     return index;
 }
 
@@ -62,7 +62,7 @@ QuoteKind take_kind(std::string_view& text, std::string_view quote) {
         if (!text.empty() && text.front() == ' ') text.remove_prefix(1);
         return static_cast<QuoteKind>(i);
     }
-    if (end < text.size() && text[end] == ' ') refuse(quote, fmt::format("\"{}\" is not something to do with numbers", word));
+    if (end < text.size() && text[end] == ' ') refuse(quote, fmt::format("\"{}\" is not an operation on numbers", word));
     return QuoteKind::Value;
 }
 
@@ -86,27 +86,27 @@ Quote parse_quote(std::string_view source, int layer) {
     std::string_view text = source;
     if (const std::size_t colon = text.rfind(':'); colon != std::string_view::npos) {
         quote.decimals = static_cast<int>(std::min<std::int64_t>(read_index(text.substr(colon + 1), source), 1000));
-        if (quote.decimals > 12) refuse(source, "at most 12 decimals are written");
+        if (quote.decimals > 12) refuse(source, "at most 12 decimals can be written");
         text = text.substr(0, colon);
     }
     quote.kind = take_kind(text, source);
     if (takes_nothing(quote.kind)) {
-        if (!text.empty()) refuse(source, "nothing more can stand here");
+        if (!text.empty()) refuse(source, "unexpected text at the end");
         return quote;
     }
     quote.index = take_index(text, source);
     if (quote.kind == QuoteKind::Token) {
-        if (!text.empty() || quote.index.empty() || quote.index.size() > 2) refuse(source, "a token is written {token[position]}");
-        if (names_whole_axis(quote)) refuse(source, "one token is meant: * is no position");
+        if (!text.empty() || quote.index.empty() || quote.index.size() > 2) refuse(source, "write a token as {token[position]}");
+        if (names_whole_axis(quote)) refuse(source, "expected one token: * is not a position");
         return quote;
     }
     name_tensor(quote, text, layer);
-    if (quote.kind == QuoteKind::Shape && !quote.index.empty()) refuse(source, "a shape is that of the whole tensor: leave the index out");
+    if (quote.kind == QuoteKind::Shape && !quote.index.empty()) refuse(source, "a shape belongs to the whole tensor: leave the index out");
     if (quote.kind == QuoteKind::Most && std::count(quote.index.begin(), quote.index.end(), std::nullopt) != 1)
-        refuse(source, "one row is meant: give the index on every axis but one, and * there");
+        refuse(source, "expected one row: give an index on every axis but one, and * there");
     const bool whole = names_whole_axis(quote);
     const bool single = quote.kind == QuoteKind::Value || quote.kind == QuoteKind::Exp;
-    if (single && (whole || quote.index.empty())) refuse(source, "one number is meant: give the index on every axis");
+    if (single && (whole || quote.index.empty())) refuse(source, "expected one number: give an index on every axis");
     return quote;
 }
 
@@ -221,7 +221,7 @@ std::string fault_of_index(const Quote& quote, const Shape& shape) {
         if (const auto& index = quote.index[static_cast<std::size_t>(a)]; index && *index >= shape[a].size)
             return fmt::format("there is no {} {}: the tensor is {}", axis_letter(shape[a].axis), *index, shape.text());
     const std::optional<Axis> row = quote.kind == QuoteKind::Most ? whole_axis(quote, shape) : Axis::T;
-    if (row != Axis::T && row != Axis::S && row != Axis::V) return "* has to stand on an axis of tokens: T, S or V";
+    if (row != Axis::T && row != Axis::S && row != Axis::V) return "* must be on an axis of tokens: T, S or V";
     return "";
 }
 

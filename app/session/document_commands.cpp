@@ -106,8 +106,8 @@ void Session::Impl::travel(bool back) {
     const bool possible = back ? history.can_undo() : history.can_redo();
     const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
-    else if (steps == 0) message = "that was the model of a training run that is gone";
-    else if (steps > 1) message = "passed over the model of a training run that is gone";
+    else if (steps == 0) message = "that was the model of a training run that no longer exists";
+    else if (steps > 1) message = "skipped the model of a training run that no longer exists";
     if (steps > 0) changed(*before);
 }
 

@@ -34,7 +34,7 @@ void Session::Impl::finish_restoring(bool with_run) {
         change(std::move(next), "");
     }
     const bool lost = !work.problem.empty() || (!work.run.empty() && !with_run);
-    std::string notice = "Restored what was not saved.";
+    std::string notice = "Restored the unsaved work.";
     if (!work.problem.empty()) notice = "Restored the training run; the document could not be read: " + work.problem;
     else if (lost) notice = "The training run could not be restored: " + run().notice;
     files.finish_restoring(!lost, work.file, std::move(notice));

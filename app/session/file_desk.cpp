@@ -64,7 +64,7 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
     }
     if (extension == ".csv") write_tensor_csv(path, snapshot, choice);
     else if (extension == ".npy") write_tensor_npy(path, snapshot, choice);
-    else throw Error(shown(path) + ": numbers are written as .csv, .npy, .npz or .safetensors");
+    else throw Error(shown(path) + ": numbers can be written as .csv, .npy, .npz or .safetensors");
     return (choice.gradients ? "the gradients of " : "") + name;
 }
 

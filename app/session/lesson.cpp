@@ -104,14 +104,14 @@ void read_look(JsonObject& object, LessonLook& look) {
 }
 
 void read_texts(JsonObject& object, std::string_view key, std::vector<std::string>& texts) {
-    if (object.read(key, texts) && texts.empty()) object.fail(key, "there has to be at least one text");
+    if (object.read(key, texts) && texts.empty()) object.fail(key, "expected at least one text");
 }
 
 /// The fields of a step that say what is computed; those of a training step change what the run's model is shown with.
 void read_document(JsonObject& object, LessonStep& step) {
     std::string preset;
     if (object.read("preset", preset)) {
-        if (object.has("training")) object.fail("preset", "the training run of this step brings its own model");
+        if (object.has("training")) object.fail("preset", "the training run of this step has its own model");
         try {
             step.document = open_preset(preset);
         } catch (const Error& error) {
@@ -179,7 +179,7 @@ void read_training(JsonObject& object, LessonStep& step) {
         step.training->moment.reset();
     }
     if (std::int64_t moment = 0; object.read("moment", moment, 0, kMaxTrainingSteps)) {
-        if (!step.training) object.fail("moment", "there is no training run whose moment could be shown");
+        if (!step.training) object.fail("moment", "there is no training run to show a moment of");
         const std::int64_t last = step.training->run.stop.steps;
         if (last > 0 && moment > last) object.fail("moment", fmt::format("the run of this step ends after {} steps", last));
         step.training->moment = moment;

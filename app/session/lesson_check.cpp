@@ -213,8 +213,8 @@ void Checker::check_gradients() {
     const std::vector<std::int64_t>& lengths = trace().tokens.lengths;
     if (!trace().config.lm_head) fail("gradients", "a model without an output head predicts nothing: it has no loss");
     if (std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; }))
-        fail("gradients", "a text of one token leaves nothing to predict: there is no loss");
-    if (look().stage.stage == Stage::Tokens) fail("gradients", "tokens are no numbers that the loss could depend on");
+        fail("gradients", "a text of one token has no next token: there is no loss");
+    if (look().stage.stage == Stage::Tokens) fail("gradients", "the loss has no gradient with respect to tokens");
     if (shown_->mib > kBaselineLimitMiB) fail("gradients", "the model is too large for them");
 }
 

@@ -120,9 +120,9 @@ double bearable_mib(const Config& config, const Encoded& text, const Encoded& so
     const bool short_text_fits = trace_mib(config, 1, 16, source.longest == 0 ? 0 : 16) <= kTraceLimitMiB;
     throw DocumentError(
         fmt::format(
-            "this would take {:.0f} MiB (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}), and {:.0f} MiB is the most: {}",
-            mib, text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads, config.d_model,
-            kTraceLimitMiB, short_text_fits ? "shorten the text" : "make the model smaller"),
+            "this would take {:.0f} MiB (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}); the limit is {:.0f} MiB: {}", mib,
+            text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads, config.d_model, kTraceLimitMiB,
+            short_text_fits ? "shorten the text" : "make the model smaller"),
         short_text_fits ? Field::Texts : Field::DModel);
 }
 

@@ -76,12 +76,11 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
         return file;
     }
     if (begins_with(start, "PK\x03\x04")) {
-        if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "of archives only .npz is read");
+        if (path.extension() != ".npz") throw refuse(path, FileFault::Unsupported, "the only archives that can be read are .npz");
         file.kind = FileKind::Dump;
         return file;
     }
-    if (begins_with(start, "\x93NUMPY"))
-        throw refuse(path, FileFault::Unsupported, "a single array has no name to know it by: put arrays into an .npz");
+    if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put arrays into an .npz");
     if (path.extension() == ".json") {
         file.kind = FileKind::Document;
         file.document = load_document(path);

@@ -33,7 +33,7 @@ void Session::Impl::request(Depth depth) {
     if (!document().trained.has_value()) return analyst.request(history.current());
     std::optional<LearnedParameters> parameters = learned_parameters();
     if (!parameters.has_value()) {
-        message = "the model of this training run is gone";
+        message = "the model of this training run no longer exists";
         return;
     }
     learned = parameters;

@@ -19,7 +19,7 @@ void Session::Impl::carry_out(const command::OpenCheckpoint& open, const std::st
 // The right run first, so that the broken one is watched against its curve.
 void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     const RunSettings& broken = document().run;
-    if (broken.train.forward.mistake == Mistake::None) throw Error("choose the mistake that the second run is to make");
+    if (broken.train.forward.mistake == Mistake::None) throw Error("choose the mistake for the second run");
     RunSettings right = broken;
     right.train.forward.mistake = Mistake::None;
     const auto complete = [&](const RunCurves& curves) {
@@ -32,7 +32,7 @@ void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
 }
 
 void Session::Impl::carry_out(const command::ForgetRun& forget, const std::string&) {
-    if (forget.run == run().run) throw Error("the curves of the run under way cannot be removed");
+    if (forget.run == run().run) throw Error("the curves of the run in progress cannot be removed");
     std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
 }
 

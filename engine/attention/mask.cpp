@@ -163,17 +163,17 @@ Mask Mask::padding(const std::vector<std::int64_t>& lengths, std::int64_t querie
 }
 
 Mask Mask::sliding_window(std::int64_t queries, std::int64_t keys, std::int64_t width) {
-    if (width < 1) throw ConfigError("a sliding window of width " + std::to_string(width) + " sees nothing: 1 or more is needed");
+    if (width < 1) throw ConfigError("a sliding window of width " + std::to_string(width) + " sees nothing: it must be 1 or more");
     return from_rule(queries, keys, [width](std::int64_t t, std::int64_t s) { return std::abs(t - s) < width; });
 }
 
 Mask Mask::prefix_causal(std::int64_t queries, std::int64_t keys, std::int64_t prefix) {
-    if (prefix < 0) throw ConfigError("a prefix of " + std::to_string(prefix) + " positions: 0 or more is needed");
+    if (prefix < 0) throw ConfigError("a prefix of " + std::to_string(prefix) + " positions: it must be 0 or more");
     return from_rule(queries, keys, [prefix](std::int64_t t, std::int64_t s) { return s <= t || s < prefix; });
 }
 
 Mask Mask::block_diagonal(std::int64_t queries, std::int64_t keys, std::int64_t size) {
-    if (size < 1) throw ConfigError("blocks of " + std::to_string(size) + " positions: 1 or more is needed");
+    if (size < 1) throw ConfigError("blocks of " + std::to_string(size) + " positions: it must be 1 or more");
     return from_rule(queries, keys, [size](std::int64_t t, std::int64_t s) { return t / size == s / size; });
 }
 
@@ -238,9 +238,9 @@ bool is_painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
 
 void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
                 Mistake mistake) {
-    if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": 0 (off) or more is needed");
-    if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": 0 (off) or more is needed");
-    if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": 0 (off) or more is needed");
+    if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": it must be 0 (off) or more");
+    if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": it must be 0 (off) or more");
+    if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": it must be 0 (off) or more");
     if (settings.padding) require_lengths(lengths, positions);
     const bool padded =
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });

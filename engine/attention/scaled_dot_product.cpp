@@ -89,9 +89,9 @@ AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k,
             throw ShapeError("attention needs q, k and v of four axes [B,H,T,D], not " + tensor->shape().text());
     const auto size = [](const Tensor<Scalar>& tensor, int axis) { return tensor.shape()[axis].size; };
     if (size(q, 0) != size(k, 0) || size(q, 1) != size(k, 1) || size(q, 3) != size(k, 3))
-        throw ShapeError("q " + q.shape().text() + " and k " + k.shape().text() + " have to agree in batch, heads and head size");
+        throw ShapeError("q " + q.shape().text() + " and k " + k.shape().text() + " must agree in batch, heads and head size");
     if (size(k, 0) != size(v, 0) || size(k, 1) != size(v, 1) || size(k, 2) != size(v, 2))
-        throw ShapeError("k " + k.shape().text() + " and v " + v.shape().text() + " have to agree in batch, heads and positions");
+        throw ShapeError("k " + k.shape().text() + " and v " + v.shape().text() + " must agree in batch, heads and positions");
     if (size(q, 3) == 0) throw ShapeError("a head of size 0 cannot attend: q is " + q.shape().text());
     return {size(q, 0), size(q, 1), size(q, 2), size(k, 2), size(q, 3), size(v, 3)};
 }

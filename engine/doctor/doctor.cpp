@@ -104,7 +104,7 @@ Diagnosis examine(const ArrayFile& file) {
     if (dump.groups.empty()) {
         Diagnosis nothing;
         nothing.explanation =
-            "There is no attention in the file: it takes tensors such as q, k, v, scores, weights or context, bare or behind a prefix.";
+            "There is no attention in the file: it needs tensors such as q, k, v, scores, weights or context, with or without a prefix.";
         std::vector<std::string> names;
         for (const NamedArray& array : file.arrays) names.push_back(array.name);
         nothing.explanation += not_known(names);

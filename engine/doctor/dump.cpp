@@ -148,9 +148,9 @@ Hints read_hints(const ArrayFile& file) {
     hints.scale = facts.number({"scale", "softmax_scale"});
     hints.rotary_base = facts.number({"rope_theta", "rope_base", "rotary_base", "rotary_emb_base"});
     if (hints.rotary_base && !(*hints.rotary_base > 1))
-        throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta has to be above 1");
+        throw FileError(FileFault::Schema, file.source, "metadata", "rope_theta must be above 1");
     if (const auto temperature = facts.number({"temperature"})) {
-        if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature has to be above 0");
+        if (!(*temperature > 0)) throw FileError(FileFault::Schema, file.source, "metadata", "the temperature must be above 0");
         hints.temperature = *temperature;
     }
     return hints;

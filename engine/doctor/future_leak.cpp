@@ -24,8 +24,8 @@ std::vector<Leak> future_leaks(const Trace<float>& trace, std::int64_t sequence,
     const TokenBatch& tokens = trace.tokens;
     if (sequence < 0 || sequence >= tokens.size() || position < 0 || position >= tokens.lengths[static_cast<std::size_t>(sequence)])
         throw Error("there is no token " + std::to_string(position) + " in sequence " + std::to_string(sequence));
-    if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be computed again");
-    if (trace.config.vocab_size < 2) throw Error("a vocabulary of one token has no other to put in its place");
+    if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be recomputed");
+    if (trace.config.vocab_size < 2) throw Error("a vocabulary of one token has no other token to replace it with");
     TokenBatch changed = tokens;
     std::int32_t& id = changed.ids[static_cast<std::size_t>(sequence * tokens.length + position)];
     id = static_cast<std::int32_t>((id + 1) % trace.config.vocab_size);

@@ -29,7 +29,7 @@ constexpr std::size_t kPiece = 1 << 18;
 fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : "."; }
 
 const char* kind_of(mode_t mode) {
-    if (S_ISLNK(mode)) return "is a symbolic link, which is not written through: name the file itself";
+    if (S_ISLNK(mode)) return "is a symbolic link, which is not followed for writing: name the file itself";
     if (S_ISDIR(mode)) return "is a folder, not a file";
     return S_ISSOCK(mode) ? "is a socket, not a regular file" : "is a device or a pipe, not a regular file";
 }
@@ -152,7 +152,7 @@ void AtomicFile::flush() {
     if (flushed_ || fd_ < 0) return;  // a second name is one of what is on the disk already
     put(buffer_);
     buffer_.clear();
-    if (::fsync(fd_) != 0) fail("cannot be flushed to the disk", errno);
+    if (::fsync(fd_) != 0) fail("cannot be flushed to disk", errno);
     // Some file systems report a full disk only when a descriptor is closed. The file itself stays open, since that keeps its lock.
     const int second = ::fcntl(fd_, F_DUPFD_CLOEXEC, 0);
     if (second < 0 || ::close(second) != 0) fail("cannot be closed", errno);
@@ -171,7 +171,7 @@ void AtomicFile::commit() {
     const int result = ::fsync(folder);
     const int number = errno;
     ::close(folder);
-    if (result != 0 && number != EINVAL) fail("is written, but its folder cannot be flushed to the disk", number);
+    if (result != 0 && number != EINVAL) fail("is written, but its folder cannot be flushed to disk", number);
 }
 
 void write_whole_file(const fs::path& target, std::string_view contents) {

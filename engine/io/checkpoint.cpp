@@ -363,7 +363,7 @@ Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json) {
         ArrayFile file = read_safetensors(source);
         return from_arrays(file, config_json);
     } catch (const std::bad_alloc&) {
-        throw FileError(FileFault::Memory, source.name(), "", "the model does not fit the memory that is left");
+        throw FileError(FileFault::Memory, source.name(), "", "there is not enough memory for the model");
     }
 }
 

@@ -65,7 +65,7 @@ std::string heading_of(const Trace<float>& trace, const StageId& id, const Snipp
 Snippet make_snippet(const Trace<float>& trace, const StageId& id, const SnippetTexts& texts, const SnippetOptions& options) {
     // The formulas below are the right ones.
     if (trace.settings.mistake != Mistake::None)
-        throw Error(fmt::format("a snippet computes a stage as it should be, but a mistake is switched on: {}",
+        throw Error(fmt::format("a snippet computes a stage correctly, but a deliberate mistake is active: {}",
                                 mistake_info(trace.settings.mistake).words));
     snippet::Script script(trace, id, options.dialect);
     script.result();  // throws when there is none

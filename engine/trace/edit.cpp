@@ -36,7 +36,7 @@ bool is_editable(Stage stage, EditKind kind) {
 void require_edit(const Edit& edit) {
     if (!(std::abs(edit.value) <= Edit::kMostValue))
         throw ConfigError("an edit of " + tensor_name(edit.at) + " to " + std::to_string(edit.value) +
-                          ": the number has to lie between -1e9 and 1e9");
+                          ": the number must be between -1e9 and 1e9");
 }
 
 std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask* mask) {
@@ -47,14 +47,14 @@ std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask*
     if (shape.has(Axis::H) && outside(edit.head, reach.heads())) return beyond("head", edit.head, reach.heads());
     if (outside(edit.row, reach.rows())) return beyond("position", edit.row, reach.rows());
     if (edit.kind == EditKind::TakeRow) {
-        if (edit.row == Edit::kAll) return "no position is chosen that gets the other's row";
+        if (edit.row == Edit::kAll) return "no position is chosen to receive the other's row";
         if (edit.from < 0 || edit.from >= reach.rows()) return beyond("position", edit.from, reach.rows());
-        if (edit.from == edit.row) return "the row would be taken from itself";
+        if (edit.from == edit.row) return "a row cannot be replaced by itself";
     } else if (edit.kind != EditKind::Freeze && outside(edit.column, reach.columns())) {
         return beyond("column", edit.column, reach.columns());
     }
     if (reach.first()) return "";
-    return mask != nullptr ? "every cell that it would change is masked" : "there is nothing to change";
+    return mask != nullptr ? "every cell it would change is masked" : "there is nothing to change";
 }
 
 }  // namespace attn

@@ -29,7 +29,7 @@ std::vector<std::string> forbidding_rules(const TraceCells& cells, const StageId
     const bool from_memory = is_cross(id.stage), on_queries = cells.mistake() == Mistake::PaddingOnQueries && !from_memory;
     const TokenBatch& keys = cells.tokens(from_memory ? Stack::Encoder : id.stack);
     std::vector<std::string> rules;
-    if (cells.mistake() == Mistake::InvertedMask) return {"the mask is inverted, and this cell is one that the mask means to allow"};
+    if (cells.mistake() == Mistake::InvertedMask) return {"the mask is inverted, and this cell should be allowed"};
     if (masks.padding && (on_queries ? t : s) >= keys.lengths[static_cast<std::size_t>(index[0])])
         rules.push_back(on_queries ? "the query is padding" : "the key is padding");
     if (from_memory || id.stack == Stack::Encoder) return rules;
@@ -191,8 +191,8 @@ Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& i
     if (temperature != 1) out.steps.push_back({"temperature τ", temperature, {}});
     out.steps.push_back({"Σ exp", sum, {}});
     const std::string amount = number(allowed);
-    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " is attended from nowhere: its whole column is 0.";
-    else if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend nowhere: its whole row is 0.";
+    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " is attended to by no query: its whole column is 0.";
+    else if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend to no key: its whole row is 0.";
     else if (down)
         out.sentence = "The share of query position " + number(t) + " in what attends to key position " + number(own) + ", among " +
                        amount + (allowed == 1 ? " query." : " queries.");

@@ -68,7 +68,7 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
     switch (cells.config().activation) {
     case Activation::Relu:
         out.formula = left + "max(0, x)" + from;
-        out.sentence = "ReLU passes what is positive and stops the rest.";
+        out.sentence = "ReLU passes positive numbers and sets the rest to 0.";
         out.result = x < 0 ? 0 : x;
         break;
     case Activation::GeluErf: {

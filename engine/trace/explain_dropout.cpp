@@ -7,7 +7,7 @@ namespace {
 Operand factor_operand(double factor) { return constant(factor == 0 ? "dropped" : "1/(1-p)", factor); }
 
 std::string fate(double factor) {
-    return factor == 0 ? "Dropout hit it: it becomes 0." : "Dropout spared it and makes up for what it takes elsewhere.";
+    return factor == 0 ? "Dropped: it becomes 0." : "Not dropped: it is scaled up to make up for those that are.";
 }
 
 /// A term of a sum whose value goes through dropout first.
@@ -27,7 +27,7 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
         out.terms.push_back(single(input.stage == Stage::TokenEmbedding ? "what" : "where", cells.operand(input, index)));
     }
     out.result = sum_of(out.terms);
-    out.sentence = out.terms.size() == 1 ? "No positions: the token's row alone." : "What the token is plus where it stands.";
+    out.sentence = out.terms.size() == 1 ? "No positions: the token's row alone." : "What the token is plus where it is.";
     if (rate == 0) return out;
     const double factor = cells.dropout_factor(id, cells.shape(id), index, rate);
     out.steps.push_back({"sum", out.result, {}});
@@ -47,8 +47,7 @@ Provenance residual(const TraceCells& cells, const PlanNode& node, const Index& 
     Provenance out;
     out.formula = cell(cells, id, index) + " = " + (replaces ? "" : cell(cells, stream, index) + " + ") +
                   (rate == 0 ? added : "dropout(" + added + ")");
-    out.sentence =
-        replaces ? "The stream becomes what the sublayer found." : "The stream keeps what it had and adds what the sublayer found.";
+    out.sentence = replaces ? "The stream becomes the sublayer's result." : "The stream keeps its value and adds the sublayer's result.";
     if (rate != 0) out.sentence += " " + fate(factor);
     if (!replaces) out.terms.push_back(single("stream", cells.operand(stream, index)));
     out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));

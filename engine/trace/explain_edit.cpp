@@ -10,11 +10,11 @@ std::string pattern_words(Pattern pattern) {
     case Pattern::Uniform:
         return "the same weight on every key that may be attended";
     case Pattern::Previous:
-        return "each position looks at the one before it";
+        return "each position attends to the one before it";
     case Pattern::Self:
-        return "each position looks at itself";
+        return "each position attends to itself";
     case Pattern::First:
-        return "each position looks at the first one";
+        return "each position attends to the first one";
     }
     return "";
 }

@@ -63,7 +63,7 @@ void require_sampling(const SamplingSettings& settings) {
             "0 (always the likeliest token) or more");
     require(settings.top_k >= 0, "top-k", static_cast<double>(settings.top_k), "0 (all tokens) or more");
     require(settings.top_p > 0 && settings.top_p <= 1, "top-p", settings.top_p, "more than 0 and at most 1");
-    require(settings.tokens >= 0 && settings.tokens <= kMaxSampledTokens, "the number of tokens to write",
+    require(settings.tokens >= 0 && settings.tokens <= kMaxSampledTokens, "the number of tokens to generate",
             static_cast<double>(settings.tokens), "0 to 1000000");
 }
 

@@ -15,26 +15,26 @@ namespace attn {
 namespace {
 
 constexpr std::array<TaskInfo, 7> kTasks = {{
-    {TaskKind::Copy, "copy", "Copy", "Write the symbols before the separator once more, in the same order.",
-     "Right symbols after the separator."},
+    {TaskKind::Copy, "copy", "Copy", "Repeat the symbols before the separator in the same order.", "Correct symbols after the separator."},
     {TaskKind::Reverse, "reverse", "Reverse", "Write the symbols before the separator in reverse order.",
-     "Right symbols after the separator."},
-    {TaskKind::Sort, "sort", "Sort", "Write the symbols before the separator in alphabetical order.", "Right symbols after the separator."},
+     "Correct symbols after the separator."},
+    {TaskKind::Sort, "sort", "Sort", "Write the symbols before the separator in alphabetical order.",
+     "Correct symbols after the separator."},
     {TaskKind::Repeat, "repeat", "Repeat",
-     "A random string is written again and again: find the current symbol further back and write what followed it there.",
-     "Right symbols from the first repeated one on."},
+     "A random string repeats: find the current symbol further back and write what followed it there.",
+     "Correct symbols from the first repeated one on."},
     {TaskKind::Addition, "addition", "Modular addition", "Add two numbers modulo a third from only a part of the table.",
-     "Right sums of pairs that were never shown, in neither order."},
-    {TaskKind::Bigram, "bigram", "Bigram", "Each symbol follows from the one before it by chance, as a fixed random table says.",
-     "Symbols that were the likeliest guess; chance keeps it below 100 %."},
-    {TaskKind::Text, "text", "Text", "Write the next character of a text.", "Right next characters in the part held out."},
+     "Correct sums of pairs that were never shown in either order."},
+    {TaskKind::Bigram, "bigram", "Bigram", "Each symbol is drawn by the one before it, from a fixed random table.",
+     "How often the likeliest symbol came; chance keeps it below 100 %."},
+    {TaskKind::Text, "text", "Text", "Write the next character of a text.", "Correct next characters in the held-out part."},
 }};
 
 /// What a setting may be.
 template <class Number>
 void require_between(const char* what, Number value, Number low, Number high) {
     // Written so that NaN fails.
-    if (!(value >= low && value <= high)) throw ConfigError(fmt::format("{} is {}: {} to {} is possible", what, value, low, high));
+    if (!(value >= low && value <= high)) throw ConfigError(fmt::format("{} is {}; expected {} to {}", what, value, low, high));
 }
 
 void require_model(const RunSettings& settings) {
@@ -57,8 +57,8 @@ void require_training(const TrainSettings& train) {
     clip_factor(0, train.clip_norm);
     require_settings(train.forward);
     const MaskSettings& masks = train.forward.masks;
-    if (!masks.causal) throw ConfigError("without the causal mask the model would see the tokens that it is to predict: switch it on");
-    if (masks.prefix != 0) throw ConfigError("under a prefix mask the model would see the tokens that it is to predict: switch it off");
+    if (!masks.causal) throw ConfigError("without the causal mask the model would see the tokens it has to predict: switch it on");
+    if (masks.prefix != 0) throw ConfigError("with a prefix mask the model would see the tokens it has to predict: switch it off");
     require_between("the attention window", masks.window, 0, 1 << 20);
     require_between("the attention block", masks.block, 0, 1 << 20);
 }

@@ -12,11 +12,10 @@ namespace {
 
 void require(const Schedule& schedule) {
     for (const double rate : {schedule.rate, schedule.last_rate, schedule.continued.value_or(Continuation{}).from_rate})
-        if (!(rate >= 0 && std::isfinite(rate)))
-            throw ConfigError("the learning rate is " + std::to_string(rate) + ": 0 or more is possible");
+        if (!(rate >= 0 && std::isfinite(rate))) throw ConfigError("the learning rate is " + std::to_string(rate) + "; expected 0 or more");
     if (schedule.warm_up_steps < 0 || schedule.total_steps < 0)
         throw ConfigError("a schedule of " + std::to_string(schedule.warm_up_steps) + " warm-up steps of " +
-                          std::to_string(schedule.total_steps) + ": 0 or more are possible");
+                          std::to_string(schedule.total_steps) + "; expected 0 or more");
 }
 
 /// Of a run that has had this schedule from its first step.

@@ -82,7 +82,7 @@ void TrainingRun::restore(const Parameters<float>& parameters, std::span<const f
     if (!same_layout(parameters, ours))
         throw ShapeError(fmt::format("{} parameters of another model do not fit this one of {} with {} tokens in its vocabulary",
                                      parameters.count(), ours.count(), impl_->settings.model.vocab_size));
-    if (steps < 0) throw ConfigError(fmt::format("a run cannot be taken up after {} steps", steps));
+    if (steps < 0) throw ConfigError(fmt::format("a run cannot be resumed after {} steps", steps));
     std::copy(parameters.data(), parameters.data() + parameters.count(), ours.data());
     impl_->state.restore(ours, first_moments, second_moments, steps);
     impl_->history = History(impl_->history.budget());

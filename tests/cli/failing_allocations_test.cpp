@@ -63,7 +63,7 @@ protected:
                 EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), outcome.exit_code == 2 ? 1 : 0) << outcome.err;
                 // Only where no memory ever comes back may a worker that has to say so end the program itself.
                 if (on[0] == '0') {
-                    EXPECT_EQ(outcome.err.find("to go on"), std::string::npos) << outcome.err;
+                    EXPECT_EQ(outcome.err.find("to continue"), std::string::npos) << outcome.err;
                 }
                 failed += outcome.exit_code == 2 ? 1 : 0;
             }

@@ -177,7 +177,7 @@ TEST(TrainSaving, TrainsOnWhenASaveFailsAndTriesAgain) {
     EXPECT_EQ(events.front(), "save_failed");
     EXPECT_EQ(events.back(), "saved");
     EXPECT_THAT(healed.err, HasSubstr("is a folder"));
-    EXPECT_THAT(healed.err, HasSubstr("training goes on"));
+    EXPECT_THAT(healed.err, HasSubstr("training continues"));
     EXPECT_THAT(healed.err, Not(HasSubstr("lost")));
     const RunFolder run = read_run_folder(out);
     // The 5,000 lines after which it was asked to end are of steps and of events.

@@ -128,7 +128,7 @@ TEST(TrainingMoments, UndoPassesOverModelsOfARunThatIsGone) {
     EXPECT_EQ(session.document().trained->run, 2U);
     EXPECT_EQ(session.wait(false)->trained_step, 0);
     apply(session, command::Undo{});
-    EXPECT_EQ(session.message(), "passed over the model of a training run that is gone");
+    EXPECT_EQ(session.message(), "skipped the model of a training run that no longer exists");
     EXPECT_FALSE(session.document().trained.has_value());
     EXPECT_EQ(session.document().run, small_run());
     EXPECT_EQ(session.wait(false)->problem, "");
@@ -151,7 +151,7 @@ TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
     session.wait_for_training();
     const Document here = session.document();
     apply(session, command::Undo{});
-    EXPECT_EQ(session.message(), "that was the model of a training run that is gone");
+    EXPECT_EQ(session.message(), "that was the model of a training run that no longer exists");
     EXPECT_EQ(session.document(), here);
     EXPECT_EQ(session.wait(false)->run, 2U);
 }
