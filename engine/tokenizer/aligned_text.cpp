@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
@@ -47,6 +49,22 @@ void AlignedText::append(const AlignedText& other, std::size_t begin, std::size_
     text.append(other.text, begin, end - begin);
     origins.insert(origins.end(), other.origins.begin() + static_cast<std::ptrdiff_t>(begin),
                    other.origins.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+AlignedText changed(const AlignedText& text, const std::vector<CharacterChange>& changes) {
+    AlignedText out;
+    out.text.reserve(text.text.size());
+    out.origins.reserve(text.text.size());
+    std::size_t old = 0;
+    for (const CharacterChange& change : changes) {
+        Origin origin;
+        if (change.added <= 0) origin = text.origins[std::min(old, text.text.size() - 1)];
+        else if (old > 0) origin = text.origins[old - 1];
+        out.append(change.character, origin);
+        for (std::ptrdiff_t i = change.added; i <= 0 && old < text.text.size(); ++i)
+            old += first_utf8(std::string_view(text.text).substr(old)).bytes;
+    }
+    return out;
 }
 
 }  // namespace attn

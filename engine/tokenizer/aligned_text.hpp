@@ -30,6 +30,16 @@ struct AlignedText {
     void append(const AlignedText& other, std::size_t begin, std::size_t end);
 };
 
+/// A character of a changed text: one that is added (1), or one in the place of an old character and of so many more after it (0, -1, ...).
+struct CharacterChange {
+    char32_t character = 0;
+    std::ptrdiff_t added = 0;
+};
+/// The text that `changes` make, with origins as the tokenizers library has them: what is added shares that of the character before, and
+/// characters that change places leave their origins where they were. Characters that are removed before any other is written are not
+/// counted there, so that the origins of all that follow come too early by as much; kept, to agree.
+AlignedText changed(const AlignedText& text, const std::vector<CharacterChange>& changes);
+
 /// A stretch of text that is tokenized by itself, or an added token that was cut out.
 struct Piece {
     std::size_t begin = 0, end = 0;  ///< bytes of the content

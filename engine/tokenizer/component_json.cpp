@@ -12,13 +12,13 @@ std::string required_text(JsonObject& json, std::string_view key) {
     return text;
 }
 
-Pattern read_pattern(JsonObject& json) {
+TextPattern read_pattern(JsonObject& json) {
     JsonObject pattern = json.object("pattern");
     std::string text;
     const bool literal = pattern.read("String", text);
     if (!literal && !pattern.read("Regex", text)) pattern.fail_missing("Regex");
     pattern.expect_no_more();
-    return at_field(json, "pattern", [&] { return literal ? Pattern::literal(text) : Pattern::regex(text); });
+    return at_field(json, "pattern", [&] { return literal ? TextPattern::literal(text) : TextPattern::regex(text); });
 }
 
 Vocabulary read_vocabulary(JsonObject& json, std::string_view key) {

@@ -15,7 +15,7 @@ namespace attn {
 /// The field's text; throws FileError when it is missing.
 std::string required_text(JsonObject& json, std::string_view key);
 /// "pattern": {"String": ...} or {"Regex": ...}.
-Pattern read_pattern(JsonObject& json);
+TextPattern read_pattern(JsonObject& json);
 /// {"text": id, ...}
 Vocabulary read_vocabulary(JsonObject& json, std::string_view key);
 /// Refuses a component of a type that there is not.

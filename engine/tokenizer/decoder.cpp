@@ -135,7 +135,7 @@ Apply read_ctc(JsonObject& json) {
     };
 }
 
-Apply replace(Pattern what, const std::string& content) {
+Apply replace(TextPattern what, const std::string& content) {
     return [pattern = std::move(what), content](Texts tokens) {
         for (std::string& token : tokens) {
             std::string out;
@@ -228,7 +228,7 @@ std::vector<Decoder> read_decoders(JsonObject component) {
 Decoder word_piece_decoder() { return {"WordPiece", word_piece("##", true)}; }
 
 std::vector<Decoder> sentence_piece_decoders() {
-    return {{"Replace", replace(Pattern::literal("\u2581"), " ")},
+    return {{"Replace", replace(TextPattern::literal("\u2581"), " ")},
             {"ByteFallback", byte_fallback},
             {"Fuse", fused},
             {"Strip", strip(" ", 1, 0)}};

@@ -14,15 +14,15 @@ constexpr std::size_t kLongestDecomposition = 64;
 
 struct Character {
     char32_t code_point = 0;
-    Origin origin;
+    std::ptrdiff_t added = 0;  ///< as in CharacterChange
     int combining_class = 0;
 };
 
 int combining_class(char32_t c) { return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class; }
 
-void decompose(char32_t c, Origin origin, bool compatible, std::vector<Character>& out) {
+void decompose(char32_t c, bool compatible, std::vector<Character>& out) {
     if (c < 0x80) {
-        out.push_back({c, origin, 0});
+        out.push_back({c, 0, 0});
         return;
     }
     std::array<utf8proc_int32_t, kLongestDecomposition> parts{};
@@ -31,12 +31,12 @@ void decompose(char32_t c, Origin origin, bool compatible, std::vector<Character
     const utf8proc_ssize_t count =
         utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(), options, &boundary);
     if (count < 0 || count > static_cast<utf8proc_ssize_t>(parts.size())) {
-        out.push_back({c, origin, combining_class(c)});
+        out.push_back({c, 0, combining_class(c)});
         return;
     }
     for (utf8proc_ssize_t i = 0; i < count; ++i) {
         const auto part = static_cast<char32_t>(parts[static_cast<std::size_t>(i)]);
-        out.push_back({part, origin, combining_class(part)});
+        out.push_back({part, i == 0 ? 0 : 1, combining_class(part)});
     }
 }
 
@@ -72,6 +72,7 @@ void compose(std::vector<Character>& characters) {
             const char32_t joined = blocked ? 0 : composed(characters[starter].code_point, c.code_point);
             if (joined != 0) {
                 characters[starter].code_point = joined;
+                characters[starter].added += c.added - 1;
                 continue;
             }
         }
@@ -87,15 +88,13 @@ AlignedText normal_form(const AlignedText& text, NormalForm form) {
     const bool compatible = form == NormalForm::KC || form == NormalForm::KD;
     std::vector<Character> characters;
     characters.reserve(text.text.size());
-    each_character(text.text,
-                   [&](char32_t c, std::size_t begin, std::size_t) { decompose(c, text.origins[begin], compatible, characters); });
+    each_character(text.text, [&](char32_t c, std::size_t, std::size_t) { decompose(c, compatible, characters); });
     order(characters);
     if (form == NormalForm::C || form == NormalForm::KC) compose(characters);
-    AlignedText out;
-    out.text.reserve(text.text.size());
-    out.origins.reserve(text.text.size());
-    for (const Character& c : characters) out.append(c.code_point, c.origin);
-    return out;
+    std::vector<CharacterChange> changes;
+    changes.reserve(characters.size());
+    for (const Character& c : characters) changes.push_back({c.code_point, c.added});
+    return changed(text, changes);
 }
 
 }  // namespace attn

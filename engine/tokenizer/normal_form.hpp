@@ -7,7 +7,7 @@ namespace attn {
 
 enum class NormalForm : std::uint8_t { C, D, KC, KD };
 
-/// A composed character has the origin of its first part, each part of a decomposed one that of the whole.
+/// A composed character has the origin of its first part, each part of a decomposed one that of the whole (see changed()).
 AlignedText normal_form(const AlignedText& text, NormalForm form);
 
 }  // namespace attn

@@ -62,7 +62,7 @@ AlignedText bytes_as_letters(const AlignedText& text) {
 }
 
 /// What takes a match's place has the origin of the match's last character.
-AlignedText replaced(const AlignedText& text, const Pattern& pattern, std::string_view by) {
+AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by) {
     AlignedText out;
     std::size_t at = 0;
     for (const Match& match : pattern.matches(text.text)) {
@@ -167,7 +167,7 @@ Normalizer prepend(std::string_view front) {
 
 Normalizer replace(std::string_view what, std::string_view by) {
     return {"Replace",
-            [pattern = Pattern::literal(what), by = std::string(by)](const AlignedText& text) { return replaced(text, pattern, by); }};
+            [pattern = TextPattern::literal(what), by = std::string(by)](const AlignedText& text) { return replaced(text, pattern, by); }};
 }
 
 Normalizer bert_normalizer() { return {"BertNormalizer", Bert{.accents = true}}; }

@@ -116,7 +116,7 @@ Find characters(bool (*is)(char32_t)) {
     };
 }
 
-Find pattern(Pattern what) {
+Find pattern(TextPattern what) {
     return [what = std::move(what)](std::string_view text) { return what.matches(text); };
 }
 
@@ -145,7 +145,7 @@ struct Metaspace {
         });
         if (prepend != Prepend::Never)
             put_before(list, mark, [this](const Piece& piece) { return prepend == Prepend::Always || piece.at_start; });
-        if (cut) split(pattern(Pattern::literal(mark)), Behavior::MergedWithNext)(list);
+        if (cut) split(pattern(TextPattern::literal(mark)), Behavior::MergedWithNext)(list);
     }
 };
 
@@ -216,9 +216,9 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         read_behavior();
         return split(characters(is_any_punctuation), behavior);
     }
-    if (type == "Whitespace") return split(pattern(Pattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
+    if (type == "Whitespace") return split(pattern(TextPattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
     if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
-    if (type == "CharDelimiterSplit") return split(pattern(Pattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
+    if (type == "CharDelimiterSplit") return split(pattern(TextPattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
     if (type == "FixedLength") {
         std::int64_t length = 5;
         json.read("length", length, 1, 1 << 20);
@@ -236,7 +236,7 @@ std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component) {
 }
 
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
-    const Apply cut = use_regex ? split(pattern(Pattern::regex(kGpt2Split)), Behavior::Isolated) : Apply();
+    const Apply cut = use_regex ? split(pattern(TextPattern::regex(kGpt2Split)), Behavior::Isolated) : Apply();
     return {"ByteLevel", [add_prefix_space, cut](PieceList& list) {
                 if (add_prefix_space) put_before(list, " ", [](const Piece&) { return true; });
                 if (cut) cut(list);

@@ -39,26 +39,6 @@ std::ptrdiff_t count_characters(std::string_view text) {
     return count;
 }
 
-/// A character of the new text: one that is added (1), or one in the place of an old character and of so many more after it (0, -1, ...).
-struct Change {
-    std::string_view character;
-    std::ptrdiff_t added = 0;
-};
-
-/// Origins as the tokenizers library has them: what is added shares that of the character before. Characters that are removed before
-/// any other is written are not counted there, so that the origins of all that follow come too early by as much; kept, to agree.
-AlignedText changed(const AlignedText& text, const std::vector<Change>& changes) {
-    AlignedText out;
-    std::size_t old = 0;
-    for (const Change& change : changes) {
-        const std::size_t source = change.added > 0 ? std::max<std::size_t>(old, 1) - 1 : std::min(old, text.text.size() - 1);
-        out.append(change.character, change.added > 0 && old == 0 ? Origin{} : text.origins[source]);
-        for (std::ptrdiff_t i = change.added; i <= 0 && old < text.text.size(); ++i)
-            old += first_utf8(std::string_view(text.text).substr(old)).bytes;
-    }
-    return out;
-}
-
 }  // namespace
 
 PrecompiledMap::PrecompiledMap(std::string bytes) {
@@ -91,10 +71,10 @@ std::optional<std::string_view> PrecompiledMap::find(std::string_view chunk) con
 
 AlignedText PrecompiledMap::apply(const AlignedText& text) const {
     const std::string_view all = text.text;
-    std::vector<Change> changes;
+    std::vector<CharacterChange> changes;
     const auto replace = [&](std::string_view old, std::string_view by) {
         const std::size_t first = changes.size();
-        each_character(by, [&](char32_t, std::size_t begin, std::size_t end) { changes.push_back({by.substr(begin, end - begin), 0}); });
+        each_character(by, [&](char32_t c, std::size_t, std::size_t) { changes.push_back({c, 0}); });
         const auto more = static_cast<std::ptrdiff_t>(changes.size() - first) - count_characters(old);
         for (std::ptrdiff_t i = 0; i < more; ++i) changes.rbegin()[i].added = 1;
         if (more < 0 && !changes.empty()) changes.back().added += more;
@@ -105,10 +85,10 @@ AlignedText PrecompiledMap::apply(const AlignedText& text) const {
         const auto whole = grapheme.size() <= kLongestWholeGrapheme ? find(grapheme) : std::nullopt;
         if (whole) replace(grapheme, *whole);
         else
-            each_character(grapheme, [&](char32_t, std::size_t begin, std::size_t stop) {
+            each_character(grapheme, [&](char32_t c, std::size_t begin, std::size_t stop) {
                 const std::string_view character = grapheme.substr(begin, stop - begin);
                 if (const auto part = find(character)) replace(character, *part);
-                else changes.push_back({character, 0});
+                else changes.push_back({c, 0});
             });
         at = end;
     }

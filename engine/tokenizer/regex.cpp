@@ -77,19 +77,19 @@ std::vector<Match> Regex::matches(std::string_view text) const {
     return out;
 }
 
-Pattern Pattern::regex(std::string_view expression) {
-    Pattern out;
+TextPattern TextPattern::regex(std::string_view expression) {
+    TextPattern out;
     out.regex_ = std::make_shared<const Regex>(expression);
     return out;
 }
 
-Pattern Pattern::literal(std::string_view text) {
-    Pattern out;
+TextPattern TextPattern::literal(std::string_view text) {
+    TextPattern out;
     out.literal_ = text;
     return out;
 }
 
-std::vector<Match> Pattern::matches(std::string_view text) const {
+std::vector<Match> TextPattern::matches(std::string_view text) const {
     if (regex_) return regex_->matches(text);
     std::vector<Match> out;
     if (literal_.empty()) return out;

@@ -29,10 +29,10 @@ private:
 };
 
 /// What a tokenizer file looks for: an expression, or a text as it stands.
-class Pattern {
+class TextPattern {
 public:
-    static Pattern regex(std::string_view expression);
-    static Pattern literal(std::string_view text);
+    static TextPattern regex(std::string_view expression);
+    static TextPattern literal(std::string_view text);
     std::vector<Match> matches(std::string_view text) const;
 
 private:

@@ -188,6 +188,19 @@ class Seeds:
             if path.suffix in ('.safetensors', '.npz') and path.stat().st_size <= LONGEST:
                 self.add('case', path.name, path.read_bytes())
 
+    def tokenizers(self):
+        for path in sorted((ROOT / 'tests/golden/hf/tokenizers').glob('*/tokenizer.json')):
+            if path.stat().st_size <= LONGEST:
+                self.add('tokenizer_json', path.parent.name, path.read_bytes())
+        text = lambda words: struct.pack('<Q', len(words.encode())) + words.encode()
+        texts = lambda words: struct.pack('<IQ', 8, len(words)) + b''.join(text(word) for word in words)
+        keys = {'tokenizer.ggml.model': (8, text('gpt2')), 'tokenizer.ggml.pre': (8, text('gpt-2')),
+                'tokenizer.ggml.tokens': (9, texts(['a', 't', '\u0120', 'at'])), 'tokenizer.ggml.merges': (9, texts(['a t']))}
+        header = b'GGUF' + struct.pack('<IQQ', 3, 1, len(keys))
+        header += b''.join(text(key) + struct.pack('<I', kind) + value for key, (kind, value) in keys.items())
+        header += text('a.weight') + struct.pack('<IQQIQ', 2, 4, 2, 0, 0)
+        self.add('gguf', 'vocabulary', header + b'\0' * (-len(header) % 32) + b'\0' * 32)
+
     def texts(self):
         for path in sorted((ROOT / 'assets/lessons').glob('*.json')):
             self.add('lesson', path.name, path.read_bytes())
@@ -210,6 +223,7 @@ def main():
         seeds.runs()
         seeds.arrays()
         seeds.cases()
+        seeds.tokenizers()
         seeds.texts()
 
 
