@@ -19,21 +19,22 @@ namespace fs = std::filesystem;
 using test::le;
 using testing::HasSubstr;
 
-std::string text(std::string_view value) { return le<std::uint64_t>(value.size()) + std::string(value); }
-std::string key(std::string_view name, std::uint32_t type, const std::string& value) { return text(name) + le(type) + value; }
-std::string list(std::uint32_t type, std::uint64_t count, const std::string& values) { return le(type) + le(count) + values; }
+std::string gguf_text(std::string_view value) { return le<std::uint64_t>(value.size()) + std::string(value); }
+std::string gguf_key(std::string_view name, std::uint32_t type, const std::string& value) { return gguf_text(name) + le(type) + value; }
+std::string gguf_list(std::uint32_t type, std::uint64_t count, const std::string& values) { return le(type) + le(count) + values; }
 
 /// A file that is right: a few keys, two tensors, 64 bytes of data.
-struct Parts {
+struct GgufParts {
     std::string magic = "GGUF";
     std::uint32_t version = 3;
     std::uint64_t tensor_count = 2, key_count = 5;
-    std::string keys = key("general.architecture", 8, text("gpt2")) + key("a.block_count", 4, le<std::uint32_t>(12)) +
-                       key("a.eps", 6, le(0.5F)) + key("a.causal", 7, le<std::uint8_t>(1)) +
-                       key("a.list", 9, list(8, 2, text("x") + text("yz")));
-    std::string first =
-        text("a.weight") + le<std::uint32_t>(2) + le<std::uint64_t>(3) + le<std::uint64_t>(2) + le<std::uint32_t>(0) + le<std::uint64_t>(0);
-    std::string second = text("b.weight") + le<std::uint32_t>(1) + le<std::uint64_t>(32) + le<std::uint32_t>(8) + le<std::uint64_t>(32);
+    std::string keys = gguf_key("general.architecture", 8, gguf_text("gpt2")) + gguf_key("a.block_count", 4, le<std::uint32_t>(12)) +
+                       gguf_key("a.eps", 6, le(0.5F)) + gguf_key("a.causal", 7, le<std::uint8_t>(1)) +
+                       gguf_key("a.list", 9, gguf_list(8, 2, gguf_text("x") + gguf_text("yz")));
+    std::string first = gguf_text("a.weight") + le<std::uint32_t>(2) + le<std::uint64_t>(3) + le<std::uint64_t>(2) + le<std::uint32_t>(0) +
+                        le<std::uint64_t>(0);
+    std::string second =
+        gguf_text("b.weight") + le<std::uint32_t>(1) + le<std::uint64_t>(32) + le<std::uint32_t>(8) + le<std::uint64_t>(32);
     std::string data = std::string(66, '\1');
 
     std::string bytes() const {
@@ -43,14 +44,14 @@ struct Parts {
     }
 };
 
-GgufFile read(const std::string& bytes) {
+GgufFile read_gguf(const std::string& bytes) {
     MemoryInput input(test::as_bytes(bytes), "file.gguf");
     return GgufFile::read(input);
 }
 
-std::string refusal(const std::string& bytes) {
+std::string gguf_refusal(const std::string& bytes) {
     try {
-        read(bytes);
+        read_gguf(bytes);
     } catch (const FileError& error) {
         return error.what();
     }
@@ -59,10 +60,10 @@ std::string refusal(const std::string& bytes) {
 
 TEST(Gguf, ReadsMetadataAndTheTableOfTensors) {
     for (const std::uint32_t version : {2U, 3U}) {
-        Parts parts;
+        GgufParts parts;
         parts.version = version;
         const std::string bytes = parts.bytes();
-        const GgufFile file = read(bytes);
+        const GgufFile file = read_gguf(bytes);
         EXPECT_EQ(file.text("general.architecture"), "gpt2");
         EXPECT_EQ(file.find("a.block_count")->as_unsigned(), 12U);
         EXPECT_EQ(file.find("a.eps")->number(), 0.5);
@@ -79,28 +80,30 @@ TEST(Gguf, ReadsMetadataAndTheTableOfTensors) {
 
 TEST(Gguf, RefusesWhatCannotBe) {
     const auto with = [](auto&& change) {
-        Parts parts;
+        GgufParts parts;
         change(parts);
-        return refusal(parts.bytes());
+        return gguf_refusal(parts.bytes());
     };
-    EXPECT_THAT(with([](Parts& p) { p.magic = "GGML"; }), HasSubstr("does not begin with \"GGUF\""));
-    EXPECT_THAT(with([](Parts& p) { p.version = 1; }), HasSubstr("is of version 1; 2 and 3 can be read"));
-    EXPECT_THAT(with([](Parts& p) { p.version = 3U << 24U; }), HasSubstr("big-endian"));
-    EXPECT_THAT(with([](Parts& p) { p.tensor_count = std::uint64_t{1} << 63U; }), HasSubstr("more than the file can hold"));
-    EXPECT_THAT(with([](Parts& p) { p.key_count = 60'000; }), HasSubstr("more than the file can hold"));
-    EXPECT_THAT(with([](Parts& p) { p.keys = le<std::uint64_t>(std::uint64_t{1} << 62U) + p.keys; }), HasSubstr("at most"));
-    EXPECT_THAT(with([](Parts& p) { p.keys += key("a.eps", 6, le(0.5F)), ++p.key_count; }), HasSubstr("the key \"a.eps\" is given twice"));
-    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 13, ""), ++p.key_count; }), HasSubstr("there is no type 13 of values"));
-    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 7, le<std::uint8_t>(2)), ++p.key_count; }), HasSubstr("a truth value of 2"));
-    EXPECT_THAT(with([](Parts& p) { p.keys += key("z", 9, list(10, std::uint64_t{1} << 61U, "")), ++p.key_count; }),
+    EXPECT_THAT(with([](GgufParts& p) { p.magic = "GGML"; }), HasSubstr("does not begin with \"GGUF\""));
+    EXPECT_THAT(with([](GgufParts& p) { p.version = 1; }), HasSubstr("is of version 1; 2 and 3 can be read"));
+    EXPECT_THAT(with([](GgufParts& p) { p.version = 3U << 24U; }), HasSubstr("big-endian"));
+    EXPECT_THAT(with([](GgufParts& p) { p.tensor_count = std::uint64_t{1} << 63U; }), HasSubstr("more than the file can hold"));
+    EXPECT_THAT(with([](GgufParts& p) { p.key_count = 60'000; }), HasSubstr("more than the file can hold"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys = le<std::uint64_t>(std::uint64_t{1} << 62U) + p.keys; }), HasSubstr("at most"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("a.eps", 6, le(0.5F)), ++p.key_count; }),
+                HasSubstr("the key \"a.eps\" is given twice"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("z", 13, ""), ++p.key_count; }), HasSubstr("there is no type 13 of values"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("z", 7, le<std::uint8_t>(2)), ++p.key_count; }),
+                HasSubstr("a truth value of 2"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("z", 9, gguf_list(10, std::uint64_t{1} << 61U, "")), ++p.key_count; }),
                 HasSubstr("more than the file can hold"));
-    std::string nested = list(0, 0, "");
-    for (int i = 0; i < 8; ++i) nested = list(9, 1, nested);
-    EXPECT_THAT(with([&](Parts& p) { p.keys += key("z", 9, nested), ++p.key_count; }), HasSubstr("nested lists"));
+    std::string nested = gguf_list(0, 0, "");
+    for (int i = 0; i < 8; ++i) nested = gguf_list(9, 1, nested);
+    EXPECT_THAT(with([&](GgufParts& p) { p.keys += gguf_key("z", 9, nested), ++p.key_count; }), HasSubstr("nested lists"));
     const auto tensor = [](std::uint32_t axes, const std::string& sizes, std::uint32_t type, std::uint64_t offset) {
-        return text("a.weight") + le(axes) + sizes + le(type) + le(offset);
+        return gguf_text("a.weight") + le(axes) + sizes + le(type) + le(offset);
     };
-    const auto first = [&](const std::string& bytes) { return with([&](Parts& p) { p.first = bytes; }); };
+    const auto first = [&](const std::string& bytes) { return with([&](GgufParts& p) { p.first = bytes; }); };
     EXPECT_THAT(first(tensor(5, "", 0, 0)), HasSubstr("has 5 axes"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(0), 0, 0)), HasSubstr("has an axis of 0"));
     EXPECT_THAT(first(tensor(1, le(std::uint64_t{1} << 63U), 0, 0)), HasSubstr("has an axis of"));
@@ -112,32 +115,32 @@ TEST(Gguf, RefusesWhatCannotBe) {
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)), HasSubstr("beyond the end"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, ~std::uint64_t{31})), HasSubstr("beyond the end"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(16), 0, 0)), HasSubstr("\"b.weight\": overlaps \"a.weight\""));
-    EXPECT_THAT(with([](Parts& p) { p.second = p.first; }), HasSubstr("the name is given twice"));
-    EXPECT_THAT(with([](Parts& p) { p.keys += key("general.alignment", 4, le<std::uint32_t>(24)), ++p.key_count; }),
+    EXPECT_THAT(with([](GgufParts& p) { p.second = p.first; }), HasSubstr("the name is given twice"));
+    EXPECT_THAT(with([](GgufParts& p) { p.keys += gguf_key("general.alignment", 4, le<std::uint32_t>(24)), ++p.key_count; }),
                 HasSubstr("is not a power of two"));
 }
 
 TEST(Gguf, EveryTruncationIsRefused) {
-    const std::string bytes = Parts().bytes();
-    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(refusal(bytes.substr(0, size)), "") << size;
+    const std::string bytes = GgufParts().bytes();
+    for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_NE(gguf_refusal(bytes.substr(0, size)), "") << size;
 }
 
 // --- tokenizers ------------------------------------------------------------------------------------------------
 
 std::string text_list(std::initializer_list<std::string_view> texts) {
     std::string values;
-    for (const std::string_view value : texts) values += text(value);
-    return list(8, texts.size(), values);
+    for (const std::string_view value : texts) values += gguf_text(value);
+    return gguf_list(8, texts.size(), values);
 }
 
 GgufFile vocabulary_file(const std::string& pre, const std::string& merges) {
-    Parts parts;
+    GgufParts parts;
     parts.tensor_count = 0;
     parts.first = parts.second = parts.data = "";
-    parts.keys = key("tokenizer.ggml.model", 8, text("gpt2")) + key("tokenizer.ggml.pre", 8, text(pre)) +
-                 key("tokenizer.ggml.tokens", 9, text_list({"a", "b", "ab", "\u0120"})) + key("tokenizer.ggml.merges", 9, merges);
+    parts.keys = gguf_key("tokenizer.ggml.model", 8, gguf_text("gpt2")) + gguf_key("tokenizer.ggml.pre", 8, gguf_text(pre)) +
+                 gguf_key("tokenizer.ggml.tokens", 9, text_list({"a", "b", "ab", "\u0120"})) + gguf_key("tokenizer.ggml.merges", 9, merges);
     parts.key_count = 4;
-    return read(parts.bytes());
+    return read_gguf(parts.bytes());
 }
 
 TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
@@ -188,12 +191,13 @@ TEST_P(PublishedVocabulary, GivesTheIdsOfItsTexts) {
     }
     EXPECT_EQ(cases, 46U);
 }
-INSTANTIATE_TEST_SUITE_P(BesideTheCheckout, PublishedVocabulary, testing::ValuesIn(vocabularies()), [](const auto& info) {
-    std::string name = info.param;
+std::string vocabulary_name(const testing::TestParamInfo<std::string>& vocabulary) {
+    std::string name = vocabulary.param;
     for (char& c : name)
         if (c == '-') c = '_';
     return name;
-});
+}
+INSTANTIATE_TEST_SUITE_P(BesideTheCheckout, PublishedVocabulary, testing::ValuesIn(vocabularies()), vocabulary_name);
 
 }  // namespace
 }  // namespace attn

@@ -27,13 +27,13 @@ using test::put_file;
 using test::TemporaryFolder;
 using testing::HasSubstr;
 
-const fs::path kGolden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+const fs::path kModelFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
 
 /// A copy of a golden folder, to be changed.
 class Copied {
 public:
     explicit Copied(const std::string& name = "gpt2") {
-        for (const auto& entry : fs::directory_iterator(kGolden / name)) {
+        for (const auto& entry : fs::directory_iterator(kModelFolders / name)) {
             put_file(path() / entry.path().filename(), file_bytes(entry.path()));
         }
     }
@@ -62,13 +62,13 @@ private:
     TemporaryFolder folder_;
 };
 
-NamedArray& tensor(ArrayFile& file, std::string_view name) {
+NamedArray& tensor_named(ArrayFile& file, std::string_view name) {
     for (NamedArray& array : file.arrays)
         if (array.name == name) return array;
     throw Error("no tensor " + std::string(name));
 }
 
-void add_to(NamedArray& array, std::size_t element, float by) {
+void add_to_element(NamedArray& array, std::size_t element, float by) {
     float value = 0;
     std::memcpy(&value, array.bytes.data() + element * sizeof value, sizeof value);
     value += by;
@@ -76,7 +76,7 @@ void add_to(NamedArray& array, std::size_t element, float by) {
 }
 
 TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) {
-    const check::Report report = check::check_file(kGolden / "gpt2");
+    const check::Report report = check::check_file(kModelFolders / "gpt2");
     std::set<std::string> runs;
     for (const check::TensorResult& result : report.tensors) {
         EXPECT_TRUE(result.ok) << result.name << ": " << result.max_abs;
@@ -84,13 +84,13 @@ TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) {
     }
     EXPECT_EQ(runs, (std::set<std::string>{"left", "one", "pad"}));
     EXPECT_EQ(report.tensors.size(), 31U);
-    EXPECT_TRUE(check::check_file(kGolden / "gpt2", {.in_double = true}).ok());
+    EXPECT_TRUE(check::check_file(kModelFolders / "gpt2", {.in_double = true}).ok());
 }
 
 TEST(ModelFolder, AWeightThatIsSlightlyOffFailsTheCheck) {
     for (const char* name : {"transformer.h.1.attn.c_attn.weight", "transformer.wpe.weight", "transformer.h.0.mlp.c_proj.bias"}) {
         const Copied folder;
-        folder.change_tensors([&](ArrayFile& file) { add_to(tensor(file, name), 7, 0.01F); });
+        folder.change_tensors([&](ArrayFile& file) { add_to_element(tensor_named(file, name), 7, 0.01F); });
         EXPECT_FALSE(check::check_file(folder.path()).ok()) << name;
     }
 }
@@ -102,12 +102,12 @@ TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
             // The last number of the first text, which is a real token's in every run.
             folder.change_tensors(
                 [&](ArrayFile& file) {
-                    NamedArray& array = tensor(file, name);
+                    NamedArray& array = tensor_named(file, name);
                     const auto texts = static_cast<std::size_t>(array.shape[0]);
                     const std::size_t last =
                         name[0] == 'l' ? static_cast<std::size_t>(array.count()) : static_cast<std::size_t>(array.count()) / texts;
                     // Of a padded text the end is padding; its beginning is not.
-                    add_to(array, name[0] == 'p' ? 0 : last - 1, by);
+                    add_to_element(array, name[0] == 'p' ? 0 : last - 1, by);
                 },
                 "expected.safetensors");
             EXPECT_FALSE(check::check_file(folder.path()).ok()) << name << " by " << by;
@@ -115,7 +115,7 @@ TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
     const Copied folder;
     folder.change_tensors(
         [](ArrayFile& file) {
-            NamedArray& ids = tensor(file, "one.generated");
+            NamedArray& ids = tensor_named(file, "one.generated");
             std::int64_t id = 0;
             std::memcpy(&id, ids.bytes.data() + 20 * sizeof id, sizeof id);
             id = id == 5 ? 6 : 5;
@@ -126,7 +126,7 @@ TEST(ModelFolder, AnExpectedValueThatIsOffOrNotANumberFailsTheCheck) {
 }
 
 TEST(ModelFolder, SaysWhereEveryTensorWent) {
-    const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+    const ModelFolder folder = open_model_folder(kModelFolders / "gpt2");
     EXPECT_EQ(folder.family->name, "GPT-2");
     EXPECT_EQ(folder.model_class, "GPT2LMHeadModel");
     EXPECT_EQ(folder.config.d_ff, 96);
@@ -149,7 +149,7 @@ TEST(ModelFolder, SaysWhereEveryTensorWent) {
 TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
     const Copied folder;
     folder.change_tensors([](ArrayFile& file) {
-        NamedArray head = tensor(file, "transformer.wte.weight");
+        NamedArray head = tensor_named(file, "transformer.wte.weight");
         head.name = "lm_head.weight";
         for (NamedArray& array : file.arrays) array.name.erase(0, std::string("transformer.").size());
         file.arrays.push_back(make_array<float>("h.0.attn.bias", {1, 1, 2, 2}, std::vector<float>(4)));
@@ -157,7 +157,7 @@ TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
         file.arrays.push_back(make_array<float>("score.weight", {1, 1}, std::vector<float>(1)));
         file.arrays.push_back(std::move(head));
     });
-    const ModelFolder changed = open_model_folder(folder.path()), original = open_model_folder(kGolden / "gpt2");
+    const ModelFolder changed = open_model_folder(folder.path()), original = open_model_folder(kModelFolders / "gpt2");
     const auto a = load_parameters<float>(changed), b = load_parameters<float>(original);
     ASSERT_EQ(a->count(), b->count());
     EXPECT_TRUE(std::equal(a->data(), a->data() + a->count(), b->data()));
@@ -175,9 +175,9 @@ TEST(ModelFolder, AHeadOfItsOwnIsReadTransposed) {
     folder.replace("config.json", "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
     EXPECT_THAT(folder.refusal(), HasSubstr("1 of 29 tensors are missing: lm_head.weight"));
     folder.change_tensors([](ArrayFile& file) {
-        NamedArray head = tensor(file, "transformer.wte.weight");
+        NamedArray head = tensor_named(file, "transformer.wte.weight");
         head.name = "lm_head.weight";
-        add_to(head, 1, 0.5F);  // row 0, column 1
+        add_to_element(head, 1, 0.5F);  // row 0, column 1
         file.arrays.push_back(std::move(head));
     });
     const ModelFolder own = open_model_folder(folder.path());
@@ -235,7 +235,7 @@ TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
     const Copied folder;
     std::vector<std::uint16_t> bits;
     folder.change_tensors([&](ArrayFile& file) {
-        NamedArray& array = tensor(file, "transformer.wpe.weight");
+        NamedArray& array = tensor_named(file, "transformer.wpe.weight");
         std::vector<std::byte> half(array.bytes.size() / 2);
         for (std::size_t i = 0; i < half.size() / 2; ++i) {
             bits.push_back(static_cast<std::uint16_t>(0x3C00 + i % 64));
@@ -248,7 +248,7 @@ TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
     const float* const positions = parameters->find("position_embedding.weight");
     for (std::size_t i = 0; i < bits.size(); ++i) ASSERT_EQ(positions[i], std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16U));
     folder.change_tensors([](ArrayFile& file) {
-        NamedArray& array = tensor(file, "transformer.ln_f.bias");
+        NamedArray& array = tensor_named(file, "transformer.ln_f.bias");
         array = make_array<std::int32_t>(array.name, array.shape, std::vector<std::int32_t>(48));
     });
     EXPECT_THAT(folder.refusal(), HasSubstr("holds I32; weights are F32, F16, BF16 or F64"));
@@ -287,7 +287,7 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
     {
         const Copied folder;
         folder.change_tensors([](ArrayFile& file) {
-            NamedArray& array = tensor(file, "transformer.h.0.attn.c_proj.bias");
+            NamedArray& array = tensor_named(file, "transformer.h.0.attn.c_proj.bias");
             array.shape = {24, 2};
         });
         EXPECT_THAT(folder.refusal(), HasSubstr("has the shape [24, 2]; by config.json it would be [48]"));
@@ -300,8 +300,8 @@ TEST(ModelFolder, RefusesWhatIsMissingOrDamaged) {
         EXPECT_EQ(folder.refusal(), "");
         EXPECT_THAT(open_model_folder(folder.path()).notes, testing::ElementsAre(HasSubstr("no tokenizer")));
     }
-    EXPECT_TRUE(is_model_folder(kGolden / "gpt2"));
-    EXPECT_FALSE(is_model_folder(kGolden));
+    EXPECT_TRUE(is_model_folder(kModelFolders / "gpt2"));
+    EXPECT_FALSE(is_model_folder(kModelFolders));
 }
 
 /// A file that is changed after it was opened must not be taken for what it was.

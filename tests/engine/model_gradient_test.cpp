@@ -4,9 +4,9 @@
 #include <cmath>
 #include <span>
 
-#include "engine/plan/mistake.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/engine/gradient_check.hpp"
 
@@ -72,20 +72,20 @@ std::vector<Case> cases() {
     return out;
 }
 
-const TokenBatch kTokens{5, {1, 4, 2, 6, 3, 5, 5, 0, 0, 0}, {5, 3}};
-const TokenBatch kSource{4, {2, 3, 1, 6, 4, 4, 0, 0}, {4, 2}};
-const std::vector<std::int32_t> kTargets{4, 2, 6, 3, 0, 5, 1, kIgnoredTarget, kIgnoredTarget, kIgnoredTarget};
+const TokenBatch kGradientTokens{5, {1, 4, 2, 6, 3, 5, 5, 0, 0, 0}, {5, 3}};
+const TokenBatch kGradientSource{4, {2, 3, 1, 6, 4, 4, 0, 0}, {4, 2}};
+const std::vector<std::int32_t> kGradientTargets{4, 2, 6, 3, 0, 5, 1, kIgnoredTarget, kIgnoredTarget, kIgnoredTarget};
 
 TEST(ModelGradients, OfEveryParameter) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(c.name);
         Parameters<double> parameters = initial_parameters<double>(c.config);
-        const auto trace = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        const auto trace = trace_gradients<double>(parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         ModelPass<double> pass(parameters);
         Tap<double> none;
         const auto loss = [&] {
-            pass.forward(kTokens, kSource, c.settings, none);
-            return pass.loss(kTargets).loss;
+            pass.forward(kGradientTokens, kGradientSource, c.settings, none);
+            return pass.loss(kGradientTargets).loss;
         };
         EXPECT_NEAR(loss(), trace.loss, 1e-14);
         EXPECT_EQ(trace.counted, 7);
@@ -102,12 +102,12 @@ TEST(ModelGradients, AreTheSameFusedAndStageByStage) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(c.name);
         const Parameters<double> parameters = initial_parameters<double>(c.config);
-        const auto staged = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        const auto staged = trace_gradients<double>(parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         ModelPass<double> pass(parameters);
         Tap<double> none;
         for (int round = 0; round < 2; ++round) {  // the second in memory that the first has used
-            pass.forward(kTokens, kSource, c.settings, none);
-            pass.loss(kTargets);
+            pass.forward(kGradientTokens, kGradientSource, c.settings, none);
+            pass.loss(kGradientTargets);
             pass.backward(none);
             for (std::int64_t i = 0; i < parameters.count(); ++i)
                 ASSERT_TRUE(std::abs(pass.gradients().data()[i] - staged.parameters->data()[i]) <= 1e-13) << i;
@@ -135,14 +135,14 @@ void expect_replaced(const Case& c, const TokenBatch& tokens, const TokenBatch& 
 TEST(ModelGradients, ReplaceWhatAnotherPassLeft) {
     for (Case& c : cases()) {
         SCOPED_TRACE(c.name);
-        expect_replaced(c, kTokens, kSource, kTargets);
-        expect_replaced(c, {kTokens.length, {}, {}}, {kSource.length, {}, {}}, {});
+        expect_replaced(c, kGradientTokens, kGradientSource, kGradientTargets);
+        expect_replaced(c, {kGradientTokens.length, {}, {}}, {kGradientSource.length, {}, {}}, {});
     }
     for (const MistakeInfo& info : mistakes()) {
         SCOPED_TRACE(info.name);
         Case c = cases()[0];
         c.settings.mistake = info.mistake;
-        expect_replaced(c, kTokens, {}, kTargets);
+        expect_replaced(c, kGradientTokens, {}, kGradientTargets);
     }
 }
 
@@ -153,8 +153,8 @@ TEST(ModelGradients, OfASecondPassAreAddedUnlessItIsFresh) {
         Gradients<double> once(c.config), twice(c.config);
         ModelPass<double> pass(parameters);
         Tap<double> none;
-        pass.forward(kTokens, kSource, c.settings, none);
-        pass.loss(kTargets);
+        pass.forward(kGradientTokens, kGradientSource, c.settings, none);
+        pass.loss(kGradientTargets);
         pass.backward(none, once, true);
         pass.backward(none, twice, true);
         pass.backward(none, twice, false);
@@ -168,8 +168,8 @@ TEST(ModelGradients, CoverEveryStage) {
     for (const Case& c : cases()) {
         SCOPED_TRACE(c.name);
         const auto parameters = std::make_shared<const Parameters<double>>(initial_parameters<double>(c.config));
-        const auto values = trace_forward<double>(parameters, kTokens, kSource, c.settings);
-        const auto gradients = trace_gradients<double>(*parameters, kTokens, kSource, kTargets, c.settings);
+        const auto values = trace_forward<double>(parameters, kGradientTokens, kGradientSource, c.settings);
+        const auto gradients = trace_gradients<double>(*parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         std::size_t at = 0;
         for (const auto& stage : values.stages) {
             if (stage.id.stage == Stage::Tokens) continue;
@@ -189,7 +189,7 @@ TEST(ModelGradients, OfStagesSumUpToThoseOfTheirBiases) {
         SCOPED_TRACE(c.name);
         if (c.config.architecture == Architecture::EncoderDecoder) continue;
         const Parameters<double> parameters = initial_parameters<double>(c.config);
-        const auto trace = trace_gradients<double>(parameters, kTokens, kSource, kTargets, c.settings);
+        const auto trace = trace_gradients<double>(parameters, kGradientTokens, kGradientSource, kGradientTargets, c.settings);
         const auto expect_sum = [&](Stage stage, const std::string& name) {
             const auto* recorded = trace.find({stage, is_layer_stage(stage) ? 0 : -1});
             const double* bias = trace.parameters->find(name);
@@ -212,11 +212,11 @@ TEST(ModelGradients, OfStagesSumUpToThoseOfTheirBiases) {
 
 TEST(ModelGradients, AreZeroWhenThereIsNothingToPredict) {
     const Parameters<float> parameters = initial_parameters<float>(cases()[0].config);
-    const auto trace = trace_gradients<float>(parameters, kTokens, {}, std::vector<std::int32_t>(10, kIgnoredTarget), {});
+    const auto trace = trace_gradients<float>(parameters, kGradientTokens, {}, std::vector<std::int32_t>(10, kIgnoredTarget), {});
     EXPECT_EQ(trace.counted, 0);
     EXPECT_EQ(trace.loss, 0);
     for (std::int64_t i = 0; i < parameters.count(); ++i) ASSERT_EQ(trace.parameters->data()[i], 0);
-    EXPECT_THROW(trace_gradients<float>(parameters, kTokens, {}, std::vector<std::int32_t>(9, 0), {}), ShapeError);
+    EXPECT_THROW(trace_gradients<float>(parameters, kGradientTokens, {}, std::vector<std::int32_t>(9, 0), {}), ShapeError);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace attn {
 namespace {
 
-const std::filesystem::path kTokenizers = ATTN_TEST_DATA "/golden/hf/tokenizers";
+const std::filesystem::path kGoldenTokenizers = ATTN_TEST_DATA "/golden/hf/tokenizers";
 
 std::vector<std::int32_t> ids_of(const Encoding& encoding) {
     std::vector<std::int32_t> ids;
@@ -54,8 +54,8 @@ std::vector<std::vector<std::int32_t>> ranges_in(const Json& list) {
 class GoldenTokenizer : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenTokenizer, GivesTheIdsOfTheTokenizersLibrary) {
-    const auto tokenizer = read_tokenizer_json(kTokenizers / GetParam() / "tokenizer.json");
-    const std::string file = (kTokenizers / GetParam() / "tokens.json").string();
+    const auto tokenizer = read_tokenizer_json(kGoldenTokenizers / GetParam() / "tokenizer.json");
+    const std::string file = (kGoldenTokenizers / GetParam() / "tokens.json").string();
     const Json golden = Json::parse(read_whole_file(file, {}), file);
     std::size_t cases = 0;
     for (const Json& entry : golden.find("cases")->items()) {

@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const fs::path kTokenizers = fs::path(ATTN_TEST_DATA) / "golden/hf/tokenizers";
+const fs::path kTokenizerFolders = fs::path(ATTN_TEST_DATA) / "golden/hf/tokenizers";
 
-std::vector<std::int32_t> ids(const ModelTokenizer& tokenizer, std::string_view text) {
+std::vector<std::int32_t> token_ids(const ModelTokenizer& tokenizer, std::string_view text) {
     std::vector<std::int32_t> out;
     for (const EncodedToken& token : tokenizer.encode(text, false)) out.push_back(token.id);
     return out;
@@ -35,7 +35,7 @@ std::shared_ptr<const ModelTokenizer> tokenizer_of(const std::string& model, con
                                 "tokenizer.json");
 }
 
-std::string refusal(const std::string& model, const std::string& more = "") {
+std::string tokenizer_refusal(const std::string& model, const std::string& more = "") {
     try {
         tokenizer_of(model, more);
     } catch (const FileError& error) {
@@ -49,11 +49,11 @@ const std::string kAbc = R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "a
 
 TEST(ModelTokenizer, JoinsTheLowestRankFirstAndTheLeftmostAmongEquals) {
     const auto tokenizer = tokenizer_of(kAbc);
-    EXPECT_THAT(ids(*tokenizer, "abc"), ElementsAre(5));
-    EXPECT_THAT(ids(*tokenizer, "abab"), ElementsAre(3, 3));
-    EXPECT_THAT(ids(*tokenizer, "aaa"), ElementsAre(6, 0));
-    EXPECT_THAT(ids(*tokenizer, "aaaaaaa"), ElementsAre(7, 6, 0));
-    EXPECT_THAT(ids(*tokenizer, "xax"), ElementsAre(0)) << "what has no token, and no unknown token, is left out";
+    EXPECT_THAT(token_ids(*tokenizer, "abc"), ElementsAre(5));
+    EXPECT_THAT(token_ids(*tokenizer, "abab"), ElementsAre(3, 3));
+    EXPECT_THAT(token_ids(*tokenizer, "aaa"), ElementsAre(6, 0));
+    EXPECT_THAT(token_ids(*tokenizer, "aaaaaaa"), ElementsAre(7, 6, 0));
+    EXPECT_THAT(token_ids(*tokenizer, "xax"), ElementsAre(0)) << "what has no token, and no unknown token, is left out";
 }
 
 /// Joins one pair after the other, over and over: what BPE is defined as.
@@ -91,7 +91,7 @@ TEST(ModelTokenizer, RandomMergesGiveWhatTheDefinitionGives) {
             std::string word;
             for (std::size_t i = 0; i < 1 + below(40); ++i) word += static_cast<char>('a' + below(3));
             std::vector<std::string> ours;
-            for (const std::int32_t id : ids(*tokenizer, word)) ours.push_back(*tokenizer->token_text(id));
+            for (const std::int32_t id : token_ids(*tokenizer, word)) ours.push_back(*tokenizer->token_text(id));
             ASSERT_EQ(ours, naive_bpe(word, merges)) << word;
         }
     }
@@ -101,8 +101,8 @@ TEST(ModelTokenizer, RandomMergesGiveWhatTheDefinitionGives) {
 TEST(ModelTokenizer, AQuarterOfAMillionTimesOneLetterIsNoTrouble) {
     const auto tokenizer = tokenizer_of(kAbc);
     constexpr std::size_t kLetters = 1 << 18;
-    EXPECT_EQ(ids(*tokenizer, std::string(kLetters, 'a')).size(), kLetters / 4);
-    const auto gpt2 = read_tokenizer_json(kTokenizers / "gpt2/tokenizer.json");
+    EXPECT_EQ(token_ids(*tokenizer, std::string(kLetters, 'a')).size(), kLetters / 4);
+    const auto gpt2 = read_tokenizer_json(kTokenizerFolders / "gpt2/tokenizer.json");
     for (const char letter : {'a', ' ', '\n', '1', '!', '\x80'}) {
         const std::string text(kLetters, letter);
         const Encoding encoding = gpt2->encode(text);
@@ -112,7 +112,7 @@ TEST(ModelTokenizer, AQuarterOfAMillionTimesOneLetterIsNoTrouble) {
 }
 
 TEST(ModelTokenizer, RangesTileTheTypedTextWhateverItIs) {
-    const auto tokenizer = read_tokenizer_json(kTokenizers / "gpt2/tokenizer.json");
+    const auto tokenizer = read_tokenizer_json(kTokenizerFolders / "gpt2/tokenizer.json");
     std::mt19937 random(11);
     for (int round = 0; round < 200; ++round) {
         std::string text;
@@ -124,12 +124,14 @@ TEST(ModelTokenizer, RangesTileTheTypedTextWhateverItIs) {
             at = std::max(at, token.end);
         }
         EXPECT_EQ(at, text.size());
-        if (round % 2 == 1) EXPECT_EQ(tokenizer->decode(ids(*tokenizer, text)), text);
+        if (round % 2 == 1) {
+            EXPECT_EQ(tokenizer->decode(token_ids(*tokenizer, text)), text);
+        }
     }
 }
 
 TEST(ModelTokenizer, StrayBytesAreReadAsTheReplacementCharacterAndKeepTheirPlace) {
-    const auto tokenizer = read_tokenizer_json(kTokenizers / "gpt2/tokenizer.json");
+    const auto tokenizer = read_tokenizer_json(kTokenizerFolders / "gpt2/tokenizer.json");
     const Encoding stray = tokenizer->encode("a\xFFz"), replaced = tokenizer->encode("a\uFFFDz");
     ASSERT_EQ(stray.size(), replaced.size());
     for (std::size_t i = 0; i < stray.size(); ++i) EXPECT_EQ(stray[i].id, replaced[i].id);
@@ -139,8 +141,8 @@ TEST(ModelTokenizer, StrayBytesAreReadAsTheReplacementCharacterAndKeepTheirPlace
 }
 
 TEST(ModelTokenizer, VocabularyAndMergesAloneAreGpt2) {
-    const auto whole = read_tokenizer_json(kTokenizers / "gpt2/tokenizer.json");
-    const Json json = Json::parse(test::file_bytes(kTokenizers / "gpt2/tokenizer.json"), "tokenizer.json");
+    const auto whole = read_tokenizer_json(kTokenizerFolders / "gpt2/tokenizer.json");
+    const Json json = Json::parse(test::file_bytes(kTokenizerFolders / "gpt2/tokenizer.json"), "tokenizer.json");
     Json vocabulary = *json.find("model")->find("vocab");
     vocabulary["<|endoftext|>"] = 365;
     std::string merges = "#version: 0.2\n";
@@ -153,8 +155,8 @@ TEST(ModelTokenizer, VocabularyAndMergesAloneAreGpt2) {
     ASSERT_NE(parts, nullptr);
     EXPECT_EQ(parts->size(), whole->size());
     for (const char* text : {"Hello, world! It's 12 o'clock.", "  two\n\nlines<|endoftext|>after", "naïve 漢字 🦊"}) {
-        EXPECT_EQ(ids(*parts, text), ids(*whole, text)) << text;
-        EXPECT_EQ(parts->decode(ids(*parts, text)), text);
+        EXPECT_EQ(token_ids(*parts, text), token_ids(*whole, text)) << text;
+        EXPECT_EQ(parts->decode(token_ids(*parts, text)), text);
     }
     test::put_file(folder.path() / "merges.txt", "#version: 0.2\nh e\nhe\n");
     try {
@@ -183,45 +185,52 @@ TEST(ModelTokenizer, AddedTokensAreCutOutFirst) {
     EXPECT_EQ(ranges(*word, "a <m>."), (Ranges{{0, 1}, {2, 5}}));
     // In lower case the token is found only where the normalized text is looked at.
     const std::string lower = R"("normalizer": {"type": "Lowercase"}, )";
-    EXPECT_EQ(ids(*tokenizer_of(kAbc, lower + added("")), "<M>"), (std::vector<std::int32_t>{}));
-    EXPECT_EQ(ids(*tokenizer_of(kAbc, lower + added(R"(, "normalized": true)")), "<M>"), (std::vector<std::int32_t>{9}));
+    EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added("")), "<M>"), (std::vector<std::int32_t>{}));
+    EXPECT_EQ(token_ids(*tokenizer_of(kAbc, lower + added(R"(, "normalized": true)")), "<M>"), (std::vector<std::int32_t>{9}));
     EXPECT_EQ(tokenizer_of(kAbc, added(""))->decode(std::vector<std::int32_t>{0, 9, 77}, true), "a");
 }
 
 TEST(ModelTokenizer, RefusesComponentsThatItDoesNotKnowByName) {
-    EXPECT_THAT(refusal(R"({"type": "Lattice", "vocab": {}})"), HasSubstr("/model/type: there is no model \"Lattice\""));
-    EXPECT_THAT(refusal(kAbc, R"("normalizer": {"type": "Rot13"})"), HasSubstr("there is no normalizer \"Rot13\""));
-    EXPECT_THAT(refusal(kAbc, R"("pre_tokenizer": {"type": "UnicodeScripts"})"), HasSubstr("there is no pre-tokenizer \"UnicodeScripts\""));
-    EXPECT_THAT(refusal(kAbc, R"("post_processor": {"type": "X"})"), HasSubstr("there is no post-processor \"X\""));
-    EXPECT_THAT(refusal(kAbc, R"("decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "X"}]})"),
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "Lattice", "vocab": {}})"), HasSubstr("/model/type: there is no model \"Lattice\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Rot13"})"), HasSubstr("there is no normalizer \"Rot13\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "UnicodeScripts"})"),
+                HasSubstr("there is no pre-tokenizer \"UnicodeScripts\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("post_processor": {"type": "X"})"), HasSubstr("there is no post-processor \"X\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "X"}]})"),
                 HasSubstr("/decoder/decoders/1/type: there is no decoder \"X\""));
-    EXPECT_THAT(refusal(kAbc, R"("normalizer": {"type": "NFC", "form": "odd"})"), HasSubstr("/normalizer/form: there is no such field"));
-    EXPECT_THAT(refusal(kAbc, R"("more": 1)"), HasSubstr("/more: there is no such field"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "NFC", "form": "odd"})"),
+                HasSubstr("/normalizer/form: there is no such field"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("more": 1)"), HasSubstr("/more: there is no such field"));
 }
 
 TEST(ModelTokenizer, RefusesWhatCannotBe) {
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []})"), HasSubstr("\"a\" and \"b\" have the same id 0"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})"), HasSubstr("the id of \"a\" is not a whole number"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 18446744073709551615}, "merges": []})"), HasSubstr("ids go from 0 to"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a z"]})"), HasSubstr("the token \"z\" is not in the vocabulary"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]})"),
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0, "b": 0}, "merges": []})"),
+                HasSubstr("\"a\" and \"b\" have the same id 0"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": -1}, "merges": []})"),
+                HasSubstr("the id of \"a\" is not a whole number"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 18446744073709551615}, "merges": []})"), HasSubstr("ids go from 0 to"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a z"]})"),
+                HasSubstr("the token \"z\" is not in the vocabulary"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]})"),
                 HasSubstr("the token \"aa\" is not in the vocabulary"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]})"), HasSubstr("entry 0 is not a pair"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "?"})"),
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": ["a"]})"), HasSubstr("entry 0 is not a pair"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "?"})"),
                 HasSubstr("\"?\" is not in the vocabulary"));
-    EXPECT_THAT(refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})"), HasSubstr("/model/dropout"));
-    EXPECT_THAT(refusal(R"({"type": "Unigram", "vocab": [["a", 0.5]], "unk_id": 4})"), HasSubstr("4 is not in a vocabulary of 1"));
-    EXPECT_THAT(refusal(R"({"type": "Unigram", "vocab": []})"), HasSubstr("/model/vocab"));
-    EXPECT_THAT(refusal(R"({"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "[UNK]"})"), HasSubstr("[UNK]"));
-    EXPECT_THAT(refusal(kAbc, R"("added_tokens": [{"id": 1, "content": "<m>"}])"), HasSubstr("which is that of \"b\""));
-    EXPECT_THAT(refusal(kAbc, R"("added_tokens": [{"id": 9, "content": "a"}])"), HasSubstr("but 0 in the vocabulary"));
-    EXPECT_THAT(refusal(kAbc, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})"), HasSubstr("/model/dropout"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "Unigram", "vocab": [["a", 0.5]], "unk_id": 4})"),
+                HasSubstr("4 is not in a vocabulary of 1"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "Unigram", "vocab": []})"), HasSubstr("/model/vocab"));
+    EXPECT_THAT(tokenizer_refusal(R"({"type": "WordPiece", "vocab": {"a": 0}, "unk_token": "[UNK]"})"), HasSubstr("[UNK]"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("added_tokens": [{"id": 1, "content": "<m>"}])"), HasSubstr("which is that of \"b\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("added_tokens": [{"id": 9, "content": "a"}])"), HasSubstr("but 0 in the vocabulary"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"})"),
                 HasSubstr("the regular expression \"(\" cannot be used"));
-    EXPECT_THAT(refusal(kAbc, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "////"})"), HasSubstr("damaged"));
-    EXPECT_THAT(refusal(kAbc, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "\u0007"})"), HasSubstr("not Base64"));
-    EXPECT_THAT(
-        refusal(kAbc, R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}]})"),
-        HasSubstr("is not among the special_tokens"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "////"})"), HasSubstr("damaged"));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Precompiled", "precompiled_charsmap": "\u0007"})"),
+                HasSubstr("not Base64"));
+    EXPECT_THAT(tokenizer_refusal(
+                    kAbc, R"("post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}]})"),
+                HasSubstr("is not among the special_tokens"));
 }
 
 /// The expression would try 2^60 ways.
@@ -233,7 +242,7 @@ TEST(ModelTokenizer, AnExpressionThatTakesForeverEndsInAMessage) {
 }
 
 TEST(ModelTokenizer, DamagedFilesAreRefused) {
-    const std::string good = test::file_bytes(kTokenizers / "t5/tokenizer.json");
+    const std::string good = test::file_bytes(kTokenizerFolders / "t5/tokenizer.json");
     std::mt19937 random(3);
     for (int round = 0; round < 60; ++round) {
         std::string bytes = good;
