@@ -55,7 +55,9 @@ void order(std::vector<Character>& characters) {
 
 /// The one character that two compose to, 0 when there is none.
 char32_t composed(char32_t first, char32_t second) {
-    if (second < 0x300) return 0;  // nothing before the combining marks joins what stands before it
+    constexpr char32_t kFirstMark = 0x300;      // nothing before the combining marks joins what stands before it
+    constexpr char32_t kBeforeFinals = 0x11A7;  // not a final consonant, though utf8proc 2.8 joins it as one
+    if (second < kFirstMark || second == kBeforeFinals) return 0;
     std::array<utf8proc_int32_t, 3> pair{static_cast<utf8proc_int32_t>(first), static_cast<utf8proc_int32_t>(second), 0};
     const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
     return utf8proc_normalize_utf32(pair.data(), 2, options) == 1 ? static_cast<char32_t>(pair[0]) : 0;

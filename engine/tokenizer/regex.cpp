@@ -5,6 +5,7 @@
 
 #include <array>
 #include <mutex>
+#include <new>
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/utf8.hpp"
@@ -43,6 +44,7 @@ struct Regex::Compiled {
         OnigErrorInfo info{};
         const int code = onig_new(&handle, bytes(pattern), bytes(pattern) + pattern.size(), ONIG_OPTION_NONE, ONIG_ENCODING_UTF8,
                                   ONIG_SYNTAX_DEFAULT, &info);
+        if (code == ONIGERR_MEMORY) throw std::bad_alloc();
         if (code != ONIG_NORMAL)
             throw ConfigError(fmt::format("the regular expression \"{}\" cannot be used: {}", escaped(pattern), error_text(code, &info)));
     }
@@ -68,6 +70,7 @@ std::vector<Match> Regex::matches(std::string_view text) const {
     for (const OnigUChar* at = begin; at < end;) {
         const int place = onig_search_with_param(compiled_->handle, begin, end, at, end, region.get(), ONIG_OPTION_NONE, limits.get());
         if (place == ONIG_MISMATCH) break;
+        if (place == ONIGERR_MEMORY) throw std::bad_alloc();
         if (place < 0) throw ConfigError(fmt::format("the tokenizer's regular expression fails at this text: {}", error_text(place)));
         const Match match{static_cast<std::size_t>(region->beg[0]), static_cast<std::size_t>(region->end[0])};
         at = begin + match.end;

@@ -82,6 +82,11 @@ TEST_F(FailingAllocations, Snippet) { expect_survived({"snippet", "--preset", "g
 TEST_F(FailingAllocations, Check) {
     expect_survived({"check", ATTN_TEST_DATA "/golden/gpt2.safetensors", ATTN_TEST_DATA "/golden/notebook_multi_head.npz"});
 }
+TEST_F(FailingAllocations, ModelFolder) {
+    expect_survived({"model", ATTN_TEST_DATA "/golden/hf/gpt2"});
+    expect_survived({"check", ATTN_TEST_DATA "/golden/hf/gpt2"});
+    expect_survived({"tokenize", "--model", ATTN_TEST_DATA "/golden/hf/tokenizers/qwen2", "--text", "The cat e\u0301 12", "--json"});
+}
 TEST_F(FailingAllocations, Doctor) {
     expect_survived({"doctor", path("trace.safetensors")}, 1);
     expect_survived({"doctor", "--json", path("trace.safetensors")}, 1);
