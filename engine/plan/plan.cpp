@@ -43,7 +43,11 @@ private:
     }
 
     Owner owner(const std::string& name, bool bias) const {
-        return {{name + ".weight"}, bias ? PlanParameter{name + ".bias"} : PlanParameter{}};
+        // Member by member: where memory is wanting, g++ 12 destroys the first part of an aggregate twice.
+        Owner owner;
+        owner.weight.name = name + ".weight";
+        if (bias) owner.bias.name = name + ".bias";
+        return owner;
     }
 
     StageId add(const StageId& id, Op op, std::vector<StageId> inputs, Axes axes, Owner owner = {}) {
