@@ -17,7 +17,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::int64_t kMostSteps = 1'000'000'000;
+constexpr std::int64_t kMaxTotalSteps = 1'000'000'000;
 
 std::string task_names() {
     std::string names;
@@ -127,7 +127,7 @@ void add_train_options(CliCommand command, TrainOptions& options) {
     const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, character by character")
                               .shown_as("FILE")
                               .excludes(task);
-    command.option("--steps", options.steps, "Total number of steps after which the run ends").shown_as("N").between(1, kMostSteps);
+    command.option("--steps", options.steps, "Total number of steps after which the run ends").shown_as("N").between(1, kMaxTotalSteps);
     const Argument seed = command.option("--seed", options.seed, "Seed of parameters, data and dropout; the same seed gives the same run")
                               .shown_as("N")
                               .check(check_whole_number);

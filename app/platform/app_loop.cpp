@@ -172,21 +172,21 @@ private:
         // Ctrl + K is no K because Ctrl came up before the frame.
         const int modifiers = std::exchange(events_.modifiers, 0);
         if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
-        const Screen::Wishes wishes =
+        const Screen::Requests requests =
             screen_->draw(ui, settings_, target, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false)});
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
         if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
-        if (!wishes.title.empty() && wishes.title != title_) glfwSetWindowTitle(window_.get(), (title_ = wishes.title).c_str());
+        if (!requests.title.empty() && requests.title != title_) glfwSetWindowTitle(window_.get(), (title_ = requests.title).c_str());
         glfwSwapBuffers(window_.get());
-        if (wishes.picture) orders_.push_back(*wishes.picture);
-        double next = wishes.redraw_after;
+        if (requests.picture) orders_.push_back(*requests.picture);
+        double next = requests.redraw_after;
         if (!take_pictures(ui, target)) next = std::min(next, kFontsPeriod);
-        if (wishes.typing) next = std::min(next, kCaretPeriod);
+        if (requests.typing) next = std::min(next, kCaretPeriod);
         const double rested = glfwGetTime() - last_event_;
         if (rested < kTooltipDelay) next = std::min(next, kTooltipDelay - rested);
         redraw_at_ = glfwGetTime() + std::max(next, 0.0);
-        quit_ = quit_ || wishes.quit;
+        quit_ = quit_ || requests.quit;
         report(screen_->shader_problem());
         if (!window_.messages().empty()) report(window_.messages().back());
     }

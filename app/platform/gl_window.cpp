@@ -12,7 +12,7 @@ namespace attn::app {
 
 namespace {
 
-constexpr std::size_t kMostMessages = 64;
+constexpr std::size_t kMaxMessages = 64;
 constexpr int kLargestWindow = 16384;
 /// A remembered window of which less than this can be seen is put elsewhere. Screen units.
 constexpr int kEnoughToGrab = 100;
@@ -26,7 +26,7 @@ std::string last_glfw_error() {
 void GLAD_API_PTR on_gl_message(GLenum, GLenum, GLuint, GLenum severity, GLsizei length, const GLchar* text, const void* user) {
     if (severity == GL_DEBUG_SEVERITY_NOTIFICATION) return;
     auto& messages = *static_cast<GlMessages*>(const_cast<void*>(user));
-    if (messages.size() == kMostMessages) messages.erase(messages.begin());
+    if (messages.size() == kMaxMessages) messages.erase(messages.begin());
     messages.emplace_back(text, static_cast<std::size_t>(std::max(length, 0)));
 }
 

@@ -89,8 +89,8 @@ void Screen::begin_untouched_frame(int width, int height) {
     io.DisplayFramebufferScale = {1, 1};
 }
 
-Screen::Wishes Screen::draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
-                                  Arrivals arrivals) {
+Screen::Requests Screen::draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture,
+                                    Arrivals arrivals) {
     Frame frame{theme_,
                 canvas,
                 settings,
@@ -113,7 +113,7 @@ void Screen::draw_pixels(const Target& target) {
     ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
 }
 
-Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals) {
+Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals) {
     const double zoomed = target.display_scale * settings.zoom;
     apply_theme(settings.dark, std::isfinite(zoomed) ? std::clamp(static_cast<float>(zoomed), kSmallestScale, kLargestScale) : 1);
     ImGui_ImplOpenGL3_NewFrame();
@@ -127,10 +127,10 @@ Screen::Wishes Screen::draw(const DrawUi& ui, Settings& settings, const Target& 
     const Palette& colors = theme_.colors;
     canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
     ImGui::NewFrame();
-    Wishes wishes = draw_frame(ui, settings, target, *canvas_, false, std::move(arrivals));
+    Requests requests = draw_frame(ui, settings, target, *canvas_, false, std::move(arrivals));
     ImGui::Render();
     draw_pixels(target);
-    return wishes;
+    return requests;
 }
 
 std::string Screen::draw_svg(const DrawUi& ui, Settings& settings, const Target& target) {

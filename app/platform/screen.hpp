@@ -35,7 +35,7 @@ public:
         std::vector<std::string> dropped_files{};
         bool close_asked = false;
     };
-    struct Wishes {
+    struct Requests {
         bool quit = false;
         bool typing = false;  ///< a text field has the keyboard: its caret blinks
         double redraw_after = 0;
@@ -43,7 +43,7 @@ public:
         std::optional<PictureOrder> picture{};
     };
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
-    Wishes draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
+    Requests draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
 
     /// Whether take_picture() has the fonts that it takes. If not, they are being made from now on, which may take a second: ask again.
     /// Throws PlatformError if a font is damaged.
@@ -65,7 +65,7 @@ private:
     /// Lets ImGui begin a frame in which no mouse and no keyboard take part.
     void begin_untouched_frame(int width, int height);
     /// Between ImGui's NewFrame and Render.
-    Wishes draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
+    Requests draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
     void draw_pixels(const Target& target);
     std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
 

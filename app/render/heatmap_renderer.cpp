@@ -94,7 +94,7 @@ void HeatmapRenderer::begin_frame(const HeatmapTheme& theme) {
 }
 
 void HeatmapRenderer::forget_old_tiles() {
-    const auto too_much = [this] { return cached_bytes_ > cache_bytes_ || tiles_.size() > kMostTiles; };
+    const auto too_much = [this] { return cached_bytes_ > cache_bytes_ || tiles_.size() > kMaxTiles; };
     while (!tiles_.empty() && too_much() && tiles_.back().last_frame + 1 < frame_) {
         cached_bytes_ -= tiles_.back().bytes();
         index_.erase(tiles_.back().key);

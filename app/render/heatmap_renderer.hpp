@@ -47,9 +47,9 @@ class HeatmapRenderer {
 public:
     /// Textures kept besides those of the last frame. Every new trace brings new ones, and small ones take the driver ten times the bytes
     /// of their texels.
-    static constexpr std::size_t kMostTiles = 256;
+    static constexpr std::size_t kMaxTiles = 256;
 
-    /// Keeps textures of about `cache_bytes`, at most kMostTiles; those of the last frame are always kept. Throws GlError.
+    /// Keeps textures of about `cache_bytes`, at most kMaxTiles; those of the last frame are always kept. Throws GlError.
     explicit HeatmapRenderer(ShaderSource shaders, std::size_t cache_bytes = std::size_t{256} << 20);
 
     /// Colours of what surrounds the heatmaps of the coming frame; forgets old textures; takes changed shader files, if they come

@@ -9,7 +9,7 @@ namespace attn::app {
 namespace {
 
 /// More ticks than anybody asks for would only come from a mistake in the arithmetic.
-constexpr int kMostTicks = 200;
+constexpr int kMaxTicks = 200;
 
 /// The smallest of 1, 2, 5 times a power of ten that is at least `wanted`.
 double round_step(double wanted) {
@@ -33,7 +33,7 @@ std::vector<PlotTick> linear_ticks(const PlotAxis& axis, int most) {
     std::vector<PlotTick> ticks;
     const double step = round_step((axis.hi - axis.lo) / std::max(1, most));
     const double first = std::ceil(axis.lo / step - 1e-9);
-    for (int i = 0; i < kMostTicks; ++i) {
+    for (int i = 0; i < kMaxTicks; ++i) {
         const double value = (first + i) * step;
         if (!(value <= axis.hi + step * 1e-9)) break;
         ticks.push_back({value, tick_text(value, step)});

@@ -354,9 +354,9 @@ private:
 
     void read_sequences() {
         // Of one sequence some ten maps of doubles are held at a time, of the others a byte a cell.
-        constexpr double kMostCells = 0x1p24, kMostCellsInAll = 0x1p28;
+        constexpr double kMaxCells = 0x1p24, kMaxCellsInAll = 0x1p28;
         const double cells = static_cast<double>(heads_) * static_cast<double>(queries_) * static_cast<double>(keys_);
-        if (cells > kMostCells || static_cast<double>(batches_) * cells > kMostCellsInAll)
+        if (cells > kMaxCells || static_cast<double>(batches_) * cells > kMaxCellsInAll)
             throw FileError(
                 FileFault::Limit, file_.source, "",
                 fmt::format("its attention maps [{}, {}, {}, {}] are larger than this program judges", batches_, heads_, queries_, keys_));

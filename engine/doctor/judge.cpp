@@ -15,7 +15,7 @@ namespace attn::doctor {
 namespace {
 
 /// Mistakes are looked for under so many of the masks that may have been meant.
-constexpr int kMostPlans = 4;
+constexpr int kMaxPlans = 4;
 
 bool better(const Outcome& a, const Outcome& b) {
     if (a.first_failure() != b.first_failure()) return a.first_failure() > b.first_failure();
@@ -104,7 +104,7 @@ private:
     void find_suspects(const std::vector<Plan>& plans) {
         int tried = 0;
         for (const Plan& plan : plans) {
-            if (plan.guessed || tried++ == kMostPlans) break;
+            if (plan.guessed || tried++ == kMaxPlans) break;
             for (const Recipe& recipe : mistaken_recipes(sequence_, plan)) {
                 const Outcome outcome = evaluate(sequence_, recipe, rounding_, shared_, out_.outcome.first_failure());
                 if (recipe.scale_is_observed && outcome.first_failure() == kPartCount && !custom_scale_)

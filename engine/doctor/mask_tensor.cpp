@@ -60,12 +60,12 @@ struct Cells {
 
 /// An additive mask with the wrong sign holds one number (or a sum of two) that no bias comes near, where it means to forbid.
 bool has_wrong_sign(const std::vector<double>& numbers) {
-    constexpr std::size_t kMostValues = 3;
+    constexpr std::size_t kMaxValues = 3;
     std::vector<double> large;
     for (const double x : numbers) {
         if (!(x >= -kForbidding) || std::find(large.begin(), large.end(), x) != large.end()) continue;
         large.push_back(x);
-        if (large.size() > kMostValues) return false;
+        if (large.size() > kMaxValues) return false;
     }
     return !large.empty();
 }

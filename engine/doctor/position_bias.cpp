@@ -144,7 +144,7 @@ private:
     }
 
     std::vector<Step> steps_of(std::size_t h) const {
-        constexpr double kMostError = 0.25;
+        constexpr double kMaxError = 0.25;
         const std::vector<double>& weights = sequence_[Part::Weights];
         const auto error = [&](std::size_t i) { return scaled_.slack_at(i) + 4 * rounding_.unit + least(rounding_) / weights[i]; };
         const auto excess = [&](std::size_t i) { return sequence_.temperature * std::log(weights[i]) - scaled_.value[i]; };
@@ -155,7 +155,7 @@ private:
                 if (speaks(cell(h, t, s)) && (!largest || weights[cell(h, t, s)] > weights[cell(h, t, *largest)])) largest = s;
             for (std::size_t s = 0; s < keys_ && largest; ++s) {
                 const std::size_t i = cell(h, t, s), top = cell(h, t, *largest);
-                if (s != *largest && speaks(i) && error(i) < kMostError)
+                if (s != *largest && speaks(i) && error(i) < kMaxError)
                     steps.push_back({distance(t, *largest), distance(t, s), excess(i) - excess(top), error(i) + error(top)});
             }
         }

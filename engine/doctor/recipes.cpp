@@ -113,8 +113,8 @@ private:
 
     /// Only the context tells: any number of keys at either end may be padding.
     void guess_padding() {
-        constexpr std::int64_t kMostKeys = 64;
-        if (sequence_.keys > kMostKeys) return;
+        constexpr std::int64_t kMaxKeys = 64;
+        if (sequence_.keys > kMaxKeys) return;
         guessing_ = true;
         const std::size_t known = out_.size();
         for (std::int64_t n = 1; n < sequence_.keys; ++n)

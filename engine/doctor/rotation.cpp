@@ -7,7 +7,7 @@
 namespace attn::doctor {
 namespace {
 
-constexpr std::int64_t kMostPositions = 1 << 17;  ///< the longest contexts of today's models
+constexpr std::int64_t kMaxPositions = 1 << 17;  ///< the longest contexts of today's models
 
 struct Pair {
     std::size_t first = 0, second = 0;  ///< dimensions
@@ -73,11 +73,11 @@ std::optional<std::int64_t> first_position(const Turned& rows, const Rotation& r
         return row_fits(rows, 0, rotation, first, rounding) && all_fit(rows, rotation, first, rounding);
     };
     if (fits(preferred)) return preferred;
-    constexpr std::int64_t kMostBefore = 128;
-    for (std::int64_t away = 1; away <= kMostBefore; ++away)
+    constexpr std::int64_t kMaxBefore = 128;
+    for (std::int64_t away = 1; away <= kMaxBefore; ++away)
         for (const std::int64_t first : {preferred + away, preferred - away})
             if (fits(first)) return first;
-    for (std::int64_t first = 0; first < kMostPositions; ++first)
+    for (std::int64_t first = 0; first < kMaxPositions; ++first)
         if (fits(first)) return first;
     return std::nullopt;
 }
@@ -136,11 +136,11 @@ public:
         const std::optional<Part> part = stage(sequence);
         if (q.empty() || k.empty() || !part || size_ % 2 != 0) return;
         within_rows_ = *part == Part::Weights;
-        constexpr std::int64_t kMostInRow = 32;
-        constexpr std::size_t kMostCells = 256;
+        constexpr std::int64_t kMaxInRow = 32;
+        constexpr std::size_t kMaxCells = 256;
         const std::int64_t rows = sequence.heads * sequence.queries, tried = std::min(rows, kMostRows);
-        const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMostInRow);
-        for (std::int64_t n = 0; n < tried && cells_.size() < kMostCells; ++n) {
+        const std::int64_t step = std::max<std::int64_t>(1, sequence.keys / kMaxInRow);
+        for (std::int64_t n = 0; n < tried && cells_.size() < kMaxCells; ++n) {
             // Some from everywhere: 29 and 64 have no factor in common.
             const std::int64_t row = (2 * (n * 29 % tried) + 1) * rows / (2 * tried), h = row / sequence.queries;
             std::vector<std::int64_t> keys;
@@ -335,14 +335,14 @@ bool turned_alike(const Sequence& sequence, const Rounding& rounding) {
 }
 
 std::vector<Rotation> hidden_rotations(const Sequence& sequence) {
-    constexpr double kMostUnexplained = 0.02;
+    constexpr double kMaxUnexplained = 0.02;
     std::vector<Candidate> right, shifted;
     for (const bool halves : {true, false}) {
         const Sample sample(sequence, halves);
         for (const double base : bases(sequence)) {
             const auto look = [&](std::int64_t shift, std::vector<Candidate>& found) {
                 const Candidate candidate{{halves, base, shift, 0}, sample.unexplained(base, shift)};
-                if (candidate.unexplained < kMostUnexplained) found.push_back(candidate);
+                if (candidate.unexplained < kMaxUnexplained) found.push_back(candidate);
             };
             const std::int64_t meant = sequence.first_query();
             look(meant, right);

@@ -46,14 +46,14 @@ public:
     }
 
     /// A large table is sampled evenly.
-    std::int64_t held_out() const override { return std::min<std::int64_t>(static_cast<std::int64_t>(held_out_.size()), kMostHeldOut); }
+    std::int64_t held_out() const override { return std::min<std::int64_t>(static_cast<std::int64_t>(held_out_.size()), kMaxHeldOut); }
 
     SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
         return write(held_out_[static_cast<std::size_t>(index * static_cast<std::int64_t>(held_out_.size()) / held_out())], slot);
     }
 
 private:
-    static constexpr std::int64_t kMostHeldOut = 1024;
+    static constexpr std::int64_t kMaxHeldOut = 1024;
 
     SequenceSize write(Pair pair, SequenceSlot slot) const {
         const std::array<std::int32_t, 4> tokens = {pair.a, modulus_, pair.b, modulus_ + 1};

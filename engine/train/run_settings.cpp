@@ -122,16 +122,16 @@ void validate(const TaskSettings& task) {
 }
 
 void validate(const RunSettings& settings) {
-    constexpr std::int64_t kLargestBatch = 4096, kMostSteps = 1'000'000'000;
+    constexpr std::int64_t kLargestBatch = 4096, kMaxTotalSteps = 1'000'000'000;
     validate(settings.task);
     require_model(settings);
     require_training(settings.train);
     require_between("the batch size", settings.batch_size, std::int64_t{1}, kLargestBatch);
-    require_between("the number of steps between evaluations", settings.evaluate_every, std::int64_t{1}, kMostSteps);
-    require_between("the number of steps to stop at", settings.stop.steps, std::int64_t{0}, kMostSteps);
+    require_between("the number of steps between evaluations", settings.evaluate_every, std::int64_t{1}, kMaxTotalSteps);
+    require_between("the number of steps to stop at", settings.stop.steps, std::int64_t{0}, kMaxTotalSteps);
     require_between("the loss to stop at", settings.stop.loss, 0.0, 1000.0);
     require_between("the accuracy to stop at", settings.stop.accuracy, 0.0, 1.0);
-    require_between("the plateau to stop at", settings.stop.plateau, std::int64_t{0}, kMostSteps);
+    require_between("the plateau to stop at", settings.stop.plateau, std::int64_t{0}, kMaxTotalSteps);
 }
 
 }  // namespace attn

@@ -50,14 +50,14 @@ public:
     SequenceSize draw(Draws& draws, SequenceSlot slot) const override { return write(draws.below(training_ - length_), slot); }
 
     /// A long text is sampled evenly.
-    std::int64_t held_out() const override { return std::min<std::int64_t>(windows_, kMostHeldOut); }
+    std::int64_t held_out() const override { return std::min<std::int64_t>(windows_, kMaxHeldOut); }
 
     SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
         return write(training_ + index * windows_ / held_out() * length_, slot);
     }
 
 private:
-    static constexpr std::int64_t kMostHeldOut = 128;
+    static constexpr std::int64_t kMaxHeldOut = 128;
 
     SequenceSize write(std::int64_t start, SequenceSlot slot) const {
         const auto first = ids_.begin() + start;

@@ -50,7 +50,7 @@ TrainingState<Scalar>::TrainingState(Parameters<Scalar> parameters)
 }
 
 template <class Scalar>
-void TrainingState<Scalar>::deal_out(std::int64_t sequences, bool learns) {
+void TrainingState<Scalar>::split_batch(std::int64_t sequences, bool learns) {
     const std::int64_t count = static_cast<std::int64_t>(shares_.size());
     for (std::int64_t i = 0; i < count; ++i) {
         Share& share = shares_[static_cast<std::size_t>(i)];
@@ -63,7 +63,7 @@ void TrainingState<Scalar>::deal_out(std::int64_t sequences, bool learns) {
 }
 
 template <class Scalar>
-void TrainingState<Scalar>::hire(std::int64_t workers) {
+void TrainingState<Scalar>::make_workers(std::int64_t workers) {
     while (static_cast<std::int64_t>(workers_.size()) < workers) {
         Worker& worker = workers_.emplace_back();
         worker.pass = std::make_unique<ModelPass<Scalar>>(parameters_);
@@ -116,9 +116,9 @@ CrossEntropy TrainingState<Scalar>::run(const TokenBatch& tokens, const TokenBat
     packed_.pack();
     const std::int64_t shares = static_cast<std::int64_t>(shares_.size());
     const Work work{tokens, source, targets, sum.counted, sequences_at_once(shares, tokens.length, tokens.size()), learns, stop};
-    deal_out(tokens.size(), learns);
+    split_batch(tokens.size(), learns);
     const std::int64_t workers = std::min<std::int64_t>(shares, thread_budget());
-    hire(workers);
+    make_workers(workers);
     // The first share of each is settled, so that each has its memory after the first step.
     for (std::int64_t i = 0; i < workers; ++i) shares_[static_cast<std::size_t>(i)].waits = false;
     constexpr std::int64_t kPerOperation = 32;  // multiply-adds that parallel_for counts as one

@@ -85,8 +85,8 @@ private:
 
     CrossEntropy run(const TokenBatch& tokens, const TokenBatch& source, std::span<const std::int32_t> targets, bool learns,
                      std::stop_token stop);
-    void deal_out(std::int64_t sequences, bool learns);
-    void hire(std::int64_t workers);
+    void split_batch(std::int64_t sequences, bool learns);
+    void make_workers(std::int64_t workers);
     Share* take_share(Share* last);
     void run_next(Worker& worker, Share& share, const Work& work) const;
     void add_gradients();

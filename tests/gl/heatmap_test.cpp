@@ -258,7 +258,7 @@ TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
         request.data.key = key;
         renderer_->begin_frame(theme_);
         renderer_->draw(renderer_->prepare(request, {0, 0, 90, 90}, {0, 0, 90, 90}), 90, 90);
-        ASSERT_LE(renderer_->cached_tiles(), HeatmapRenderer::kMostTiles + 1);
+        ASSERT_LE(renderer_->cached_tiles(), HeatmapRenderer::kMaxTiles + 1);
         glFinish();  // as at the end of a frame: what waits to be drawn keeps its textures
         if (key == 500) before = resident_mib();
     }
