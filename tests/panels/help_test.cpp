@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "app/panels/help/help_pages.hpp"
 #include "app/panels/panels.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -96,6 +98,24 @@ TEST_F(HelpSheet, ShowsEveryPageAndClosesOnEscape) {
         EXPECT_GT(height(), 200) << page;
     }
     press(Key::Escape, ui_frame);
+    EXPECT_FALSE(view.help);
+}
+
+TEST_F(HelpSheet, StaysOpenWhileItIsClickedAndClosesOnAClickOutside) {
+    const ImGuiWindow* sheet = find_window("##help_sheet");
+    ASSERT_NE(sheet, nullptr);
+    // Along the row of pills, from the right to the left: some of them are met, the first one last.
+    std::set<int> pages;
+    for (float x = sheet->Size.x - 30; x > 30; x -= 25) {
+        click(sheet->Pos.x + x, sheet->Pos.y + 36, ui_frame);
+        ASSERT_TRUE(view.help) << x;
+        pages.insert(view.help_page.page);
+    }
+    EXPECT_GT(pages.size(), 3U);
+    EXPECT_EQ(view.help_page.page, 0);
+    click(sheet->Pos.x + sheet->Size.x / 2, sheet->Pos.y + sheet->Size.y / 2, ui_frame);
+    EXPECT_TRUE(view.help);
+    click(sheet->Pos.x / 2, sheet->Pos.y / 2, ui_frame);
     EXPECT_FALSE(view.help);
 }
 

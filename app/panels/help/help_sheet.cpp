@@ -105,8 +105,9 @@ void draw_help_sheet(PanelContext& context) {
     ImGui::BeginChild(id.c_str(), {0, 0}, false, ImGuiWindowFlags_NoNav);
     draw_page(context);
     ImGui::EndChild();
-    const bool outside =
-        ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(ImGuiHoveredFlags_RootAndChildWindows) && !ImGui::IsWindowAppearing();
+    // A press that a control of the sheet has taken is inside, too.
+    constexpr ImGuiHoveredFlags kInside = ImGuiHoveredFlags_RootAndChildWindows | ImGuiHoveredFlags_AllowWhenBlockedByActiveItem;
+    const bool outside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowHovered(kInside) && !ImGui::IsWindowAppearing();
     if (outside) context.view.help = false;
     ImGui::End();
 }
