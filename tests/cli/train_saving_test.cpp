@@ -94,7 +94,7 @@ TEST(TrainSaving, ARunIsNotReplacedUnasked) {
     ASSERT_EQ(attnscope(tiny_run(out, "6")).exit_code, 0);
     ASSERT_EQ(attnscope(tiny_run(other, "3")).exit_code, 0);
     const std::string model = read_bytes(out + "/model.safetensors");
-    expect_refused(tiny_run(out, "4", {"--seed", "2"}), out + ": already holds model.safetensors: go on with that run by --resume " + out +
+    expect_refused(tiny_run(out, "4", {"--seed", "2"}), out + ": already holds model.safetensors: continue that run with --resume " + out +
                                                             ", replace it with --force, or choose another folder");
     expect_refused({"train", "--resume", other, "--steps", "9", "--out", out}, "--force");
     EXPECT_EQ(read_bytes(out + "/model.safetensors"), model);
