@@ -220,7 +220,7 @@ Group training() {
                   }}),
              "attnscope train --text-file my.txt --steps 30 --set model.num_layers=3 --out runs/my", another},
             {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
-             all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("taken up after step 30")}),
+             all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
              "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
             {"attnscope sample --model runs/my --prompt \"The sea \" --tokens 200 --temperature 0.8", sampled},
             {"attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9",
