@@ -52,7 +52,8 @@ void recall(const Settings& settings, ViewState& view) {
 
 }  // namespace
 
-Application::Application(Document document, std::function<void()> wake) : wake_(wake), session_(std::move(document), std::move(wake)) {}
+Application::Application(Document document, std::function<void()> wake, double memory_mib)
+    : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {}
 
 void Application::open(const std::filesystem::path& file) {
     session_.apply({command::OpenFile{file}, ""});
@@ -217,11 +218,18 @@ void Application::draw(Frame& frame) {
     if (lesson_ != nullptr) app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);
 
     CommandSink commands;
+    Inquiry::Wait wait;
+    if (patient_) wait = [this](const Request& request) { return session_.wait_for(request); };
+    Inquiry inquiry(session_.results(), std::move(wait));
+    const States states = session_.states();
+    const std::shared_ptr<const DoctorReport> dump = session_.dump();
+    matrices_.use(*snapshot, std::exchange(tensors_, {}));
     PanelContext context{.theme = frame.theme,
                          .canvas = frame.canvas,
                          .document = session_.document(),
-                         .shared_snapshot = snapshot,
                          .snapshot = *snapshot,
+                         .states = states,
+                         .inquiry = inquiry,
                          .training = session_.training(),
                          .view = view_,
                          .matrices = matrices_,
@@ -229,18 +237,19 @@ void Application::draw(Frame& frame) {
                          .now = frame.time,
                          .can_undo = session_.can_undo(),
                          .can_redo = session_.can_redo(),
-                         .knock_out = session_.knock_out(),
-                         .dump = session_.dump(),
+                         .dump = dump,
                          .message = session_.message(),
                          .files = session_.files(),
-                         .other_moment = session_.other_moment(),
                          .other_step = session_.other_step(),
+                         .up_to_date = session_.is_up_to_date(),
                          .would_be_lost = would_be_lost(),
-                         .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words(),
-                         .kept_readings = session_.kept_readings()};
-    if (frame.for_picture) return draw_for_picture(context);
-    if (frame.close_asked) close_window(context);
-    draw_frame(context);
+                         .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words()};
+    if (frame.for_picture) draw_for_picture(context);
+    else if (frame.close_asked) close_window(context);
+    if (!frame.for_picture) draw_frame(context);
+    tensors_ = inquiry.take_tensors();
+    if (frame.for_picture) return;
+    session_.want(inquiry.wanted());
     frame.quit = view_.files.closing == Closing::Now;
     if (view_.files.closing == Closing::Saving || view_.files.restore != RestoreAnswer::None) frame.redraw_after = 0;
     for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});

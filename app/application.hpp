@@ -21,8 +21,8 @@ namespace attn::app {
 /// Used from the UI thread only.
 class Application {
 public:
-    /// `wake` is called from a worker when there is something new to draw.
-    Application(Document document, std::function<void()> wake);
+    /// `wake` is called from a worker when there is something new to draw. What is computed may take `memory_mib`.
+    Application(Document document, std::function<void()> wake, double memory_mib = default_memory_budget_mib());
 
     /// Keeps what is not saved in this folder from now on, and asks about what a process that is gone has left there. Never throws for what
     /// it finds.
@@ -40,6 +40,9 @@ public:
 
     /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
     void open(const std::filesystem::path& file);
+
+    /// From now on frames wait for what they show: for pictures.
+    void wait_for_what_is_shown() { patient_ = true; }
 
     /// Pictures that are taken from outside show what there is to see, not the centre alone.
     void take_whole_window() { whole_window_ = true; }
@@ -64,7 +67,9 @@ private:
     Session session_;
     ViewState view_;
     MatrixStore matrices_;
-    std::shared_ptr<const Lesson> lesson_;  ///< to be opened
+    std::vector<std::shared_ptr<const void>> tensors_;  ///< that the last frame has drawn
+    bool patient_ = false;                              ///< what a frame asks for is computed before it goes on
+    std::shared_ptr<const Lesson> lesson_;              ///< to be opened
     std::size_t lesson_step_ = 0;
     bool first_frame_ = true;
     bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen

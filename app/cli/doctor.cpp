@@ -110,7 +110,7 @@ int examine_all(const DoctorOptions& options) {
 
 /// Changes one token of the first text and tells which earlier outputs moved.
 int look_for_leaks(const DoctorOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{});
+    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
     const std::vector<doctor::Leak> leaks = doctor::future_leaks(*snapshot->trace, 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {

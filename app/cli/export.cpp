@@ -49,36 +49,35 @@ void say(const ExportOptions& options, const Snapshot& snapshot, const std::stri
 }
 
 /// .safetensors holds whole tensors with their names, so that other programs find q beside k.
-void write_safetensors(const ExportOptions& options, const Snapshot& snapshot) {
+void write_safetensors(const ExportOptions& options, const Snapshot& snapshot, const GradientTrace<float>* gradients) {
     if (options.head || options.sequence)
         throw Error("--head and --batch choose numbers for .csv and .npy; .safetensors holds whole stages");
     if (!options.stage.empty()) {
         const TensorChoice choice = choice_of(options, *snapshot.trace);
-        write_tensor_safetensors(options.out, snapshot, choice);
+        write_tensor_safetensors(options.out, snapshot, choice, gradients);
         return say(options, snapshot, name_of(choice));
     }
-    write_snapshot_trace(options.out, snapshot, options.gradients);
+    write_snapshot_trace(options.out, snapshot, gradients);
     if (!options.gradients) return say(options, snapshot, fmt::format("{} stages", snapshot.trace->stages.size()));
     say(options, snapshot,
-        fmt::format("gradients of {} stages and {} parameters", snapshot.gradients->stages.size(),
+        fmt::format("gradients of {} stages and {} parameters", gradients->stages.size(),
                     snapshot.trace->parameters->layout().entries().size()));
 }
 
-void write_tensor(const ExportOptions& options, const Snapshot& snapshot) {
+void write_tensor(const ExportOptions& options, const Snapshot& snapshot, const GradientTrace<float>* gradients) {
     if (options.stage.empty()) throw Error("--stage is missing: .csv and .npy hold one stage or parameter; only .safetensors holds all");
     const TensorChoice choice = choice_of(options, *snapshot.trace);
-    const Shape whole = chosen_tensor(snapshot, {choice.stage, {}, {}, choice.gradients, choice.parameter}).shape();
+    const Shape whole = chosen_tensor(snapshot, {choice.stage, {}, {}, choice.gradients, choice.parameter}, gradients).shape();
     if (options.head && !whole.has(Axis::H)) throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
-    if (options.sequence && !whole.has(Axis::B))
-        throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
-    (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice);
-    say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice).shape().text());
+    if (options.sequence && !whole.has(Axis::B)) throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
+    (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice, gradients);
+    say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice, gradients).shape().text());
 }
 
 void write(const ExportOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training, options.gradients);
-    if (options.out.extension() == ".safetensors") write_safetensors(options, *snapshot);
-    else write_tensor(options, *snapshot);
+    const ComputedState computed = compute(options.document, options.training, options.gradients);
+    if (options.out.extension() == ".safetensors") write_safetensors(options, *computed.snapshot, computed.gradients.get());
+    else write_tensor(options, *computed.snapshot, computed.gradients.get());
 }
 
 }  // namespace

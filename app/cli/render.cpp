@@ -67,11 +67,11 @@ std::string check_scale(const std::string& text) {
 }
 
 /// One line: the file, its size and what is seen on it.
-std::string summary(const RenderOptions& options, const ViewState& view, const Snapshot& snapshot) {
+std::string summary(const RenderOptions& options, const ViewState& view, const Snapshot& snapshot, const std::string& preset) {
     const std::array<int, 2> size = parse_size(options.size).value();
     std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), size[0], size[1]);
     if (snapshot.trained_step) what += fmt::format("model of step {}", *snapshot.trained_step);
-    else what += snapshot.document->preset.empty() ? "own model" : "example " + snapshot.document->preset;
+    else what += preset.empty() ? "own model" : "example " + preset;
     what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
     switch (view.view) {
     case View::Step:
@@ -112,13 +112,12 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     if (options.view.compare_step) {
         if (!application.session().document().trained) throw Error("--compare-step needs a training run: --task or --run");
         application.session().apply({command::CompareMoment{kept_step(application.session(), *options.view.compare_step)}, ""});
-        application.session().wait_for_other_moment();
     }
     if (!options.dump.empty()) {
         application.session().apply({command::OpenDump{options.dump}, ""});
         application.session().wait_for_dump();
     }
-    std::shared_ptr<const Snapshot> snapshot = application.session().wait(true);
+    std::shared_ptr<const Snapshot> snapshot = application.session().wait();
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     expect_edits_to_apply(options.document, *snapshot->trace);
     if (lesson == nullptr) {
@@ -134,11 +133,7 @@ void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
     const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
-
-    if (application.view().view == View::KnockOut) {
-        application.session().apply({command::MeasureHeads{}, ""});
-        application.session().wait_for_knock_out();
-    }
+    application.wait_for_what_is_shown();
 
     OffscreenOptions picture;
     picture.width = size[0];
@@ -150,7 +145,7 @@ void render(const RenderOptions& options) {
     application.take_whole_window();
     if (options.out.extension() == ".svg") write_whole_file(options.out, render_svg(picture, draw));
     else write_png(options.out, render_offscreen(picture, draw));
-    fmt::print("{}", summary(options, application.view(), *snapshot));
+    fmt::print("{}", summary(options, application.view(), *snapshot, application.session().document().preset));
 }
 
 }  // namespace

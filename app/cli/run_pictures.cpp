@@ -5,14 +5,15 @@
 
 #include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/panels/frame.hpp"
 #include "app/platform/offscreen.hpp"
-#include "app/session/snapshot.hpp"
+#include "app/session/scheduler.hpp"
 #include "app/widgets/line_plot.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/model/transformer.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 namespace {
@@ -73,28 +74,18 @@ std::string heading(const RunFolder& run) {
                        settings.seed, model.num_layers, model.num_heads, model.d_model);
 }
 
-/// The snapshot that the session would make of the probe.
-Snapshot probe_snapshot(const RunFolder& run, const Dataset& dataset) {
-    const RunSettings& settings = run.checkpoint.settings;
-    ForwardSettings forward = settings.train.forward;
-    forward.dropout = {};
-    const TokenBatch tokens = dataset.probe_batch();
-    Snapshot snapshot;
-    snapshot.serial = 1;
-    snapshot.trace = std::make_shared<const Trace<float>>(trace_forward<float>(run.checkpoint.parameters, tokens, {}, forward));
-    snapshot.ranges = stage_ranges(*snapshot.trace);
-    snapshot.head_scores = head_scores(*snapshot.trace);
-    snapshot.vocabulary = dataset.tokenizer().vocabulary();
-    std::vector<Token>& row = snapshot.tokens.emplace_back();
-    for (const std::int32_t id : tokens.ids) row.push_back({snapshot.vocabulary[static_cast<std::size_t>(id)], id});
-    Document document;
-    document.texts = {dataset.probe()};
-    document.tokenizer = dataset.tokenizer().kind();
-    document.config = run.checkpoint.parameters->config();
-    document.forward = forward;
-    document.run = settings;
-    snapshot.document = std::make_shared<const Document>(std::move(document));
-    return snapshot;
+/// The state that the session would show: the run's newest model on its probe.
+StateRef probe_state(const RunFolder& run, const Dataset& dataset) {
+    Setup setup;
+    setup.texts = {dataset.probe()};
+    setup.tokenizer = dataset.tokenizer().kind();
+    setup.special_tokens = dataset.tokenizer().has_special_tokens();
+    setup.vocabulary = dataset.tokenizer().vocabulary();
+    setup.config = run.checkpoint.parameters->config();
+    setup.forward = run.checkpoint.settings.train.forward;
+    setup.forward.dropout = {};
+    return std::make_shared<const State>(
+        State{std::make_shared<const Setup>(std::move(setup)), MomentOfRun{1, run.checkpoint.steps, run.checkpoint.parameters}});
 }
 
 }  // namespace
@@ -125,7 +116,22 @@ Image draw_curves(const RunFolder& run) {
 }
 
 Image draw_attention(const RunFolder& run, const Dataset& dataset) {
-    const auto snapshot = std::make_shared<const Snapshot>(probe_snapshot(run, dataset));
+    const StateRef state = probe_state(run, dataset);
+    Scheduler scheduler(Computation::engine(), [] {});
+    std::vector<Request> wanted;
+    const auto compute = [&](const Request& request) {
+        wanted.push_back(request);
+        scheduler.want(wanted);
+        scheduler.wait_for(request);
+        return scheduler.results();
+    };
+    const auto snapshot = compute({state, facet::Trace{}}).find(state, facet::Trace{});
+    if (!snapshot) throw Error(snapshot.problem);
+    States states;
+    states.shown = state;
+    Document document;
+    static_cast<Setup&>(document) = *state->setup;
+    document.run = run.checkpoint.settings;
     const TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
     ViewState view;
     view.view = View::Grid;
@@ -133,22 +139,27 @@ Image draw_attention(const RunFolder& run, const Dataset& dataset) {
     view.stage = {Stage::Weights, 0};
     view.panes.only_centre = true;
     MatrixStore matrices;
+    std::vector<std::shared_ptr<const void>> tensors;
     OffscreenOptions picture;
     picture.width = 1280;
     picture.height = 800;
     return render_offscreen(picture, [&](Frame& frame) {
         CommandSink ignored;
+        Inquiry inquiry(scheduler.results(), compute);
         PanelContext context{.theme = frame.theme,
                              .canvas = frame.canvas,
-                             .document = *snapshot->document,
-                             .shared_snapshot = snapshot,
+                             .document = document,
                              .snapshot = *snapshot,
+                             .states = states,
+                             .inquiry = inquiry,
                              .training = report,
                              .view = view,
                              .matrices = matrices,
                              .commands = ignored,
                              .now = frame.time};
+        matrices.use(*snapshot, std::exchange(tensors, {}));
         draw_frame(context);
+        tensors = inquiry.take_tensors();
     });
 }
 

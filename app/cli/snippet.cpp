@@ -25,7 +25,7 @@ struct SnippetCommand {
 };
 
 void write(const SnippetCommand& command) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(command.document, command.training);
+    const std::shared_ptr<const Snapshot> snapshot = compute(command.document, command.training).snapshot;
     const StageId id = named_stage(command.stage, command.layer, *snapshot->trace);
     SnippetOptions options;
     options.dialect = command.torch ? SnippetDialect::PyTorch : SnippetDialect::NumPy;

@@ -21,7 +21,7 @@ struct TraceOptions {
 };
 
 void write(const TraceOptions& options) {
-    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training);
+    const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training).snapshot;
     const Trace<float>& trace = *snapshot->trace;
     write_snapshot_trace(options.out, *snapshot);
     const std::string model = snapshot->trained_step ? fmt::format(", model of step {}", *snapshot->trained_step) : "";

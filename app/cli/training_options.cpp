@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include "app/cli/number_checks.hpp"
-#include "app/session/analyst.hpp"
 #include "app/session/session.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
@@ -64,14 +63,14 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
     if (!session.message().empty()) throw Error(session.message());
 }
 
-std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
-    Session session(
-        make_document(document), [] {}, Computation::only_trace(gradients));
+ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients) {
+    Session session(make_document(document), [] {});
     prepare_training(session, training, document);
-    std::shared_ptr<const Snapshot> snapshot = session.wait(false);
-    if (!snapshot->problem.empty()) throw Error(snapshot->problem);
-    expect_edits_to_apply(document, *snapshot->trace);
-    return snapshot;
+    ComputedState computed{session.wait(), nullptr};
+    if (!computed.snapshot->problem.empty()) throw Error(computed.snapshot->problem);
+    expect_edits_to_apply(document, *computed.snapshot->trace);
+    if (gradients) computed.gradients = session.get(facet::Gradients{});
+    return computed;
 }
 
 }  // namespace attn::app

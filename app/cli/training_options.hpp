@@ -10,6 +10,7 @@
 #include "app/cli/arguments.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/session/snapshot.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 
@@ -34,8 +35,14 @@ std::int64_t kept_step(const Session& session, std::int64_t step);
 /// Error saying what could not be done, and where `document` gives a model too.
 void prepare_training(Session& session, const TrainingOptions& options, const DocumentOptions& document);
 
-/// The trace of the document, or of the model that was trained or opened, and its gradients if they are asked for. Throws Error with the
-/// reason when there is none, and as prepare_training() and expect_edits_to_apply() do.
-std::shared_ptr<const Snapshot> compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients = false);
+/// A state, and the gradients of its numbers if they were asked for.
+struct ComputedState {
+    std::shared_ptr<const Snapshot> snapshot;
+    std::shared_ptr<const GradientTrace<float>> gradients;
+};
+
+/// The trace of the document, or of the model that was trained or opened. Throws Error with the reason when there is none, and as
+/// prepare_training() and expect_edits_to_apply() do.
+ComputedState compute(const DocumentOptions& document, const TrainingOptions& training, bool gradients = false);
 
 }  // namespace attn::app

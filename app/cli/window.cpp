@@ -56,7 +56,8 @@ int open_window(const WindowStart& start) {
     if (!loaded.note.empty()) std::cerr << "attnscope: " << loaded.note << '\n';
 
     Waker waker;
-    Application application(first_document(start.document, loaded.settings), [&waker] { waker.wake(); });
+    Application application(
+        first_document(start.document, loaded.settings), [&waker] { waker.wake(); }, memory_budget_mib(loaded.settings));
     if (start.lesson != nullptr) application.open_lesson(start.lesson, start.lesson_step);
     // What cannot be opened ends the program before there is a window.
     if (!start.file.empty()) application.open(start.file);

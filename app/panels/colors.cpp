@@ -27,8 +27,8 @@ HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
     ColorOptions options = options_of(context, matrix);
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
     const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();
-    const RecordedStage<float>* stage = of_stage ? context.snapshot.gradients->find(matrix.origin->stage) : nullptr;
-    const TensorStatistics& statistics = context.matrices.statistics(stage != nullptr ? context.matrices.whole(*stage) : matrix);
+    const auto of_all = of_stage ? context.ask(facet::Statistics{matrix.origin->stage, true}) : Answer<facet::Statistics>();
+    const TensorStatistics& statistics = of_all ? *of_all : context.matrices.statistics(matrix);
     return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max);
 }
 

@@ -211,7 +211,6 @@ void draw_frame(PanelContext& context) {
     view.focus.begin_frame();
     keep_up_with_lesson(context);
     if (context.ready()) {
-        context.matrices.use(context.snapshot, other_states(context));
         keep_view_valid(view, context.trace());
     }
     advance_playing(context);

@@ -83,7 +83,8 @@ void draw_histogram_section(PanelContext& context) {
                    .disabled = values ? "" : "Gradients and differences are counted for the shown map."}))
         view.whole = part == 1;
     gap(ui, 8);
-    const TensorStatistics& s = view.whole && values ? context.matrices.statistics(*stage) : context.matrices.statistics(shown);
+    const auto of_all = view.whole && values ? context.ask(facet::Statistics{stage->id}) : Answer<facet::Statistics>();
+    const TensorStatistics& s = of_all ? *of_all : context.matrices.statistics(shown);
     const HeatmapStyle style = values ? style_of(context, shown, context.view.stage) : style_of(context, shown);
     if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There is no finite number to count.");
     else draw_bars(context, s, style);

@@ -7,11 +7,13 @@
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/session/explanation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -172,8 +174,9 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
 
 /// What this number does to the loss of predicting the next token.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
-    if (context.snapshot.gradients == nullptr) return;
-    const RecordedStage<float>* stage = context.snapshot.gradients->find(cell.stage);
+    if (!context.trace().config.lm_head) return;
+    const auto gradients = context.ask(facet::Gradients{});
+    const RecordedStage<float>* stage = gradients ? gradients->find(cell.stage) : nullptr;
     if (stage == nullptr || stage->value.empty()) return;
     const auto& i = cell.index;
     draw_value_line(context, "∂ loss ÷ ∂ this", number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4),
@@ -215,8 +218,7 @@ void draw_title(const PanelContext& context, const CellRef& cell, const Provenan
     ImGui::Dummy({width, context.px(26)});
 }
 
-void draw_where_it_goes(PanelContext& context, const CellRef& cell) {
-    const std::vector<Operand> next = where_it_goes(context.trace(), cell);
+void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next) {
     if (next.empty()) return;
     gap(context.ui(), 14);
     section_heading(context.ui(), "Where it goes");
@@ -309,6 +311,13 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
     ImGui::Dummy({width, 1});
 }
 
+/// Until the arithmetic of another cell is there, that of the last one stays.
+std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
+    InspectorState& state = context.view.inspector;
+    if (const auto answer = context.ask(facet::Explanation{cell})) state = {answer.value, context.snapshot.serial};
+    return state.serial == context.snapshot.serial ? state.last : nullptr;
+}
+
 void draw_nothing_chosen(const PanelContext& context) {
     paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted,
               "Point at a cell to see the arithmetic behind its number. Click to select it, Esc to deselect.");
@@ -328,7 +337,10 @@ void draw_inspector(PanelContext& context) {
         draw_nothing_chosen(context);
         return;
     }
-    const Provenance provenance = explain(trace, *cell);
+    const std::shared_ptr<const Explanation> explanation = explanation_of(context, *cell);
+    if (explanation == nullptr) return;
+    cell = explanation->cell;
+    const Provenance& provenance = explanation->provenance;
     draw_title(context, *cell, provenance);
     const std::vector<std::string> lines = lines_of(context.theme.fonts.mono_small, provenance.formula, ImGui::GetContentRegionAvail().x);
     paragraph(ui, context.theme.fonts.mono_small, context.theme.colors.text, fmt::format("{}", fmt::join(lines, "\n")));
@@ -338,7 +350,7 @@ void draw_inspector(PanelContext& context) {
     draw_terms(context, *cell, provenance);
     draw_steps(context, provenance);
     draw_gradient(context, *cell);
-    draw_where_it_goes(context, *cell);
+    draw_where_it_goes(context, explanation->next);
     if (cell->stage.stage == Stage::Logits || cell->stage.stage == Stage::Probabilities) draw_likely_tokens(context, *cell);
     if (is_attention_map(cell->stage.stage)) draw_softmax_row(context, *cell, cell->index[2]);
 }

@@ -166,7 +166,9 @@ void draw_mistake_sign(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(at, {at.x + width, at.y + height}, with_alpha(colors.bad, 0.14F), context.px(6));
     list.AddRect(at, {at.x + width, at.y + height}, colors.bad, context.px(6));
-    const bool idle = context.ready() && context.snapshot.mistake_is_idle;
+    const bool broken = context.states.correct != nullptr;
+    const auto same = broken ? context.ask(facet::SameNumbers{context.states.correct}) : Answer<facet::SameNumbers>();
+    const bool idle = same && *same;
     const std::string text = idle ? "This mistake changes nothing here: " + std::string(what_it_takes(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,

@@ -8,9 +8,11 @@
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/view_state.hpp"
 #include "app/session/commands.hpp"
+#include "app/session/doctor_report.hpp"
 #include "app/session/files_state.hpp"
-#include "app/session/knock_out_report.hpp"
+#include "app/session/results.hpp"
 #include "app/session/snapshot.hpp"
+#include "app/session/state.hpp"
 #include "app/session/training_report.hpp"
 #include "app/widgets/ui.hpp"
 
@@ -31,29 +33,38 @@ struct WouldBeLost {
 struct PanelContext {
     const Theme& theme;
     Canvas& canvas;
-    const Document& document;                         ///< as set, perhaps not (yet) computed
-    std::shared_ptr<const Snapshot> shared_snapshot;  ///< as computed
-    const Snapshot& snapshot;                         ///< the same
-    const TrainingReport& training;                   ///< of the run under way and of those before it
+    const Document& document;        ///< as set, perhaps not (yet) computed
+    const Snapshot& snapshot;        ///< as computed
+    const States& states;            ///< that of the snapshot, and what it can be compared with
+    Inquiry& inquiry;                ///< where panels ask for what they show
+    const TrainingReport& training;  ///< of the run under way and of those before it
     ViewState& view;
     MatrixStore& matrices;
     CommandSink& commands;
     double now = 0;  ///< seconds since the start
     bool can_undo = false, can_redo = false;
-    KnockOutReport knock_out{};
     std::shared_ptr<const DoctorReport> dump{};  ///< of the file opened last; null before the first
     std::string_view message{};                  ///< what the last command could not do, "" when it could
     const FilesState& files = no_files();
-    std::shared_ptr<const Snapshot> other_moment{};  ///< the moment that is compared with; null: none
-    std::optional<std::int64_t> other_step{};        ///< its step, also before it is computed
+    std::optional<std::int64_t> other_step{};  ///< of the moment that is compared with
+    bool up_to_date = true;                    ///< the snapshot is that of the document, or says why there is none
     WouldBeLost would_be_lost{};
     const AutosaveWords* leftover = nullptr;  ///< work of a process that is gone, to be asked about; null: none
-    ReadingsReport kept_readings{};           ///< of the kept state that a view has asked for last
 
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }
     bool ready() const { return snapshot.trace != nullptr; }
     const Trace<float>& trace() const { return *snapshot.trace; }
+    /// A facet of the shown state. Asking for it has it computed; to be asked for in every frame that shows it.
+    template <class F>
+    Answer<F> ask(const F& facet) const {
+        return inquiry.ask(states.shown, facet);
+    }
+    /// The same; while a run is followed, that of its last moments until there is newer.
+    template <class F>
+    Answer<F> ask_latest(const F& facet) const {
+        return inquiry.ask_latest(states.shown, facet);
+    }
 };
 
 }  // namespace attn::app

@@ -11,6 +11,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/reference/verification.hpp"
 
 namespace attn::app {
 namespace {
@@ -47,10 +48,10 @@ struct Badge {
 
 Badge badge_of(const PanelContext& context) {
     const Palette& colors = context.theme.colors;
-    const auto& verification = context.snapshot.verification;
     if (!context.ready()) return {colors.faint, "computing", "", ""};
-    if (verification == nullptr)
-        return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
+    const auto verification = context.ask(facet::Verification{});
+    if (!verification.problem.empty()) return {colors.bad, "not verified", "", verification.problem};
+    if (!verification) return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),
                 "The fast engine and the reference disagree on this stage: do not trust its numbers."};

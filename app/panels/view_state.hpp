@@ -15,10 +15,10 @@
 #include "app/panels/help/help_state.hpp"
 #include "app/panels/lessons/lesson_view.hpp"
 #include "app/panels/train/train_state.hpp"
+#include "app/panels/views/inspector_state.hpp"
 #include "app/panels/views/knock_out_state.hpp"
 #include "app/panels/views/lines_state.hpp"
 #include "app/panels/views/reading_state.hpp"
-#include "app/session/snapshot.hpp"
 #include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -73,13 +73,13 @@ struct ViewState {
     TotalsView totals;
     LensView lens;
     HistogramView histogram;
-    std::shared_ptr<const Snapshot> pinned;
 
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
     TextEdit text;              ///< the sequence being edited
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
     EditState edits;
     KnockOutState knock_out;
+    InspectorState inspector;
     TrainView train;
     LessonView lesson;
     PaletteState palette;

@@ -10,9 +10,8 @@
 #include <vector>
 
 #include "app/session/document.hpp"
-#include "app/session/snapshot.hpp"
+#include "app/session/state.hpp"
 #include "app/session/tensor_choice.hpp"
-#include "engine/trace/head_worth.hpp"
 
 namespace attn::app {
 
@@ -83,14 +82,10 @@ struct OpenCheckpoint {
     std::filesystem::path path;
 };
 
-/// Measures what each head of the shown state is worth, in the background.
-struct MeasureHeads {
-    KnockOutQuestion question;
-};
-struct StopMeasuring {};
-/// Reads the whole trace of a kept state, in the background; the answer takes the place of that for the state before.
-struct ReadState {
-    std::shared_ptr<const Snapshot> state;
+/// Keeps a state as A or B; null: no longer.
+struct Pin {
+    bool b = false;
+    StateRef state;
 };
 /// Reads and judges attention that other code recorded.
 struct OpenDump {
@@ -145,9 +140,9 @@ struct Command {
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
                  command::ShowUntrained, command::SetSampling, command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint,
-                 command::OpenCheckpoint, command::MeasureHeads, command::StopMeasuring, command::ReadState, command::SaveDocument,
-                 command::OpenFile, command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet,
-                 command::ListFolder, command::TellFile, command::OpenDump, command::Undo, command::Redo>
+                 command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText,
+                 command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump, command::Undo,
+                 command::Redo>
         what;
     std::string merge;
 };

@@ -48,18 +48,21 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
     change(std::move(next), merge);
 }
 
-// What is set for training stays, and an example that was just opened is as good as saved.
+// What is set for training and what is pinned stay, and an example that was just opened is as good as saved.
 void Session::Impl::carry_out(const command::OpenPreset& open, const std::string& merge) {
     Document next = open_preset(open.name);
     next.run = document().run;
     next.sampling = document().sampling;
+    next.pins = document().pins;
     change(std::move(next), merge);
     files.set_document({}, history.current());
 }
 
 void Session::Impl::carry_out(const command::OpenDocument& open, const std::string& merge) {
     expect_bearable_texts(open.document);
-    change(ready_to_open(open.document), merge);
+    Document next = ready_to_open(open.document);
+    take_up_pins(next.pins, {});
+    change(std::move(next), merge);
 }
 
 void Session::Impl::carry_out(const command::SetRun& set, const std::string& merge) {
@@ -113,10 +116,8 @@ void Session::Impl::travel(bool back) {
 
 void Session::Impl::changed(const Document& before) {
     if (document().run != before.run) trainer.apply(document().run);
-    // What is set for training alone changes nothing that is computed from the document.
-    Document shown = before;
-    shown.run = document().run;
-    if (shown != document()) request(Depth::Everything);
+    if (document().trained != before.trained || static_cast<const Setup&>(document()) != static_cast<const Setup&>(before)) show();
+    if (document().pins != before.pins) derive_states();
 }
 
 }  // namespace attn::app

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "app/session/snapshot.hpp"
+#include "app/session/field.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {

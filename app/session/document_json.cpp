@@ -57,6 +57,66 @@ SamplingSettings sampling_from_json(JsonObject object) {
     return sampling;
 }
 
+Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
+
+void add_setup(Json& json, const Setup& setup) {
+    json["texts"] = setup.texts;
+    json["source_texts"] = setup.source_texts;
+    json["tokenizer"] = tokenizer_name(setup.tokenizer);
+    json["special_tokens"] = setup.special_tokens;
+    json["vocabulary_texts"] = setup.vocabulary_texts;
+    json["vocabulary"] = setup.vocabulary;
+    json["config"] = to_json(setup.config);
+    json["forward"] = to_json(setup.forward);
+}
+
+void read_setup(JsonObject& object, Setup& setup) {
+    if (!object.read("texts", setup.texts)) object.fail_missing("texts");
+    if (setup.texts.empty()) object.fail("texts", "expected at least one text, found none");
+    object.read("source_texts", setup.source_texts);
+    std::size_t tokenizer = 0;
+    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
+    object.read("special_tokens", setup.special_tokens);
+    if (object.has("config")) setup.config = config_from_json(object.object("config"));
+    if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"));
+}
+
+Json to_json(const State& state) {
+    Json json;
+    add_setup(json, *state.setup);
+    if (const MomentOfRun* moment = moment_of(state)) json["trained"] = to_json(*moment);
+    return json;
+}
+
+State state_from_json(JsonObject object) {
+    Setup setup;
+    read_setup(object, setup);
+    object.read("vocabulary_texts", setup.vocabulary_texts);
+    object.read("vocabulary", setup.vocabulary);
+    Source source;
+    if (object.has("trained")) {
+        const TrainedModel trained = trained_from_json(object.object("trained"));
+        source = MomentOfRun{trained.run, trained.step.value_or(0), nullptr};
+    }
+    object.expect_no_more();
+    return {std::make_shared<const Setup>(std::move(setup)), std::move(source)};
+}
+
+Json to_json(const Pins& pins) {
+    Json json = Json::object();
+    if (pins.a) json["a"] = to_json(*pins.a);
+    if (pins.b) json["b"] = to_json(*pins.b);
+    return json;
+}
+
+Pins pins_from_json(JsonObject object) {
+    Pins pins;
+    if (object.has("a")) pins.a = state_from_json(object.object("a"));
+    if (object.has("b")) pins.b = state_from_json(object.object("b"));
+    object.expect_no_more();
+    return pins;
+}
+
 /// The text of the training task stands in the document itself, which then is whole wherever it is taken.
 void add_task_text(Json& json, const TaskSettings& task) {
     if (task.text == nullptr) return;
@@ -72,14 +132,7 @@ void add_task_text(Json& json, const TaskSettings& task) {
 
 void read_document_fields(JsonObject& object, Document& document) {
     object.read("look_at", document.look_at);
-    if (!object.read("texts", document.texts)) object.fail_missing("texts");
-    if (document.texts.empty()) object.fail("texts", "expected at least one text, found none");
-    object.read("source_texts", document.source_texts);
-    std::size_t tokenizer = 0;
-    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) document.tokenizer = static_cast<TokenizerKind>(tokenizer);
-    object.read("special_tokens", document.special_tokens);
-    if (object.has("config")) document.config = config_from_json(object.object("config"));
-    if (object.has("forward")) document.forward = forward_settings_from_json(object.object("forward"));
+    read_setup(object, document);
 }
 
 std::string document_to_json(const Document& document) {
@@ -87,15 +140,9 @@ std::string document_to_json(const Document& document) {
     json["format"] = kFormat;
     json["preset"] = document.preset;
     json["look_at"] = document.look_at;
-    json["texts"] = document.texts;
-    json["source_texts"] = document.source_texts;
-    json["tokenizer"] = tokenizer_name(document.tokenizer);
-    json["special_tokens"] = document.special_tokens;
-    json["vocabulary_texts"] = document.vocabulary_texts;
-    json["vocabulary"] = document.vocabulary;
-    json["config"] = to_json(document.config);
-    json["forward"] = to_json(document.forward);
+    add_setup(json, document);
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
+    if (document.pins != Pins{}) json["pinned"] = to_json(document.pins);
     json["sampling"] = to_json(document.sampling);
     json["run"] = to_json(document.run);
     add_task_text(json, document.run.task);
@@ -112,6 +159,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     object.read("vocabulary_texts", document.vocabulary_texts);
     object.read("vocabulary", document.vocabulary);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
+    if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
     if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
     std::string task_text;

@@ -11,11 +11,12 @@ void Session::Impl::carry_out(const command::SaveDocument& save, const std::stri
 void Session::Impl::carry_out(const command::OpenFile& open, const std::string&) { files.open(open); }
 void Session::Impl::carry_out(const command::RestoreWork& restore, const std::string&) { files.restore(restore); }
 void Session::Impl::carry_out(const command::UseText& use, const std::string&) { files.use_text(use.as, document()); }
-void Session::Impl::carry_out(const command::ExportTensor& wanted, const std::string&) { files.export_tensor(wanted, analyst.snapshot()); }
-void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, analyst.snapshot()); }
+void Session::Impl::carry_out(const command::ExportTensor& chosen, const std::string&) {
+    files.export_tensor(chosen, shown, scheduler.results().find(shown->state, facet::Gradients{}).value);
+}
+void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, shown); }
 void Session::Impl::carry_out(const command::ListFolder& list, const std::string&) { files.list(list); }
 void Session::Impl::carry_out(const command::TellFile& tell, const std::string&) { files.tell(tell.notice, tell.failed); }
-void Session::Impl::carry_out(const command::OpenDump& open, const std::string&) { dumps.open(open.path); }
 
 void Session::Impl::take_up(KeptWork work) {
     restored = std::move(work);
@@ -24,11 +25,24 @@ void Session::Impl::take_up(KeptWork work) {
     else trainer.open(restored->run, true);
 }
 
+void Session::Impl::take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file) {
+    for (std::optional<State>* pinned : {&pins.a, &pins.b}) {
+        MomentOfRun* moment = *pinned ? std::get_if<MomentOfRun>(&(*pinned)->source) : nullptr;
+        if (moment == nullptr || moment->parameters != nullptr) continue;
+        const bool known = moment->run == run_in_file;
+        moment->run = 0;
+        if (!known) continue;
+        Moment kept = trainer.moment(run().run, moment->step);
+        if (kept.step == moment->step && kept.parameters != nullptr) *moment = {run().run, kept.step, std::move(kept.parameters)};
+    }
+}
+
 void Session::Impl::finish_restoring(bool with_run) {
     const KeptWork work = *std::exchange(restored, {});
     if (work.document) {
         Document next = *work.document;
         const bool fits = with_run && next.trained && next.config == run().parameters->config() && next.vocabulary == run().vocabulary;
+        take_up_pins(next.pins, fits ? std::optional(next.trained->run) : std::nullopt);
         if (fits) next.trained->run = run().run;
         else next = untrained(std::move(next));
         change(std::move(next), "");

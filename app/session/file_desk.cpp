@@ -48,7 +48,8 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
 }
 
 /// Writes what the extension says; returns what was written, in words.
-std::string export_numbers(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+std::string export_numbers(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
+                           const GradientTrace<float>* gradients) {
     const std::string extension = path.extension().string();
     const std::string name = tensor_name(choice.stage);
     if (extension == ".safetensors") {
@@ -62,8 +63,8 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
         write_npz(path, views);
         return "the operands of " + name;
     }
-    if (extension == ".csv") write_tensor_csv(path, snapshot, choice);
-    else if (extension == ".npy") write_tensor_npy(path, snapshot, choice);
+    if (extension == ".csv") write_tensor_csv(path, snapshot, choice, gradients);
+    else if (extension == ".npy") write_tensor_npy(path, snapshot, choice, gradients);
     else throw Error(shown(path) + ": numbers can be written as .csv, .npy, .npz or .safetensors");
     return (choice.gradients ? "the gradients of " : "") + name;
 }
@@ -113,9 +114,10 @@ void FileDesk::restore(const command::RestoreWork& restore) {
     });
 }
 
-void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot) {
-    send([wanted, source = std::move(snapshot)](Result& result, const std::stop_token&) {
-        const std::string what = export_numbers(wanted.path, *source, wanted.choice);
+void FileDesk::export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
+                             std::shared_ptr<const GradientTrace<float>> gradients) {
+    send([wanted, source = std::move(snapshot), gradients = std::move(gradients)](Result& result, const std::stop_token&) {
+        const std::string what = export_numbers(wanted.path, *source, wanted.choice, gradients.get());
         result.notice = fmt::format("Wrote {} to {}.", what, shown(wanted.path));
     });
 }

@@ -17,6 +17,7 @@
 #include "app/session/commands.hpp"
 #include "app/session/files_state.hpp"
 #include "app/session/snapshot.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 
@@ -33,7 +34,8 @@ public:
     void save(const command::SaveDocument& save, std::shared_ptr<const Document> document);
     void open(const command::OpenFile& open);
     void restore(const command::RestoreWork& restore);
-    void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot);
+    void export_tensor(const command::ExportTensor& wanted, std::shared_ptr<const Snapshot> snapshot,
+                       std::shared_ptr<const GradientTrace<float>> gradients);
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
     void list(const command::ListFolder& list);
     /// What the text that was opened becomes: commands of the next update.

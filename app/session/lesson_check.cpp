@@ -45,14 +45,12 @@ std::string_view field_name(Field field) {
 struct Computed {
     Document document;
     Snapshot snapshot;
-    double mib = 0;
 };
 
 Computed compute(Document document, std::shared_ptr<const Parameters<float>> parameters) {
     Prepared prepared = prepare(document);
     if (parameters == nullptr) parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(prepared.config));
     Computed computed;
-    computed.mib = prepared.trace_mib;
     computed.snapshot.trace = std::make_shared<const Trace<float>>(
         trace_forward<float>(std::move(parameters), prepared.tokens, prepared.source, document.forward));
     computed.snapshot.tokens = std::move(prepared.chips);
@@ -215,12 +213,10 @@ void Checker::check_gradients() {
     if (std::none_of(lengths.begin(), lengths.end(), [](std::int64_t length) { return length > 1; }))
         fail("gradients", "a text of one token has no next token: there is no loss");
     if (look().stage.stage == Stage::Tokens) fail("gradients", "the loss has no gradient with respect to tokens");
-    if (shown_->mib > kBaselineLimitMiB) fail("gradients", "the model is too large for them");
 }
 
 void Checker::check_comparison() {
     if (!look().unmasked) return;
-    if (shown_->mib > kBaselineLimitMiB) fail("compare_unmasked", "the model is too large for a second state");
     ForwardSettings without_masks;
     without_masks.masks.padding = false;
     const Trace<float> unmasked = trace_forward<float>(trace().parameters, trace().tokens, trace().source_tokens, without_masks);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
 
-bool has_source(const Document& document) { return document.config.architecture == Architecture::EncoderDecoder; }
+bool has_source(const Setup& setup) { return setup.config.architecture == Architecture::EncoderDecoder; }
 
 void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
     if (bytes <= limit) return;
@@ -26,14 +26,13 @@ void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
                         Field::Texts);
 }
 
-Tokenizer build_tokenizer(const Document& document) {
-    std::vector<std::string> texts = document.vocabulary_texts;
-    if (has_source(document)) texts.insert(texts.end(), document.source_texts.begin(), document.source_texts.end());
-    texts.insert(texts.end(), document.texts.begin(), document.texts.end());
+Tokenizer build_tokenizer(const Setup& setup) {
+    std::vector<std::string> texts = setup.vocabulary_texts;
+    if (has_source(setup)) texts.insert(texts.end(), setup.source_texts.begin(), setup.source_texts.end());
+    texts.insert(texts.end(), setup.texts.begin(), setup.texts.end());
     try {
-        if (!document.vocabulary.empty())
-            return Tokenizer::from_vocabulary(document.tokenizer, document.vocabulary, document.special_tokens);
-        return {document.tokenizer, texts, document.special_tokens};
+        if (!setup.vocabulary.empty()) return Tokenizer::from_vocabulary(setup.tokenizer, setup.vocabulary, setup.special_tokens);
+        return {setup.tokenizer, texts, setup.special_tokens};
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), Field::Texts);
     }
@@ -74,15 +73,15 @@ Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts
     return encoded;
 }
 
-Encoded encode_source(const Tokenizer& tokenizer, const Document& document) {
-    if (!has_source(document)) {
+Encoded encode_source(const Tokenizer& tokenizer, const Setup& setup) {
+    if (!has_source(setup)) {
         static const std::vector<std::string> kNoTexts;
         return {kNoTexts, {}, 0};
     }
-    Encoded encoded = encode(tokenizer, document.source_texts, Field::SourceTexts, "type some text for the encoder");
-    if (encoded.texts.size() != document.texts.size()) {
+    Encoded encoded = encode(tokenizer, setup.source_texts, Field::SourceTexts, "type some text for the encoder");
+    if (encoded.texts.size() != setup.texts.size()) {
         throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
-                                        encoded.texts.size() == 1 ? "" : "s", document.texts.size()),
+                                        encoded.texts.size() == 1 ? "" : "s", setup.texts.size()),
                             Field::SourceTexts);
     }
     return encoded;
@@ -95,8 +94,8 @@ std::int64_t derived_context(std::int64_t longest) {
     return context;
 }
 
-Config derived_config(const Document& document, std::int64_t vocab_size, std::int64_t longest) {
-    Config config = document.config;
+Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t longest) {
+    Config config = setup.config;
     config.vocab_size = vocab_size;
     if (config.context_length == 0) config.context_length = derived_context(longest);
     try {
@@ -112,18 +111,20 @@ Config derived_config(const Document& document, std::int64_t vocab_size, std::in
     return config;
 }
 
-// Refuses what would not fit, before anything of that size is allocated.
-double bearable_mib(const Config& config, const Encoded& text, const Encoded& source) {
+// Before anything of that size is allocated.
+double bearable_mib(const Config& config, const Encoded& text, const Encoded& source, double room_mib) {
     const double mib =
         trace_mib(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
-    if (mib <= kTraceLimitMiB) return mib;
-    const bool short_text_fits = trace_mib(config, 1, 16, source.longest == 0 ? 0 : 16) <= kTraceLimitMiB;
-    throw DocumentError(
-        fmt::format(
-            "this would take {:.0f} MiB (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}); the limit is {:.0f} MiB: {}", mib,
-            text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads, config.d_model, kTraceLimitMiB,
-            short_text_fits ? "shorten the text" : "make the model smaller"),
-        short_text_fits ? Field::Texts : Field::DModel);
+    try {
+        expect_room(mib, room_mib);
+        return mib;
+    } catch (const DocumentError& error) {
+        const bool short_text_fits = trace_mib(config, 1, 16, source.longest == 0 ? 0 : 16) <= room_mib;
+        throw DocumentError(fmt::format("{} (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}): {}", error.what(),
+                                        text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads,
+                                        config.d_model, short_text_fits ? "shorten the text" : "make the model smaller"),
+                            short_text_fits ? Field::Texts : Field::DModel);
+    }
 }
 
 std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pad_id) {
@@ -156,23 +157,29 @@ double stack_numbers(const Config& config, double positions, double memory_posit
 
 }  // namespace
 
-void expect_bearable_texts(const Document& document) {
-    expect_at_most(kTextLimitBytes, text_bytes(document), "text is");
-    expect_at_most(kVocabularyTextLimitBytes, bytes_of(document.vocabulary_texts), "texts of the vocabulary are");
+void expect_room(double mib, double room_mib) {
+    if (!(mib <= room_mib))
+        throw DocumentError(
+            fmt::format("this would take {:.0f} MiB, and the memory budget leaves {:.0f} MiB", mib, std::max(room_mib, 0.0)), Field::None);
 }
 
-Prepared prepare(const Document& document) {
-    expect_bearable_texts(document);
-    const Tokenizer tokenizer = build_tokenizer(document);
-    const Encoded text = encode(tokenizer, document.texts, Field::Texts, "type some text");
-    const Encoded source = encode_source(tokenizer, document);
+void expect_bearable_texts(const Setup& setup) {
+    expect_at_most(kTextLimitBytes, text_bytes(setup), "text is");
+    expect_at_most(kVocabularyTextLimitBytes, bytes_of(setup.vocabulary_texts), "texts of the vocabulary are");
+}
+
+Prepared prepare(const Setup& setup, double room_mib) {
+    expect_bearable_texts(setup);
+    const Tokenizer tokenizer = build_tokenizer(setup);
+    const Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
+    const Encoded source = encode_source(tokenizer, setup);
 
     Prepared prepared;
-    prepared.config = derived_config(document, tokenizer.size(), std::max(text.longest, source.longest));
-    prepared.trace_mib = bearable_mib(prepared.config, text, source);
+    prepared.config = derived_config(setup, tokenizer.size(), std::max(text.longest, source.longest));
+    prepared.trace_mib = bearable_mib(prepared.config, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
     prepared.chips = chips_of(text, tokenizer.pad_id());
-    if (has_source(document)) {
+    if (has_source(setup)) {
         prepared.source = make_batch(source.sequences, tokenizer.pad_id());
         prepared.source_chips = chips_of(source, tokenizer.pad_id());
     }

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "app/session/document.hpp"
-#include "app/session/snapshot.hpp"
+#include "app/session/field.hpp"
+#include "app/session/memory_budget.hpp"
+#include "app/session/token.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/plan/config.hpp"
 
@@ -15,10 +17,6 @@ namespace attn::app {
 
 /// What texts may hold together that only give their symbols to the vocabulary.
 inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
-/// A trace (with its parameters) that would take more is refused.
-inline constexpr double kTraceLimitMiB = 1024;
-/// The baseline without masks is computed for traces up to this size.
-inline constexpr double kBaselineLimitMiB = 256;
 
 struct Prepared {
     Config config;  ///< with vocab_size and context_length filled in
@@ -31,11 +29,14 @@ struct Prepared {
 };
 
 /// Throws DocumentError for texts beyond kTextLimitBytes, or such texts beyond theirs.
-void expect_bearable_texts(const Document& document);
+void expect_bearable_texts(const Setup& setup);
 
-/// Throws DocumentError for text that is empty, longer than the context or too large to compute, and for a configuration that
-/// cannot work; nothing large is allocated before the sizes are known to be bearable.
-Prepared prepare(const Document& document);
+/// Throws DocumentError for text that is empty, longer than the context or too large to be recorded in `room_mib`, and for a configuration
+/// that cannot work; nothing large is allocated before the sizes are known to be bearable.
+Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib());
+
+/// Throws DocumentError where numbers of `mib` find no room.
+void expect_room(double mib, double room_mib);
 
 /// MiB that a float trace of `sequences` sequences takes with its parameters, at least; counted in floating point so that no size
 /// overflows. `source_positions` is 0 without an encoder.

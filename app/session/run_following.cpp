@@ -43,8 +43,8 @@ void Session::Impl::adopt_run_of_document() {
 
 void Session::Impl::follow() {
     const std::optional<TrainedModel>& trained = document().trained;
-    if (!trained.has_value() || trained->step.has_value() || trained->run != run().run) return;
-    if (const auto depth = follower.next(run(), analyst, analyst.snapshot()->compute_ms, Follower::Clock::now())) request(*depth);
+    if (!trained || trained->step || trained->run != run().run || is_tracing()) return;
+    if (follower.is_due(run(), computed->compute_ms, Follower::Clock::now())) show();
 }
 
 }  // namespace attn::app

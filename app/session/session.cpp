@@ -2,24 +2,25 @@
 
 #include <utility>
 
+#include "app/session/doctor_report.hpp"
 #include "app/session/document_error.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
-Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine)
-    : history(ready_to_open(std::move(document))), files(wake), others(computation, wake), analyst(std::move(computation), wake),
-      knock_out(wake), kept_readings(wake), trainer(std::move(engine), wake), dumps(wake) {
+Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib)
+    : history(ready_to_open(std::move(document))), files(wake), scheduler(std::move(computation), wake, memory_mib),
+      trainer(std::move(engine), wake) {
     files.set_document({}, history.current());
 }
 
-Session::Session(Document document, std::function<void()> wake)
-    : Session(std::move(document), std::move(wake), Computation::engine(), TrainingEngine::engine()) {}
+Session::Session(Document document, std::function<void()> wake, double memory_mib)
+    : Session(std::move(document), std::move(wake), Computation::engine(), TrainingEngine::engine(), memory_mib) {}
 
-Session::Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training)
-    : impl_(std::make_unique<Impl>(std::move(document), wake, std::move(computation), std::move(training))) {
-    impl_->request(Depth::Everything);
+Session::Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training, double memory_mib)
+    : impl_(std::make_unique<Impl>(std::move(document), wake, std::move(computation), std::move(training), memory_mib)) {
+    impl_->show();
 }
 
 Session::~Session() = default;
@@ -31,8 +32,7 @@ std::shared_ptr<const Document> Session::shared_document() const { return impl_-
 void Session::hand_runs_over_to(KeepRun keep) { impl_->trainer.hand_over_to(std::move(keep)); }
 
 void Session::apply(const Command& command) {
-    // A view asks for this, not the person, whose last message stays.
-    if (!std::holds_alternative<command::ReadState>(command.what)) impl_->message.clear();
+    impl_->message.clear();
     try {
         std::visit([&](const auto& what) { impl_->carry_out(what, command.merge); }, command.what);
     } catch (const DocumentError& error) {
@@ -51,32 +51,61 @@ void Session::update() {
     impl_->trainer.update(impl_->training);
     impl_->tell_refusal();
     impl_->adopt_new_run();
+    impl_->refresh();
     impl_->follow();
+    impl_->order();
 }
 
 const TrainingReport& Session::training() const { return impl_->training; }
 
-KnockOutReport Session::knock_out() const { return impl_->knock_out.report(); }
+std::shared_ptr<const Snapshot> Session::snapshot() const {
+    impl_->refresh();
+    return impl_->shown;
+}
 
-void Session::wait_for_knock_out() { impl_->knock_out.wait(); }
+const States& Session::states() const {
+    impl_->refresh();
+    return impl_->states;
+}
 
-ReadingsReport Session::kept_readings() const { return impl_->kept_readings.report(); }
+bool Session::is_up_to_date() const {
+    impl_->refresh();
+    if (!impl_->is_tracing()) return true;
+    const StateRef& shown = impl_->shown->state;
+    return impl_->is_following() && shown != nullptr && same_but_for_moment(*shown, *impl_->asked);
+}
 
-void Session::wait_for_kept_readings() { impl_->kept_readings.wait(); }
+std::optional<std::int64_t> Session::other_step() const { return impl_->other_step; }
 
-std::shared_ptr<const DoctorReport> Session::dump() const { return impl_->dumps.report(); }
+Results Session::results() const { return impl_->scheduler.results(); }
 
-void Session::wait_for_dump() { impl_->dumps.wait(); }
+void Session::want(std::vector<Request> requests) {
+    impl_->wanted = std::move(requests);
+    impl_->order();
+}
 
-std::shared_ptr<const Snapshot> Session::snapshot() const { return impl_->analyst.snapshot(); }
+std::shared_ptr<const DoctorReport> Session::dump() const {
+    if (!impl_->dump) return nullptr;
+    const auto answer = results().find(nullptr, *impl_->dump);
+    if (answer) return answer.value;
+    DoctorReport report;
+    report.file = impl_->dump->file;
+    report.reading = answer.computing();
+    report.problem = answer.problem;
+    return std::make_shared<const DoctorReport>(std::move(report));
+}
 
-std::shared_ptr<const Snapshot> Session::other_moment() const { return impl_->others.snapshot(); }
+std::shared_ptr<const Snapshot> Session::wait() {
+    impl_->wait_for({impl_->asked, facet::Trace{}});
+    for (const Request& request : impl_->ahead()) impl_->scheduler.wait_for(request);
+    return snapshot();
+}
 
-std::optional<std::int64_t> Session::other_step() const { return impl_->others.step(); }
+void Session::wait_for_dump() {
+    if (impl_->dump) impl_->scheduler.wait_for({nullptr, *impl_->dump});
+}
 
-void Session::wait_for_other_moment() { impl_->others.wait(); }
-
-std::shared_ptr<const Snapshot> Session::wait(bool verified) { return impl_->analyst.wait(verified); }
+Results Session::wait_for(const Request& request) { return impl_->wait_for(request); }
 
 void Session::wait_for_training() {
     impl_->trainer.wait();

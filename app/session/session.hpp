@@ -1,30 +1,36 @@
 #pragma once
-/// The document with its undo history, and the workers that turn it into snapshots.
+/// The document with its undo history, and the workers that compute what is shown of it.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/session/commands.hpp"
 #include "app/session/files_state.hpp"
-#include "app/session/knock_out_report.hpp"
 #include "app/session/live_run.hpp"
+#include "app/session/memory_budget.hpp"
+#include "app/session/results.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
 struct Computation;
+struct DoctorReport;
 
 /// Used from the UI thread only. Holds no lock while anything is computed or drawn.
 class Session {
 public:
-    /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown.
-    Session(Document document, std::function<void()> wake);
+    /// Starts the workers and asks for the first trace. `wake` is called from a worker when something new can be shown. What is computed
+    /// may take `memory_mib`.
+    Session(Document document, std::function<void()> wake, double memory_mib = default_memory_budget_mib());
     /// The same with other engine calls; for tests.
-    Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training = TrainingEngine::engine());
+    Session(Document document, std::function<void()> wake, Computation computation, TrainingEngine training = TrainingEngine::engine(),
+            double memory_mib = default_memory_budget_mib());
     ~Session();  ///< stops and joins the workers
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -37,29 +43,48 @@ public:
     void update();
     /// As of the last update().
     const TrainingReport& training() const;
-    /// How far the measuring of heads is that MeasureHeads asked for.
-    KnockOutReport knock_out() const;
-    /// Waits until nothing is being measured any more.
-    void wait_for_knock_out();
-    /// Of the state that ReadState named last.
-    ReadingsReport kept_readings() const;
-    /// Waits until they are there.
-    void wait_for_kept_readings();
+    /// The state that is shown; never null.
+    std::shared_ptr<const Snapshot> snapshot() const;
+    /// It is the document's, perhaps a moment of the run that is followed ago, or says why that cannot be computed.
+    bool is_up_to_date() const;
+    /// That state, and what it can be compared with.
+    const States& states() const;
+    /// The step that CompareMoment chose.
+    std::optional<std::int64_t> other_step() const;
+    /// What has been computed so far.
+    Results results() const;
+    /// What views show, beside the trace of the shown state; takes the place of what they wanted before.
+    void want(std::vector<Request> requests);
     /// What the doctor says of the file opened last; null before the first.
     std::shared_ptr<const DoctorReport> dump() const;
-    /// Waits until it is there. For rendering without a window and tests.
+
+    // For rendering without a window, commands and tests:
+
+    /// Waits until the document's state is shown, or its problem.
+    std::shared_ptr<const Snapshot> wait();
+    /// Waits until the file opened last is examined.
     void wait_for_dump();
-    /// Newest snapshot; never null.
-    std::shared_ptr<const Snapshot> snapshot() const;
-    /// The same document at the moment that CompareMoment chose; null when none is. Its trace is null until it is computed.
-    std::shared_ptr<const Snapshot> other_moment() const;
-    /// That moment's step.
-    std::optional<std::int64_t> other_step() const;
-    /// Waits until it is computed. For rendering without a window and tests.
-    void wait_for_other_moment();
-    /// Waits until the newest document has its trace and baseline (and, if asked, its verification), or its problem. For rendering
-    /// without a window and tests.
-    std::shared_ptr<const Snapshot> wait(bool verified);
+    /// Waits until that is computed, or cannot be.
+    Results wait_for(const Request& request);
+    /// A facet of the document's state. Throws Error where it cannot be computed.
+    template <class F>
+    std::shared_ptr<const typename F::Value> get(const F& facet) {
+        const Answer<F> answer = compute(facet);
+        if (!answer) throw Error(answer.problem);
+        return answer.value;
+    }
+    /// The same, or why there is none.
+    template <class F>
+    Answer<F> compute(const F& facet) {
+        const std::shared_ptr<const Snapshot> snapshot = wait();
+        if (snapshot->state == nullptr) return {nullptr, snapshot->problem};
+        return compute(snapshot->state, facet);
+    }
+    /// Of any state.
+    template <class F>
+    Answer<F> compute(const StateRef& state, const F& facet) {
+        return wait_for({state, facet}).find(state, facet);
+    }
     /// Waits until every training order is carried out and no run is running any more, then does update(). For the same uses.
     void wait_for_training();
 

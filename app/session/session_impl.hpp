@@ -6,16 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "app/session/analyst.hpp"
 #include "app/session/autosave_folder.hpp"
-#include "app/session/dump_reader.hpp"
 #include "app/session/file_desk.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
-#include "app/session/knock_out_worker.hpp"
-#include "app/session/other_moment.hpp"
-#include "app/session/readings_worker.hpp"
+#include "app/session/scheduler.hpp"
 #include "app/session/session.hpp"
 #include "app/session/trainer.hpp"
 
@@ -25,7 +22,7 @@ namespace attn::app {
 Document ready_to_open(Document document);
 
 struct Session::Impl {
-    Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine);
+    Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib);
 
     const Document& document() const { return *history.current(); }
     const TrainingSnapshot& run() const { return *training.snapshot; }
@@ -57,16 +54,14 @@ struct Session::Impl {
     void carry_out(const command::OpenCheckpoint& open, const std::string& merge);
 
     void carry_out(const command::CompareMoment& compare, const std::string& merge);
-    void carry_out(const command::MeasureHeads& measure, const std::string& merge);
-    void carry_out(const command::StopMeasuring& stop, const std::string& merge);
-    void carry_out(const command::ReadState& read, const std::string& merge);
+    void carry_out(const command::Pin& pin, const std::string& merge);
     void carry_out(const command::OpenDump& open, const std::string& merge);
 
     void carry_out(const command::SaveDocument& save, const std::string& merge);
     void carry_out(const command::OpenFile& open, const std::string& merge);
     void carry_out(const command::RestoreWork& restore, const std::string& merge);
     void carry_out(const command::UseText& use, const std::string& merge);
-    void carry_out(const command::ExportTensor& wanted, const std::string& merge);
+    void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
@@ -76,10 +71,24 @@ struct Session::Impl {
     /// After the document has become another one.
     void changed(const Document& before);
 
-    void request(Depth depth);
-    std::optional<LearnedParameters> learned_parameters();
-    /// Has the moment that is compared with computed as the document is now.
-    void request_other_moment();
+    /// Asks for the document's state, as it is now.
+    void show();
+    /// Whose parameters the document has now; none when they are gone.
+    std::optional<Source> source_of_document();
+    /// Takes over the newest trace, or why there is none.
+    void refresh();
+    /// What the shown state can be compared with.
+    void derive_states();
+    StateRef other_moment_of(const State& state);
+    /// What views show of the state on screen, of the one that takes its place: they change together.
+    std::vector<Request> ahead() const;
+    /// The asked state is not shown yet, and nothing is known to be wrong with it.
+    bool is_tracing() const;
+    /// The document's model is the newest of a run under way.
+    bool is_following() const;
+    /// Tells the scheduler what is wanted of the session itself and of the views.
+    void order();
+    Results wait_for(const Request& request);
 
     void adopt_new_run();
     void adopt_run_of_document();
@@ -87,26 +96,33 @@ struct Session::Impl {
     /// What the trainer could not save or open is said where everything about files is.
     void tell_refusal();
     void take_up(KeptWork work);
+    /// Gives pinned moments of the run, as its file numbers it, the parameters of the run that was taken up; all others are gone.
+    void take_up_pins(Pins& pins, std::optional<std::uint64_t> run_in_file);
     /// Makes the restored document current; `with_run`: its run has been taken up.
     void finish_restoring(bool with_run);
 
     DocumentHistory history;
     std::string message;
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
-    std::uint64_t adopted = 0;                 ///< the last run that the document was made to follow
-    std::uint64_t notices = 0;                 ///< of the training run, as far as they have been taken over
-    std::string probe;                         ///< of that run
-    std::optional<KeptWork> restored;          ///< waits for its run
-    std::uint64_t told_before = 0;             ///< notices of the trainer when it was asked for that run
-    std::optional<LearnedParameters> learned;  ///< asked for last
+    std::uint64_t adopted = 0;               ///< the last run that the document was made to follow
+    std::uint64_t notices = 0;               ///< of the training run, as far as they have been taken over
+    std::string probe;                       ///< of that run
+    std::optional<KeptWork> restored;        ///< waits for its run
+    std::uint64_t told_before = 0;           ///< notices of the trainer when it was asked for that run
+    std::optional<std::int64_t> other_step;  ///< that is compared with
+
+    StateTable table;
+    StateRef asked;                                                                ///< the document's state
+    std::shared_ptr<const Snapshot> computed{std::make_shared<const Snapshot>()};  ///< the last one that could be
+    std::shared_ptr<const Snapshot> shown{computed};                               ///< the same, with the problem of the asked state
+    States states;
+    std::vector<Request> wanted;  ///< by views
+    std::optional<facet::Dump> dump;
     Follower follower;
+
     FileDesk files;
-    OtherMoment others;
-    Analyst analyst;
-    KnockOutWorker knock_out;
-    ReadingsWorker kept_readings;
+    Scheduler scheduler;
     Trainer trainer;
-    DumpReader dumps;
 };
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "app/session/memory_budget.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
@@ -13,6 +14,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::uint64_t kMaxSettingsBytes = 256 << 10;
+constexpr double kMaxMemoryMiB = 1e9;
 constexpr std::int32_t kMaxPosition = 100'000;  // window systems count in 16 bits; this leaves room for odd ones
 
 Settings parse(const std::string& text, const std::string& source) {
@@ -36,6 +38,7 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("texts", settings.texts);
     object.read("source_texts", settings.source_texts);
     object.read("recent_files", settings.recent_files);
+    object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
     return settings;
 }
 
@@ -67,6 +70,8 @@ std::filesystem::path autosave_path() {
     const std::filesystem::path folder = folder_of_user("XDG_STATE_HOME", ".local/state");
     return folder.empty() ? folder : folder / "autosave";
 }
+
+double memory_budget_mib(const Settings& settings) { return settings.memory_mib > 0 ? settings.memory_mib : default_memory_budget_mib(); }
 
 LoadedSettings load_settings(const std::filesystem::path& path) {
     std::error_code ignored;
@@ -107,6 +112,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"texts", settings.texts},
         {"source_texts", settings.source_texts},
         {"recent_files", settings.recent_files},
+        {"memory_mib", settings.memory_mib},
     };
     write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");
 }

@@ -21,8 +21,12 @@ struct Settings {
     std::string preset;                            ///< the last one opened, "" for the default
     std::vector<std::string> texts, source_texts;  ///< the last ones of that preset; empty: its own
     std::vector<std::string> recent_files;         ///< newest first
+    double memory_mib = 0;                         ///< that what is computed may take; 0: a quarter of the machine's memory
     bool operator==(const Settings&) const = default;
 };
+
+/// What Settings::memory_mib says.
+double memory_budget_mib(const Settings& settings);
 
 /// Letters of the last texts that are remembered; longer ones are not.
 inline constexpr std::size_t kMostRememberedLetters = 20'000;

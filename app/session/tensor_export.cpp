@@ -20,25 +20,25 @@ struct Whole {
     const float* values = nullptr;
 };
 
-const GradientTrace<float>& gradients_of(const Snapshot& snapshot) {
-    if (snapshot.gradients == nullptr) throw Error("there are no gradients: the model has no output head, or is too large for them");
-    return *snapshot.gradients;
+const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradients) {
+    if (gradients == nullptr) throw Error("there are no gradients: the model has no output head, or they are still being computed");
+    return *gradients;
 }
 
-Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice) {
-    const Parameters<float>& parameters = choice.gradients ? *gradients_of(snapshot).parameters : *snapshot.trace->parameters;
+Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
+    const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
     const ParameterInfo* info = parameters.layout().find(choice.parameter);
     if (info == nullptr) throw Error("this model has no parameter " + choice.parameter);
     return {info->shape, parameters.data() + info->offset};
 }
 
-Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
+Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
-    if (!choice.parameter.empty()) return whole_parameter(snapshot, choice);
+    if (!choice.parameter.empty()) return whole_parameter(snapshot, choice, gradients);
     const std::string name = tensor_name(choice.stage);
     const RecordedStage<float>* stage = snapshot.trace->find(choice.stage);
     if (stage == nullptr) throw Error("this model has no stage " + name);
-    if (choice.gradients) stage = gradients_of(snapshot).find(choice.stage);
+    if (choice.gradients) stage = expect_gradients(gradients).find(choice.stage);
     if (stage == nullptr) throw Error("there are no gradients of " + name);
     return {stage->value.shape(), stage->value.data()};
 }
@@ -173,16 +173,17 @@ TokenTexts texts_without_padding(const std::vector<std::vector<Token>>& sequence
     return texts;
 }
 
-void write_contents(const std::filesystem::path& path, const Snapshot& snapshot, bool gradients, TraceContents contents) {
-    if (gradients) contents.gradients = &gradients_of(snapshot);
+void write_contents(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>* gradients,
+                    TraceContents contents) {
+    contents.gradients = gradients;
     contents.trained_step = snapshot.trained_step;
     write_trace(path, *snapshot.trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
 }
 
 }  // namespace
 
-Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice) {
-    const Whole whole = whole_tensor(snapshot, choice);
+Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
+    const Whole whole = whole_tensor(snapshot, choice, gradients);
     const Part part = part_of(whole.shape, choice);
     Tensor<float> chosen(part.shape);
     std::vector<std::int64_t> index(part.fixed.size());
@@ -199,9 +200,10 @@ Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice
     return chosen;
 }
 
-void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
+void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
+                      const GradientTrace<float>* gradients) {
     constexpr std::size_t kChunk = 1 << 20;
-    const Tensor<float> tensor = chosen_tensor(snapshot, choice);
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients);
     const Shape& shape = tensor.shape();
     const Labels labels(snapshot, choice);
     const CsvLines lines(shape, labels, choice);
@@ -223,8 +225,9 @@ void write_tensor_csv(const std::filesystem::path& path, const Snapshot& snapsho
     file.commit();
 }
 
-void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
-    const Tensor<float> tensor = chosen_tensor(snapshot, choice);
+void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
+                      const GradientTrace<float>* gradients) {
+    const Tensor<float> tensor = chosen_tensor(snapshot, choice, gradients);
     const std::string name = path.stem().string();
     if (choice.stage.stage != Stage::Tokens || !choice.parameter.empty())
         return write_npy(path, {name, DType::F32, sizes_of(tensor.shape()), std::as_bytes(tensor.values())});
@@ -233,15 +236,16 @@ void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapsho
     write_npy(path, view_of(make_array<std::int32_t>(name, sizes_of(tensor.shape()), ids)));
 }
 
-void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice) {
-    whole_tensor(snapshot, choice);  // says what is not there
+void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
+                              const GradientTrace<float>* gradients) {
+    whole_tensor(snapshot, choice, gradients);  // says what is not there
     TraceContents contents;
     contents.parameter = choice.parameter;
     if (choice.parameter.empty()) contents.stage = choice.stage;
-    write_contents(path, snapshot, choice.gradients, std::move(contents));
+    write_contents(path, snapshot, choice.gradients ? gradients : nullptr, std::move(contents));
 }
 
-void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, bool gradients) {
+void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>* gradients) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     write_contents(path, snapshot, gradients, {});
 }

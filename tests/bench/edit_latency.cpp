@@ -39,7 +39,7 @@ double percentile(std::vector<double> values, double part) {
 
 int measure(int repeats) {
     Session session(teaching_size(), [] {});
-    if (const auto snapshot = session.wait(true); !snapshot->problem.empty()) {
+    if (const auto snapshot = session.wait(); !snapshot->problem.empty()) {
         fmt::print(stderr, "{}\n", snapshot->problem);
         return 1;
     }

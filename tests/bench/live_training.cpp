@@ -51,6 +51,8 @@ Watched watched_speed(Session& session, double seconds) {
     std::uint64_t serial = session.snapshot()->serial;
     for (auto frame = begin; seconds_since(begin) < seconds; frame += kFrame) {
         session.update();
+        const StateRef shown = session.snapshot()->state;
+        session.want({{shown, facet::Verification{}}, {shown, facet::Sample{session.document().sampling}}, {shown, facet::Gradients{}}});
         if (const std::uint64_t now = session.snapshot()->serial; now != serial) {
             serial = now;
             ++traces;
@@ -61,7 +63,7 @@ Watched watched_speed(Session& session, double seconds) {
     session.wait_for_training();
     const double took = seconds_since(begin);
     const auto steps = static_cast<double>(session.training().snapshot->step - first);
-    session.wait(true);
+    session.wait();
     return {steps / took, static_cast<double>(traces) / took};
 }
 

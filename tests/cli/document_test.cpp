@@ -36,12 +36,14 @@ protected:
     void SetUp() override {
         app::Session session(app::open_preset("gpt-tiny"), [] {});
         session.apply({app::command::SetTexts{{"one two three four"}, {}}, ""});
-        unedited_ = session.wait(false);
+        unedited_ = session.wait();
+        unedited_document_ = session.document();
         app::save_document(folder_.path("unedited.attnscope.json"), session.document());
         ForwardSettings forward = session.document().forward;
         forward.edits = one_of_each_kind();
         session.apply({app::command::SetForward{forward}, ""});
-        edited_ = session.wait(false);
+        edited_ = session.wait();
+        edited_document_ = session.document();
         ASSERT_EQ(edited_->problem, "");
         ASSERT_EQ(edited_->trace->settings.edits.size(), 5U);
         app::save_document(path(), session.document());
@@ -56,6 +58,7 @@ protected:
 
     ScratchFolder folder_;
     std::shared_ptr<const app::Snapshot> unedited_, edited_;
+    app::Document unedited_document_, edited_document_;
 };
 
 /// How many float stages of the trace have other bits in the file; every one has to be there.
@@ -73,7 +76,7 @@ int different_stages(const ArrayFile& file, const Trace<float>& trace) {
 
 TEST_F(EditedDocument, IsReadBackEqual) {
     const app::Document back = app::load_document(path());
-    EXPECT_EQ(back, *edited_->document);
+    EXPECT_EQ(back, edited_document_);
     EXPECT_EQ(back.forward.edits, one_of_each_kind());
 }
 
@@ -113,7 +116,7 @@ TEST_F(EditedDocument, AnEditThatChangesNothingIsNamedAndNothingIsWritten) {
     };
     const std::string document = folder_.path("idle.attnscope.json"), never = folder_.path("never");
     for (const auto& [edit, words] : idle) {
-        app::Document bad = *unedited_->document;
+        app::Document bad = unedited_document_;
         bad.forward.edits = {one_of_each_kind()[0], edit};
         app::save_document(document, bad);
         for (const std::vector<std::string>& command :

@@ -1,7 +1,7 @@
 # Who may include what, and who may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence per
 # violation.
 # Dependencies point one way: engine <- session <- panels <- main; render knows numbers, not the engine;
-# panels know snapshots and commands, not GL and not the engine's calls.
+# panels know states, facets and commands, not GL and not the engine's calls.
 
 # Headers of plain data: what the app may know of the engine without calling it.
 set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/model/(batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
@@ -12,8 +12,8 @@ set(LAYERS
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
-  "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|knock_out_report|presets|snapshot|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|document|files_state|knock_out_report|lesson|lesson_goal|presets|snapshot|tensor_choice|training_report|view)\\.hpp|${DATA_HEADERS}"
+  "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|lesson|lesson_goal|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|training_report|view)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 
@@ -32,6 +32,23 @@ set(LIBRARIES
 # Everything that is written goes through one place, which never leaves half a file and never follows a planted link.
 set(WRITER "engine/io/atomic_file\\.cpp")
 set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file")
+
+# What grows with the model is computed in the background: panels ask for it as a facet of a state.
+set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_trace|examine_trace|knock_out_heads|verify")
+
+function(check_calls ROOT FILE RESULT)
+  set(FOUND "")
+  if(FILE MATCHES "^app/panels/")
+    file(STRINGS ${ROOT}/${FILE} LINES REGEX "(^|[^a-zA-Z0-9_.>])(${HEAVY_CALLS})(<[a-z]+>)? *\\(")
+    foreach(LINE IN LISTS LINES)
+      string(STRIP "${LINE}" LINE)
+      if(NOT LINE MATCHES "^//")
+        list(APPEND FOUND "${FILE} computes what grows with the model (${LINE}): ask for a facet")
+      endif()
+    endforeach()
+  endif()
+  set(${RESULT} "${FOUND}" PARENT_SCOPE)
+endfunction()
 
 function(check_writing ROOT FILE RESULT)
   set(FOUND "")
@@ -92,6 +109,8 @@ function(check_layers ROOT RESULT)
   set(ALL "")
   foreach(FILE IN LISTS FILES)
     check_file(${ROOT} ${FILE} FOUND)
+    list(APPEND ALL ${FOUND})
+    check_calls(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})
     check_writing(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})

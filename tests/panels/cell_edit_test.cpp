@@ -16,7 +16,7 @@ class CellEditTest : public InterfaceFixture {
 protected:
     CellEditTest() {
         session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
-        session->wait(true);
+        session->wait();
         view.stage = {Stage::Scores, 0};
         frames(3, ui_frame);
     }
@@ -101,7 +101,7 @@ TEST_F(CellEditTest, ADoubleClickOpensAFieldAndEnterSetsTheNumber) {
     EXPECT_EQ(words(0), "scores, layer 0, head 0, text 0: row 3 ‘" + session->snapshot()->tokens[0][3].text + "’, key 1 ‘" +
                             session->snapshot()->tokens[0][1].text + "’ set to 2.5");
     session->apply({command::Undo{}, ""});
-    session->wait(false);
+    session->wait();
     EXPECT_TRUE(edits().empty());
     EXPECT_EQ(value(Stage::Weights, 0, 3, 1), before);
 }
@@ -187,7 +187,7 @@ TEST_F(CellEditTest, EveryViewDrawsEveryKindOfEdit) {
     edit.at = {Stage::Q, 7}, edit.kind = EditKind::Set, edit.row = 99;
     forward.edits.push_back(edit);
     session->apply({command::SetForward{forward}, ""});
-    session->wait(true);
+    session->wait();
     EXPECT_EQ(words(0), "weights, layer 0, head 0: every row set to uniform");
     EXPECT_EQ(words(3), "context, layer 0, head 0: every row removed");
     for (const View shown : {View::Step, View::Heads, View::Grid, View::KnockOut, View::Train}) {

@@ -12,6 +12,7 @@
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/readings.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 
@@ -24,7 +25,7 @@ protected:
 
     void set_text(const std::string& text) {
         session->apply({command::SetTexts{{text}, {}}, ""});
-        session->wait(false);
+        session->wait();
     }
 };
 
@@ -40,15 +41,15 @@ TEST_F(ComparisonTest, EverySourceIsListedOnceWithWords) {
     // What is not there says so, with a sentence.
     for (const CompareSource& source : compare_sources())
         with_context([&](PanelContext& context) {
-            const ComparedState state = source.state(context);
-            EXPECT_EQ(state.trace == nullptr, !state.missing.empty()) << source.name;
+            const ComparedState state = compared_state(context, source);
+            EXPECT_EQ(state.snapshot == nullptr, !state.missing.empty()) << source.name;
         });
 }
 
 TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
     open_example("gpt-tiny");
     session->apply({command::SetTexts{{"the same words", "some other words here"}, {}}, ""});
-    session->wait(false);
+    session->wait();
     view.stage = {Stage::Weights, 1};
     view.head = 2;
     view.compare.choose(Compare::Itself);
@@ -90,7 +91,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     for (const CompareLayout layout : {CompareLayout::All, CompareLayout::InPlace}) EXPECT_EQ(large_maps(View::Lens, layout), 0);
     with_context([&](PanelContext& context) {
         const ComparedReadings readings = compared_readings(context);
-        EXPECT_EQ(readings.readings, context.snapshot.unmasked_readings.get());
+        EXPECT_EQ(readings.readings, context.inquiry.ask(context.states.unmasked, facet::Readings{}).value.get());
         EXPECT_EQ(readings.name, "unmasked");
     });
     // Another head of the same state is nothing that can be compared there: it says so.
@@ -105,13 +106,10 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
 TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     open_example("causal-attention");
     with_context([&](PanelContext& context) {
-        const ComparedState state = compared_state([&]() -> PanelContext& {
-                                        view.compare.choose(Compare::Moment);
-                                        return context;
-                                    }())
-                                        .value();
-        EXPECT_EQ(state.trace, nullptr);
-        EXPECT_NE(state.missing, "") << "nothing is trained";
+        view.compare.choose(Compare::Moment);
+        const ComparedSide side = reference_side(context, view.stage, 0);
+        EXPECT_EQ(side.trace, nullptr);
+        EXPECT_NE(side.missing, "") << "nothing is trained";
     });
     RunSettings run = default_run(TaskKind::Copy);
     run.model.d_model = 8;
@@ -136,51 +134,58 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
     frames(2, ui_frame);
 }
 
-/// A state may be pinned as soon as its trace is there, before it is read, or while a run is followed, whose readings are of a trace
-/// before: its own are then computed when a view wants them.
+/// Whatever is compared with is computed only while a view shows it.
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
-    carry_out = true;
-    for (const bool outdated : {false, true}) {
-        view = {};
-        open_example("gpt-tiny");
-        const std::shared_ptr<const Snapshot> whole = session->snapshot();
-        set_text("some other words");
-        auto pinned = std::make_shared<Snapshot>(*whole);
-        pinned->readings = outdated ? session->snapshot()->readings : nullptr;
-        pinned->read_serial = 0;
-        view.pinned = pinned;
-        view.compare.choose(Compare::Pinned);
-        view.compare.layout = CompareLayout::SideBySide;
-        commands.clear();
-        view.view = View::Step;
-        frames(2, ui_frame);
-        EXPECT_TRUE(commands.empty()) << "this view needs none";
-        with_context([&](PanelContext& context) {
-            const ComparedReadings before = compared_readings(context);
-            EXPECT_EQ(before.readings, nullptr);
-            EXPECT_EQ(before.missing, "The readings of that state are being computed.");
+    open_example("gpt-tiny");
+    const auto whole = get(facet::Readings{});
+    pin();
+    set_text("some other words");
+    view.compare.choose(Compare::Pinned);
+    view.compare.layout = CompareLayout::SideBySide;
+    const auto asks_to_read = [&](View shown) {
+        view.view = shown;
+        bool asks = false;
+        frame([&] {
+            with_context([&](PanelContext& context) {
+                draw_frame(context);
+                const auto& wanted = context.inquiry.wanted();
+                asks = std::find(wanted.begin(), wanted.end(), Request{context.states.pinned_a, facet::Readings{}}) != wanted.end();
+            });
         });
-        view.view = View::Totals;
-        frames(2, ui_frame);
-        ASSERT_EQ(commands.size(), 1U) << "it is asked for once";
-        ASSERT_TRUE(std::holds_alternative<command::ReadState>(commands[0].what));
-        with_context([&](PanelContext& context) {
-            const ComparedReadings then = compared_readings(context);
-            ASSERT_NE(then.readings, nullptr) << then.missing;
-            EXPECT_EQ(then.missing, "");
-            const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().values(); };
-            const std::span<const float> own = rollout(*then.readings), right = rollout(*whole->readings);
-            EXPECT_TRUE(std::equal(own.begin(), own.end(), right.begin(), right.end()));
-            EXPECT_EQ(then.readings->lens->positions, whole->trace->tokens.length);
-        });
-        canvas.calls.clear();
-        frame(ui_frame);
-        EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 150; }),
-                  2);
-        view.view = View::Lens;
-        frames(2, ui_frame);
-        EXPECT_EQ(commands.size(), 1U);
-    }
+        return asks;
+    };
+    EXPECT_FALSE(asks_to_read(View::Step)) << "this view needs none";
+    EXPECT_TRUE(asks_to_read(View::Totals));
+    EXPECT_TRUE(asks_to_read(View::Lens));
+    view.view = View::Totals;
+    frames(2, ui_frame);
+    with_context([&](PanelContext& context) {
+        const ComparedReadings then = compared_readings(context);
+        ASSERT_NE(then.readings, nullptr) << then.missing;
+        EXPECT_EQ(then.missing, "");
+        const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().values(); };
+        const std::span<const float> own = rollout(*then.readings), right = rollout(*whole);
+        EXPECT_TRUE(std::equal(own.begin(), own.end(), right.begin(), right.end()));
+        EXPECT_EQ(then.readings->lens->positions, whole->lens->positions);
+    });
+    canvas.calls.clear();
+    frame(ui_frame);
+    EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 150; }), 2);
+    // Until it is there, the view says so.
+    with_context([&](PanelContext& context) {
+        Inquiry nothing_yet{Results()};
+        PanelContext early{.theme = context.theme,
+                           .canvas = context.canvas,
+                           .document = context.document,
+                           .snapshot = context.snapshot,
+                           .states = context.states,
+                           .inquiry = nothing_yet,
+                           .training = context.training,
+                           .view = context.view,
+                           .matrices = context.matrices,
+                           .commands = context.commands};
+        EXPECT_EQ(compared_readings(early).missing, "That state is being computed.");
+    });
 }
 
 /// The shown state stays while one moment after the other stands beside it, perhaps in memory that another one had before.
@@ -196,14 +201,15 @@ TEST_F(ComparisonTest, DifferencesAreThoseOfTheStepThatIsCompared) {
     session->wait_for_training();
     carry_out = true;
     view.stage = {Stage::Weights, 0};
-    const Snapshot* seen = session->wait(true).get();
+    const Snapshot* seen = session->wait().get();
     for (std::int64_t step = 0; step < 30; ++step) {
         with_context([&](PanelContext& context) { compare_with_step(context, step); });
         with_context([&](PanelContext& context) {
             ASSERT_EQ(&context.snapshot, seen) << "nothing of what is shown has changed";
-            ASSERT_EQ(context.other_moment->trained_step, step);
+            const auto other = context.inquiry.ask(context.states.other_moment, facet::Trace{});
+            ASSERT_EQ(other->trained_step, step);
             const Matrix difference = comparison_picture(context, compared_sides(context, view.stage, 0)).equation.result;
-            const Tensor<float>&after = trace().find(view.stage)->value, &before = context.other_moment->trace->find(view.stage)->value;
+            const Tensor<float>&after = trace().find(view.stage)->value, &before = other->trace->find(view.stage)->value;
             for (std::int64_t t = 0; t < difference.data.rows; ++t)
                 for (std::int64_t s = 0; s <= t; ++s)
                     ASSERT_EQ(difference.at(t, s), after(0, 0, t, s) - before(0, 0, t, s)) << "step " << step;
@@ -250,7 +256,8 @@ TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
         canvas.calls.clear();
         frame(ui_frame);
         const float* own = trace().find(view.stage)->value.data();
-        const float* other = session->snapshot()->unmasked->find(view.stage)->value.data();
+        const auto unmasked = computed(session->states().unmasked);
+        const float* other = unmasked->trace->find(view.stage)->value.data();
         const auto drawn = [&](const float* from) {
             return std::any_of(canvas.calls.begin(), canvas.calls.end(),
                                [&](const auto& call) { return call.request.data.values == from && call.max.x - call.min.x > 200; });
@@ -265,7 +272,7 @@ TEST_F(ComparisonTest, InPlaceShowsTheOtherStateWhereTheShownOneWas) {
 TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
     open_example("causal-attention");
     view.stage = {Stage::Weights, 0};
-    view.pinned = session->snapshot();
+    pin();
     set_text("the animal");
     view.compare.choose(Compare::Pinned);
     const auto picture = [&] {

@@ -16,7 +16,7 @@ protected:
     FilesPanel() {
         carry_out = false;
         session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
-        session->wait(false);
+        session->wait();
         frames(3, ui_frame);
     }
     void control(char letter, bool shift = false) {

@@ -10,6 +10,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/model/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
@@ -165,7 +166,7 @@ TEST_F(FrameTest, AnInvalidModelSaysSoAndTheLastGoodPictureStays) {
     Config config = session->document().config;
     config.d_model = 15;
     session->apply({command::SetConfig{config}, ""});
-    session->wait(false);
+    session->wait();
     frames(2, ui_frame);
     EXPECT_FALSE(session->snapshot()->problem.empty());
     EXPECT_EQ(session->snapshot()->problem_field, Field::DModel);
@@ -193,7 +194,8 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     frames(2, ui_frame);
     EXPECT_EQ(view.compare.source, Compare::Unmasked);
     const Matrix now_map = matrices.stage(trace(), view.stage, 0, 0);
-    const Matrix before_map = matrices.stage(*session->snapshot()->unmasked, view.stage, 0, 0);
+    const std::shared_ptr<const Snapshot> before_state = computed(session->states().unmasked);
+    const Matrix before_map = matrices.stage(*before_state->trace, view.stage, 0, 0);
     const Matrix difference = matrices.difference(now_map, before_map);
     ASSERT_FALSE(difference.empty());
     for (std::int64_t t = 0; t < 10; ++t)
@@ -233,7 +235,8 @@ TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {
 
 TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
     open_example("causal-attention");
-    const auto& gradients = *session->snapshot()->gradients;
+    const auto computed_gradients = get(facet::Gradients{});
+    const GradientTrace<float>& gradients = *computed_gradients;
     for (const StageId& id : {StageId{Stage::Scores, 0}, StageId{Stage::Q, 0}, StageId{Stage::Residual1, 0}}) {
         const Matrix value = matrices.stage(trace(), id, 0, 1);
         const Matrix gradient = matrices.gradient_of(value, trace(), gradients);
@@ -263,10 +266,9 @@ TEST_F(FrameTest, GradientsTakeThePlaceOfValues) {
 /// Every head's gradients, on one scale that is symmetric about 0 for the whole stage; values again when switched back.
 TEST_F(FrameTest, HeadsAndGridShowGradientsToo) {
     open_example("multi-head");
-    const auto& gradients = session->snapshot()->gradients;
-    if (gradients == nullptr) open_example("causal-attention");
-    ASSERT_NE(session->snapshot()->gradients, nullptr);
-    const RecordedStage<float>* recorded = session->snapshot()->gradients->find({Stage::Weights, 0});
+    if (!trace().config.lm_head) open_example("causal-attention");
+    const auto gradients = get(facet::Gradients{});
+    const RecordedStage<float>* recorded = gradients->find({Stage::Weights, 0});
     ASSERT_NE(recorded, nullptr);
     const Shape& shape = recorded->value.shape();
     float largest = 0;

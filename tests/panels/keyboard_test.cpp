@@ -118,8 +118,8 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
     view.train.folded.fill(false);
     view.view = View::Train;
     expect_explained("after a run");
-    view.pinned = session->snapshot();
-    view.train.pinned_b = session->snapshot();
+    pin();
+    pin(true);
     expect_explained("with pinned moments");
     view.train.lines = true;
     expect_explained("as lines");

@@ -22,9 +22,9 @@ protected:
         return std::any_of(commands.begin(), commands.end(), [](const Command& c) { return std::holds_alternative<What>(c.what); });
     }
     /// Whether the shown stage has other numbers than without the mistake.
-    bool shows_a_difference() const {
-        const auto snapshot = session->snapshot();
-        const auto *broken = snapshot->trace->find(view.stage), *right = snapshot->correct->find(view.stage);
+    bool shows_a_difference() {
+        const auto snapshot = session->snapshot(), correct = computed(session->states().correct);
+        const auto *broken = snapshot->trace->find(view.stage), *right = correct->trace->find(view.stage);
         const auto a = broken->value.values(), b = right->value.values();
         return !std::equal(a.begin(), a.end(), b.begin(), b.end());
     }
@@ -33,12 +33,12 @@ protected:
 TEST_F(MistakesTest, TheStageWhereItActsIsShownBesideTheRightOne) {
     open_example("gpt-tiny");
     session->apply({command::SetTexts{{"a few words of a text", "fewer words"}, {}}, ""});
-    session->wait(false);
+    session->wait();
     for (const MistakeInfo& info : mistakes()) {
         view.stage = {Stage::Tokens, -1};
         break_it(info.mistake);
         EXPECT_EQ(view.compare.source, Compare::Correct);
-        ASSERT_NE(session->snapshot()->correct, nullptr) << info.name;
+        ASSERT_NE(session->states().correct, nullptr) << info.name;
         EXPECT_TRUE(shows_a_difference()) << info.name << " at " << tensor_name(view.stage);
     }
     break_it(Mistake::None);

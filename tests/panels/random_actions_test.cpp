@@ -50,7 +50,7 @@ protected:
         carry_out = false;
         session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
         session->apply({command::SetRun{small_run()}, ""});
-        session->wait(false);
+        session->wait();
     }
 
     void draw() override {
@@ -166,7 +166,7 @@ TEST_F(RandomActions, LeaveEverythingSound) {
         expect_sound();
         if (HasFatalFailure()) return;
     }
-    session->wait(false);
+    session->wait();
     ASSERT_TRUE(session->snapshot()->trace != nullptr || !session->snapshot()->problem.empty());
 }
 

@@ -7,10 +7,12 @@
 #include <limits>
 
 #include "app/panels/actions/actions.hpp"
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/readings.hpp"
 #include "app/session/session.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
@@ -160,12 +162,10 @@ TEST_F(TokenViews, NothingIsMeasuredOfATextThatPredictsNothing) {
     open_example("gpt-tiny");
     const auto measured = [&](const std::string& text) {
         session->apply({command::SetTexts{{text}, {}}, ""});
-        session->wait(false);
+        session->wait();
         view.view = View::KnockOut;
-        commands.clear();
         frames(2, ui_frame);
-        return std::any_of(commands.begin(), commands.end(),
-                           [](const Command& c) { return std::holds_alternative<command::MeasureHeads>(c.what); });
+        return session->results().find({session->states().shown, facet::KnockOut{}}) != nullptr;
     };
     EXPECT_FALSE(measured("hello"));
     EXPECT_TRUE(measured("hello there"));
@@ -185,10 +185,10 @@ TEST_F(TokenViews, LinesChangeStateWhileTheKeyIsHeld) {
     frames(2, ui_frame);
     EXPECT_EQ(vertices(), shown);
     // A text of another length.
-    view.pinned = session->snapshot();
+    pin();
     view.compare.choose(Compare::Pinned);
     session->apply({command::SetTexts{{"the same words"}, {}}, ""});
-    session->wait(false);
+    session->wait();
     hold('X', true);
     for (int y = 100; y < 900; y += 40) {
         move_mouse(1000, static_cast<float>(y));
@@ -235,8 +235,7 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     open_example("gpt-tiny");
     view.view = View::Totals;
     frames(2, ui_frame);
-    const auto& readings = session->snapshot()->readings;
-    ASSERT_NE(readings, nullptr);
+    const auto readings = get(facet::Readings{});
     const auto drawn = [&](const Tensor<float>& values) {
         return std::any_of(canvas.calls.begin(), canvas.calls.end(),
                            [&](const auto& call) { return call.request.data.values == values.data() && call.max.x - call.min.x > 100; });
@@ -252,20 +251,20 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
 
 TEST_F(TokenViews, AModelWithoutAHeadHasNoLensAndSaysSo) {
     open_example("gpt-tiny");
-    ASSERT_TRUE(session->snapshot()->readings->lens);
+    ASSERT_TRUE(get(facet::Readings{})->lens);
     Config config = session->document().config;
     config.lm_head = false;
     session->apply({command::SetConfig{config}, ""});
-    session->wait(false);
-    ASSERT_NE(session->snapshot()->readings, nullptr);
-    EXPECT_FALSE(session->snapshot()->readings->lens);
+    session->wait();
+    EXPECT_FALSE(get(facet::Readings{})->lens);
     view.view = View::Lens;
     frames(3, ui_frame);
 }
 
 TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
     open_example("gpt-tiny");
-    const LogitLens& lens = *session->snapshot()->readings->lens;
+    const auto readings = get(facet::Readings{});
+    const LogitLens& lens = *readings->lens;
     const Tensor<float>& probabilities = trace().find({Stage::Probabilities})->value;
     for (std::int64_t t = 0; t < lens.positions; ++t) {
         const LensCell& cell = lens.at(lens.stages.size() - 1, 0, t);
@@ -278,7 +277,8 @@ TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
 TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
     open_example("gpt-tiny");
     const StageId id{Stage::Weights, 1};
-    const Matrix mean = matrices.stage(trace(), id, 0, kMeanHead);
+    const auto computed_mean = get(facet::HeadMean{id});
+    const Matrix mean = matrices.mean_map(*trace().find(id), *computed_mean, 0);
     ASSERT_FALSE(mean.empty());
     const Tensor<float>& weights = trace().find(id)->value;
     for (std::int64_t t = 0; t < mean.data.rows; ++t)
@@ -287,7 +287,12 @@ TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
             for (std::int64_t h = 0; h < weights.shape()[1].size; ++h) sum += static_cast<double>(weights(0, h, t, s));
             EXPECT_NEAR(mean.at(t, s), sum / static_cast<double>(weights.shape()[1].size), 1e-7);
         }
-    EXPECT_TRUE(matrices.stage(trace(), {Stage::Scores, 1}, 0, kMeanHead).empty()) << "a mean of scores means nothing";
+    view.head = kMeanHead;
+    with_context([&](PanelContext& context) {
+        EXPECT_FALSE(slice_of(context, shown_side(context, id, kMeanHead)).empty());
+        EXPECT_TRUE(slice_of(context, shown_side(context, {Stage::Scores, 1}, kMeanHead)).empty()) << "a mean of scores means nothing";
+    });
+    view.head = 0;
     view.view = View::Heads;
     frames(2, ui_frame);
     EXPECT_TRUE(std::any_of(canvas.calls.begin(), canvas.calls.end(),
@@ -345,7 +350,8 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
     // Masked cells are counted apart, in every sequence and head.
     const RecordedStage<float>& masked = *trace().find({Stage::Masked, 0});
     const Shape& shape = masked.value.shape();
-    const TensorStatistics& s = matrices.statistics(masked);
+    const auto computed_statistics = get(facet::Statistics{{Stage::Masked, 0}});
+    const TensorStatistics& s = *computed_statistics;
     std::int64_t expected = 0;
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)

@@ -32,7 +32,7 @@ protected:
         run.stop.steps = 1000000;  // only a person ends it
         document.run = run;
         session = std::make_unique<Session>(document, [] {});
-        session->wait(false);
+        session->wait();
         view.view = View::Train;
         frames(2, ui_frame);
     }
@@ -41,11 +41,15 @@ protected:
         session->update();
         const auto snapshot = session->snapshot();
         CommandSink sink;
+        const States states = session->states();
+        Inquiry inquiry(session->results());
+        matrices.use(*snapshot, std::exchange(tensors, {}));
         PanelContext context{.theme = theme,
                              .canvas = canvas,
                              .document = session->document(),
-                             .shared_snapshot = snapshot,
                              .snapshot = *snapshot,
+                             .states = states,
+                             .inquiry = inquiry,
                              .training = session->training(),
                              .view = view,
                              .matrices = matrices,
@@ -55,6 +59,8 @@ protected:
                              .can_redo = session->can_redo(),
                              .message = session->message()};
         draw_frame(context);
+        tensors = inquiry.take_tensors();
+        session->want(inquiry.wanted());
         for (const Command& command : sink) session->apply(command);
         now += 1.0 / 60;
     }
@@ -86,6 +92,7 @@ protected:
     std::unique_ptr<Session> session;
     ViewState view;
     MatrixStore matrices;
+    std::vector<std::shared_ptr<const void>> tensors;
     double now = 0;
 };
 

@@ -6,6 +6,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/sample.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_training.hpp"
 #include "tests/support/imgui_fixture.hpp"
@@ -22,7 +23,8 @@ protected:
         document.config.num_layers = 2;
         document.config.num_heads = 4;
         Session session(document, [] {});
-        snapshot = *session.wait(false);
+        snapshot = *session.wait();
+        states.shown = snapshot.state;
         view.view = View::Train;
     }
 
@@ -38,27 +40,42 @@ protected:
         snapshot.run = report.snapshot->run;
         snapshot.trained_step = step.value_or(report.snapshot->step);
         ++snapshot.serial;
+        snapshot.state = std::make_shared<const State>(State{snapshot.state->setup, MomentOfRun{snapshot.run, *snapshot.trained_step, {}}});
         auto sample = std::make_shared<Sample>();
         sample->tokens = {{"a", 0}, {"b", 1}};
-        snapshot.sample = sample;
+        states.shown = snapshot.state;
+        know({states.shown, facet::Trace{}}, std::make_shared<const Snapshot>(snapshot));
+        know({states.shown, facet::Sample{document.sampling}}, sample);
+    }
+    /// As if the scheduler had computed it.
+    void know(const Request& request, std::shared_ptr<const void> value) {
+        auto fact = std::make_shared<Fact>();
+        fact->request = request;
+        fact->value = std::move(value);
+        facts.push_back(std::move(fact));
     }
 
     void draw() {
         CommandSink sink;
         const auto shared = std::make_shared<const Snapshot>(snapshot);
+        Inquiry inquiry(Results(std::make_shared<const Results::Facts>(facts)));
+        matrices.use(*shared, std::exchange(tensors, {}));
         PanelContext context{.theme = theme,
                              .canvas = canvas,
                              .document = document,
-                             .shared_snapshot = shared,
                              .snapshot = *shared,
+                             .states = states,
+                             .inquiry = inquiry,
                              .training = report,
                              .view = view,
                              .matrices = matrices,
                              .commands = sink,
                              .now = now};
         draw_frame(context);
+        tensors = inquiry.take_tensors();
         for (const Command& command : sink) {
             commands.push_back(command);
+            if (const auto* pin = std::get_if<command::Pin>(&command.what)) (pin->b ? states.pinned_b : states.pinned_a) = pin->state;
             if (const auto* moment = std::get_if<command::ShowMoment>(&command.what)) show(moment->step);
             if (const auto* run = std::get_if<command::SetRun>(&command.what)) document.run = run->run;
         }
@@ -92,6 +109,9 @@ protected:
     std::function<void()> ui_frame = [this] { draw(); };
     Document document;
     Snapshot snapshot;
+    States states;
+    Results::Facts facts;
+    std::vector<std::shared_ptr<const void>> tensors;
     TrainingReport report{std::make_shared<const TrainingSnapshot>(), {}};
     ViewState view;
     MatrixStore matrices;
@@ -275,14 +295,14 @@ TEST_F(TrainViewTest, TheNameOfAHeadLeadsToTheMomentAtWhichItForms) {
 TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
     open({.run = 1}, 100);
     type("a", ui_frame);
-    ASSERT_NE(view.pinned, nullptr);
-    EXPECT_EQ(view.pinned->trained_step, 100);
+    ASSERT_NE(states.pinned_a, nullptr);
+    EXPECT_EQ(moment_of(*states.pinned_a)->step, 100);
     EXPECT_EQ(view.compare.source, Compare::Pinned);
     show(620);
     frame(ui_frame);
     type("b", ui_frame);
-    ASSERT_NE(view.train.pinned_b, nullptr);
-    EXPECT_EQ(view.train.pinned_b->trained_step, 620);
+    ASSERT_NE(states.pinned_b, nullptr);
+    EXPECT_EQ(moment_of(*states.pinned_b)->step, 620);
     EXPECT_EQ(view.compare.source, Compare::Pinned) << "B pins here and does not switch the comparison";
     view.train.difference = true;
     frames(2, ui_frame);

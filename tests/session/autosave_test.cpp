@@ -155,6 +155,10 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
         work.change(command::SetForward{forward});
         ASSERT_EQ(work.session.training().snapshot->step, 10);
         EXPECT_EQ(work.session.training().snapshot->saved_step, 0);
+        work.change(command::ShowMoment{5});
+        work.session.wait();
+        work.change(command::Pin{false, work.session.states().shown});
+        work.change(command::ShowMoment{});
         losses = work.session.training().runs.back().losses;
         expected = document_to_json(work.session.document());
         work.autosave.flush();
@@ -168,6 +172,11 @@ TEST(Autosave, ARunGoesOnBitForBitWithItsDocumentAndCurves) {
     EXPECT_EQ(document_to_json(session.document()), expected);
     EXPECT_EQ(session.training().snapshot->step, 10);
     EXPECT_NE(session.training().snapshot->saved_step, 10) << "an autosave is nothing that the person has saved";
+    session.wait();
+    const auto pinned = session.compute(session.states().pinned_a, facet::Trace{});
+    ASSERT_TRUE(pinned) << pinned.problem;
+    EXPECT_EQ(pinned->trained_step, 5);
+    EXPECT_TRUE(same_numbers(*pinned->trace->parameters, *uninterrupted(run, 5)));
     ASSERT_EQ(session.training().runs.back().losses.size(), losses.size());
     EXPECT_EQ(session.training().runs.back().losses.back().loss, losses.back().loss);
     apply(session, command::StartTraining{});

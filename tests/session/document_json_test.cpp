@@ -31,6 +31,9 @@ Document rich_document() {
     document.run.batch_size = 7;
     document.run.train.forward.dropout.attention = 1.0 / 3;
     document.sampling = {0, 5, 1.0 / 3, 12, 18446744073709551615U};
+    const auto setup = std::make_shared<const app::Setup>(document);
+    document.pins.a = State{setup, Drawn{}};
+    document.pins.b = State{std::make_shared<const app::Setup>(open_preset("gpt-tiny")), MomentOfRun{7, 40, nullptr}};
     return document;
 }
 
@@ -57,6 +60,9 @@ TEST(DocumentJson, RefusesOtherFormatsAndUnknownFields) {
     EXPECT_NE(message(R"({"format": "attnscope-document/2", "texts": ["a"]})").find("attnscope-document/1"), std::string::npos);
     EXPECT_NE(message(R"({"format": "attnscope-document/1", "texts": ["a"], "x": 1})").find("d.json"), std::string::npos);
     message(R"({"format": "attnscope-document/1"})");
+    EXPECT_NE(message(R"({"format": "attnscope-document/1", "texts": ["a"], "pinned": {"c": {"texts": ["a"]}}})").find("/pinned"),
+              std::string::npos);
+    EXPECT_NE(message(R"({"format": "attnscope-document/1", "texts": ["a"], "pinned": {"a": {}}})").find("/pinned/a"), std::string::npos);
     message(R"({"format": "attnscope-document/1", "texts": []})");
     message(R"({"format": "attnscope-document/1", "texts": [1]})");
 }

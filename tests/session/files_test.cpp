@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/session/doctor_report.hpp"
 #include "app/session/document_json.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
@@ -191,7 +192,7 @@ TEST_F(Files, ARunThatTurnsOutToBeDamagedIsRefusedInTheSamePlace) {
 }
 
 TEST_F(Files, ADumpIsExamined) {
-    session.wait(false);
+    session.wait();
     send(command::ExportTensor{folder.path() / "good.safetensors", {{Stage::Weights, 0}, {}, {}, false}});
     send(command::OpenFile{folder.path() / "good.safetensors"});
     EXPECT_EQ(files().opened, FileKind::Dump);
@@ -211,7 +212,7 @@ TEST_F(Files, ADumpIsExamined) {
 }
 
 TEST_F(Files, NumbersAndOperandsAreExported) {
-    session.wait(false);
+    session.wait();
     const TensorChoice weights{{Stage::Weights, 0}, 0, 1, false};
     for (const char* name : {"a.csv", "a.npy", "a.safetensors", "a.npz"}) {
         send(command::ExportTensor{folder.path() / name, weights});
@@ -232,7 +233,7 @@ TEST_F(Files, NumbersAndOperandsAreExported) {
 }
 
 TEST_F(Files, ASnippetComesToTheClipboard) {
-    session.wait(false);
+    session.wait();
     send(command::CopySnippet{{Stage::Scores, 0}, false});
     EXPECT_EQ(files().copies, 1U);
     EXPECT_NE(files().clipboard.find("import numpy"), std::string::npos);

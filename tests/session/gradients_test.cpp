@@ -1,4 +1,4 @@
-/// The gradients that come with a snapshot: of the next token, there for every stage, absent without a head.
+/// The gradients of a state: of the next token, there for every stage, absent without a head.
 
 #include <gtest/gtest.h>
 
@@ -6,14 +6,15 @@
 
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
 
 TEST(SnapshotGradients, AreOfPredictingTheNextToken) {
     Session session(open_preset("causal-attention"), [] {});
-    const auto snapshot = session.wait(true);
-    ASSERT_NE(snapshot->gradients, nullptr);
+    const auto snapshot = session.wait();
+    const auto gradients = session.get(facet::Gradients{});
     const Trace<float>& trace = *snapshot->trace;
     // The loss again, from the probabilities that are on screen.
     const auto* probabilities = trace.find({Stage::Probabilities});
@@ -26,16 +27,16 @@ TEST(SnapshotGradients, AreOfPredictingTheNextToken) {
                 probabilities->value(b, t, trace.tokens.ids[static_cast<std::size_t>(b * trace.tokens.length + t + 1)])));
             ++counted;
         }
-    EXPECT_EQ(snapshot->gradients->counted, counted);
-    EXPECT_NEAR(snapshot->gradients->loss, loss / static_cast<double>(counted), 1e-5);
+    EXPECT_EQ(gradients->counted, counted);
+    EXPECT_NEAR(gradients->loss, loss / static_cast<double>(counted), 1e-5);
 }
 
 TEST(SnapshotGradients, HaveTheShapeOfEveryStageButTheTokens) {
     Session session(open_preset("gpt-tiny"), [] {});
-    const auto snapshot = session.wait(true);
-    ASSERT_NE(snapshot->gradients, nullptr);
+    const auto snapshot = session.wait();
+    const auto gradients = session.get(facet::Gradients{});
     for (const auto& stage : snapshot->trace->stages) {
-        const auto* gradient = snapshot->gradients->find(stage.id);
+        const auto* gradient = gradients->find(stage.id);
         if (stage.id.stage == Stage::Tokens) {
             EXPECT_EQ(gradient, nullptr);
             continue;
@@ -47,14 +48,16 @@ TEST(SnapshotGradients, HaveTheShapeOfEveryStageButTheTokens) {
 
 TEST(SnapshotGradients, AreAbsentWithoutAHead) {
     Session session(open_preset("self-attention"), [] {});
-    EXPECT_EQ(session.wait(true)->gradients, nullptr);
+    const auto gradients = session.compute(facet::Gradients{});
+    EXPECT_FALSE(gradients);
+    EXPECT_EQ(gradients.problem, "there are no gradients: a model without an output head predicts nothing, so it has no loss");
 }
 
 TEST(SnapshotGradients, FollowTheText) {
     Session session(open_preset("causal-attention"), [] {});
-    const double before = session.wait(true)->gradients->loss;
+    const double before = session.get(facet::Gradients{})->loss;
     session.apply({command::SetTexts{{"tired was it because mat the on sat cat the"}, {}}, ""});
-    const double after = session.wait(true)->gradients->loss;
+    const double after = session.get(facet::Gradients{})->loss;
     EXPECT_FALSE(before == after);
     EXPECT_TRUE(std::isfinite(after));
 }

@@ -13,6 +13,7 @@
 #include "app/session/session.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/reference/verification.hpp"
 #include "tests/engine/notebook_values.hpp"
 #include "tests/support/trained_session.hpp"
 
@@ -84,11 +85,10 @@ TEST_P(PlayLesson, ToItsEndAndBackToItsBeginning) {
         const LessonStep& step = lesson->steps[i];
         SCOPED_TRACE(std::to_string(i + 1) + ", " + step.title);
         play_step(session, step);
-        const auto snapshot = session.wait(true);
+        const auto snapshot = session.wait();
         EXPECT_THAT(faults(step, *snapshot, session.training()), testing::IsEmpty());
         EXPECT_EQ(session.message(), "");
-        ASSERT_NE(snapshot->verification, nullptr);
-        EXPECT_TRUE(snapshot->verification->ok);
+        EXPECT_TRUE(session.get(facet::Verification{})->ok);
         EXPECT_FALSE(differs(step, session.document(), session.training()));
         if (!step.training) continue;
         const TrainingSnapshot& run = *session.training().snapshot;
@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(All, PlayLesson, testing::ValuesIn([] {
 
 TEST(Lessons, AFaultyStepIsFound) {
     Session session(open_preset("numpy-single-head"), no_wake);
-    const auto snapshot = session.wait(false);
+    const auto snapshot = session.wait();
     const auto with = [&](const std::string& fields, const std::string& caption = std::string(100, 'x')) {
         const Lesson lesson = parse_lesson(R"({"name": "a", "title": "b", "steps": [{"title": "c", "caption": ")" + caption +
                                                R"(", "preset": "numpy-single-head")" + fields + "}]}",
@@ -132,7 +132,7 @@ TEST(Lessons, AFaultyStepIsFound) {
 /// The numbers of the lesson are those that NumPy has printed.
 TEST(Lessons, TheHeadByHandHasTheNumbersOfTheNotebook) {
     Session session(open_preset("numpy-single-head"), no_wake);
-    const auto snapshot = session.wait(false);
+    const auto snapshot = session.wait();
     const auto quote = [&](const std::string& text) { return caption_text(parse_caption(text, 0), *snapshot, session.training()); };
     EXPECT_EQ(quote("{embedding[0,0,0]:4}"), "0.4967");
     EXPECT_EQ(quote("{q[0,0,0,0]:4}"), "1.1468");
@@ -162,7 +162,7 @@ TEST(Lessons, TheHeadByHandHasTheNumbersOfTheNotebook) {
 
 TEST(Captions, QuoteMaskedCellsAndTokens) {
     Session session(open_preset("causal-attention"), no_wake);
-    const auto snapshot = session.wait(false);
+    const auto snapshot = session.wait();
     const auto quote = [&](const std::string& text) { return caption_text(parse_caption(text, 0), *snapshot, session.training()); };
     EXPECT_EQ(quote("{masked[0,0,3,7]}"), "−∞");
     EXPECT_EQ(quote("{exp masked[0,0,3,7]}"), "0.000");
@@ -409,7 +409,7 @@ TEST(LessonGoals, GiveBackWhatWasThereBefore) {
         for (const Command& command : restore_document(before, session.training())) session.apply(command);
         EXPECT_EQ(session.document(), before) << name;
     }
-    EXPECT_EQ(session.wait(false)->problem, "");
+    EXPECT_EQ(session.wait()->problem, "");
 }
 
 TEST(LessonGoals, ARunOfThePersonsOwnStaysUntilTheyLetItGo) {

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <fstream>
 
+#include "app/session/doctor_report.hpp"
 #include "app/session/document_json.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/trace_file.hpp"
+#include "engine/reference/verification.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -21,21 +23,23 @@ Command with_mistake(const Session& session, Mistake mistake) {
 
 TEST(MistakeSession, ShowsTheMistakeBesideTheRightNumbers) {
     Session session(open_preset("causal-attention"), [] {});
-    const auto right = session.wait(true);
-    EXPECT_EQ(right->correct, nullptr);
-    ASSERT_NE(right->doctor, nullptr);
-    EXPECT_EQ(right->doctor->diagnosis.verdict, doctor::Verdict::Correct) << right->doctor->diagnosis.explanation;
-    for (const FutureTest& test : right->doctor->future) EXPECT_TRUE(test.moved.empty()) << test.changed;
+    const auto right = session.wait();
+    EXPECT_EQ(session.states().correct, nullptr);
+    const auto report = session.get(facet::Doctor{});
+    EXPECT_EQ(report->diagnosis.verdict, doctor::Verdict::Correct) << report->diagnosis.explanation;
+    for (const FutureTest& test : report->future) EXPECT_TRUE(test.moved.empty()) << test.changed;
     for (const MistakeInfo& info : mistakes()) {
         session.apply(with_mistake(session, info.mistake));
-        const auto broken = session.wait(true);
+        const auto broken = session.wait();
         ASSERT_EQ(broken->problem, "") << info.name;
-        ASSERT_NE(broken->correct, nullptr) << info.name;
-        EXPECT_EQ(broken->correct->settings.mistake, Mistake::None);
+        ASSERT_NE(session.states().correct, nullptr) << info.name;
+        EXPECT_EQ(session.states().correct, right->state) << "the state that was shown before";
+        const auto correct = session.compute(session.states().correct, facet::Trace{});
+        EXPECT_EQ(correct->trace->settings.mistake, Mistake::None);
         const StageId weights{Stage::Weights, 0};
-        const auto numbers = broken->correct->find(weights)->value.values(), before = right->trace->find(weights)->value.values();
+        const auto numbers = correct->trace->find(weights)->value.values(), before = right->trace->find(weights)->value.values();
         EXPECT_TRUE(std::equal(numbers.begin(), numbers.end(), before.begin(), before.end())) << info.name;
-        EXPECT_TRUE(broken->verification->ok) << info.name << ": the reference makes the same mistake";
+        EXPECT_TRUE(session.get(facet::Verification{})->ok) << info.name << ": the reference makes the same mistake";
     }
     EXPECT_EQ(document_from_json(document_to_json(session.document()), "d"), session.document());
     while (session.can_undo()) session.apply({command::Undo{}, ""});
@@ -48,18 +52,21 @@ TEST(MistakeSession, SaysWhenItChangesNothing) {
         Session session(open_preset(preset), [] {});
         for (const MistakeInfo& info : mistakes()) {
             session.apply(with_mistake(session, info.mistake));
-            const auto snapshot = session.wait(false);
-            ASSERT_NE(snapshot->correct, nullptr) << info.name;
+            const auto snapshot = session.wait();
+            const StateRef correct_state = session.states().correct;
+            ASSERT_NE(correct_state, nullptr) << info.name;
+            const auto correct = session.compute(correct_state, facet::Trace{});
             bool same = true;
             for (std::size_t i = 0; i < snapshot->trace->stages.size(); ++i) {
-                const auto a = snapshot->trace->stages[i].value.values(), b = snapshot->correct->stages[i].value.values();
+                const auto a = snapshot->trace->stages[i].value.values(), b = correct->trace->stages[i].value.values();
                 same = same && std::equal(a.begin(), a.end(), b.begin(), b.end());
             }
-            EXPECT_EQ(snapshot->mistake_is_idle, same) << preset << ", " << info.name;
+            EXPECT_EQ(*session.get(facet::SameNumbers{correct_state}), same) << preset << ", " << info.name;
             ++(same ? idle : acting);
         }
         session.apply(with_mistake(session, Mistake::None));
-        EXPECT_FALSE(session.wait(false)->mistake_is_idle) << "there is none";
+        session.wait();
+        EXPECT_EQ(session.states().correct, nullptr) << "there is none";
     }
     EXPECT_GT(idle, 5);
     EXPECT_GT(acting, 30);
@@ -68,11 +75,10 @@ TEST(MistakeSession, SaysWhenItChangesNothing) {
 TEST(MistakeSession, TheDoctorNamesItAndSeesTheFuture) {
     Session session(open_preset("causal-attention"), [] {});
     session.apply(with_mistake(session, Mistake::CausalLeaksOne));
-    const auto snapshot = session.wait(true);
-    ASSERT_NE(snapshot->doctor, nullptr);
-    EXPECT_EQ(snapshot->doctor->diagnosis.bug, doctor::Bug::CausalLeaksOne);
-    ASSERT_FALSE(snapshot->doctor->future.empty());
-    const FutureTest& last = snapshot->doctor->future.back();
+    const auto report = session.get(facet::Doctor{});
+    EXPECT_EQ(report->diagnosis.bug, doctor::Bug::CausalLeaksOne);
+    ASSERT_FALSE(report->future.empty());
+    const FutureTest& last = report->future.back();
     ASSERT_FALSE(last.moved.empty());
     EXPECT_EQ(last.moved.back().position, last.changed - 1);
 }
@@ -81,7 +87,7 @@ TEST(MistakeSession, ReadsADumpAwayFromTheWindow) {
     const test::TemporaryFolder folder;
     Session session(open_preset("causal-attention"), [] {});
     session.apply(with_mistake(session, Mistake::NoScale));
-    const auto snapshot = session.wait(false);
+    const auto snapshot = session.wait();
     EXPECT_EQ(session.dump(), nullptr);
     TokenTexts texts;
     for (const std::int64_t length : snapshot->trace->tokens.lengths) texts.emplace_back(static_cast<std::size_t>(length), "x");

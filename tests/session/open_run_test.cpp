@@ -63,7 +63,7 @@ TEST(OpenRun, BringsCurvesAndMomentsBackAndGoesOn) {
     EXPECT_EQ(report.snapshot->moments, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 5, 6}));
 
     session.apply({command::ShowMoment{2}, ""});
-    const auto shown = session.wait(false);
+    const auto shown = session.wait();
     EXPECT_EQ(shown->problem, "");
     EXPECT_EQ(shown->trained_step, 2);
     const Parameters<float>&computed = *shown->trace->parameters, &kept = *folder.moments[2].parameters;

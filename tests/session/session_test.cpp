@@ -5,6 +5,7 @@
 #include <atomic>
 #include <random>
 
+#include "app/session/computation.hpp"
 #include "app/session/presets.hpp"
 #include "engine/reference/verify.hpp"
 #include "tests/support/fake_computation.hpp"
@@ -24,14 +25,14 @@ Command set_causal(const Session& session, bool causal) {
 
 TEST(Session, ShowsTheFirstDocument) {
     Session session(open_preset(kDefaultPreset), no_wake);
-    const auto snapshot = session.wait(true);
+    const auto snapshot = session.wait();
     EXPECT_EQ(snapshot->problem, "");
     ASSERT_NE(snapshot->trace, nullptr);
-    ASSERT_NE(snapshot->verification, nullptr);
-    EXPECT_TRUE(snapshot->verification->ok);
+    EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_EQ(snapshot->ranges.size(), snapshot->trace->stages.size());
     EXPECT_EQ(snapshot->head_scores.size(), 2U);
-    EXPECT_EQ(*snapshot->document, session.document());
+    EXPECT_EQ(*snapshot->state->setup, static_cast<const app::Setup&>(session.document()));
+    EXPECT_EQ(snapshot->state->source, Source(Drawn{}));
 }
 
 TEST(Session, AppliesUndoesAndRedoes) {
@@ -39,9 +40,9 @@ TEST(Session, AppliesUndoesAndRedoes) {
     session.apply(set_text("one two", "typing"));
     session.apply(set_text("one two three", "typing"));
     session.apply(set_causal(session, false));
-    EXPECT_FALSE(session.wait(false)->trace->settings.masks.causal);
+    EXPECT_FALSE(session.wait()->trace->settings.masks.causal);
     session.apply({command::Undo{}, ""});
-    EXPECT_TRUE(session.wait(false)->trace->settings.masks.causal);
+    EXPECT_TRUE(session.wait()->trace->settings.masks.causal);
     session.apply({command::Undo{}, ""});
     EXPECT_EQ(session.document(), open_preset(kDefaultPreset));
     EXPECT_FALSE(session.can_undo());
@@ -49,7 +50,7 @@ TEST(Session, AppliesUndoesAndRedoes) {
     EXPECT_EQ(session.message(), "there is nothing to undo");
     session.apply({command::Redo{}, ""});
     EXPECT_EQ(session.message(), "");
-    EXPECT_EQ(session.wait(false)->tokens.at(0).size(), 3U);
+    EXPECT_EQ(session.wait()->tokens.at(0).size(), 3U);
     EXPECT_TRUE(session.can_redo());
 }
 
@@ -64,7 +65,7 @@ TEST(Session, SaysWhenThereIsNoSuchPreset) {
     EXPECT_FALSE(session.can_undo());
     session.apply({command::OpenPreset{"gpt-tiny"}, ""});
     EXPECT_EQ(session.message(), "");
-    EXPECT_EQ(session.wait(false)->trace->config.num_layers, 4);
+    EXPECT_EQ(session.wait()->trace->config.num_layers, 4);
 }
 
 TEST(Session, ADocumentAlwaysHasASequence) {
@@ -74,16 +75,16 @@ TEST(Session, ADocumentAlwaysHasASequence) {
     EXPECT_EQ(session.document().texts.size(), 1U);
     session.apply({command::SetTexts{{}, {}}, ""});
     EXPECT_EQ(session.document().texts.size(), 1U);
-    EXPECT_EQ(session.wait(true)->problem, "type some text");
+    EXPECT_EQ(session.wait()->problem, "type some text");
 }
 
 TEST(Session, AnInvalidSettingStaysInTheDocumentAndTheTraceStaysOnScreen) {
     Session session(open_preset("multi-head"), no_wake);
-    const auto before = session.wait(true);
+    const auto before = session.wait();
     Config config = session.document().config;
     config.num_heads = 3;
     session.apply({command::SetConfig{config}, ""});
-    const auto after = session.wait(true);
+    const auto after = session.wait();
     EXPECT_EQ(session.document().config.num_heads, 3);
     EXPECT_EQ(after->problem, "d_model 16 is not divisible by 3 heads: 15 or 18 would be");
     EXPECT_EQ(after->problem_field, Field::DModel);
@@ -97,7 +98,7 @@ TEST(Session, EveryBadForwardSettingIsAProblemBesideItsControl) {
         ForwardSettings forward = good;
         change(forward);
         session.apply({command::SetForward{forward}, ""});
-        const auto snapshot = session.wait(true);
+        const auto snapshot = session.wait();
         EXPECT_NE(snapshot->problem, "");
         return snapshot->problem_field;
     };
@@ -109,7 +110,7 @@ TEST(Session, EveryBadForwardSettingIsAProblemBesideItsControl) {
     EXPECT_EQ(field_after([](ForwardSettings& s) { s.dropout.residual = 2; }), Field::ResidualDropout);
     EXPECT_EQ(field_after([](ForwardSettings& s) { s.dropout.embedding = 2; }), Field::EmbeddingDropout);
     session.apply({command::SetForward{good}, ""});
-    EXPECT_EQ(session.wait(true)->problem, "");
+    EXPECT_EQ(session.wait()->problem, "");
 }
 
 TEST(Session, AWrongNumberTurnsTheVerificationBad) {
@@ -123,11 +124,10 @@ TEST(Session, AWrongNumberTurnsTheVerificationBad) {
         return trace;
     };
     Session session(open_preset(kDefaultPreset), no_wake, std::move(computation));
-    const auto snapshot = session.wait(true);
-    ASSERT_NE(snapshot->verification, nullptr);
-    EXPECT_FALSE(snapshot->verification->ok);
-    ASSERT_NE(snapshot->verification->first_failure(), nullptr);
-    EXPECT_EQ(snapshot->verification->first_failure()->id.stage, Stage::Weights);
+    const auto verification = session.get(facet::Verification{});
+    EXPECT_FALSE(verification->ok);
+    ASSERT_NE(verification->first_failure(), nullptr);
+    EXPECT_EQ(verification->first_failure()->id.stage, Stage::Weights);
 }
 
 // What a person with nervous fingers does; run under the thread sanitizer too.
@@ -136,7 +136,6 @@ TEST(Session, BearsThousandsOfRandomCommands) {
     const auto pick = [&](int below) { return std::uniform_int_distribution<int>(0, below - 1)(random); };
     std::atomic<int> woken = 0;
     Session session(open_preset(kDefaultPreset), [&] { ++woken; });
-    std::uint64_t last_serial = 0;
     const std::vector<std::string> texts{"", "the cat", "the cat sat on the mat", "one", "a new word appears here", " "};
     for (int i = 0; i < 3000; ++i) {
         const std::string merge = pick(2) == 0 ? "drag" : "";
@@ -175,26 +174,28 @@ TEST(Session, BearsThousandsOfRandomCommands) {
         }
         default:
             if (pick(6) == 0) {
-                const auto settled = session.wait(pick(2) == 0);
-                if (settled->problem.empty()) ASSERT_EQ(*settled->document, session.document());
+                const auto settled = session.wait();
+                if (settled->problem.empty()) ASSERT_EQ(*settled->state->setup, static_cast<const app::Setup&>(session.document()));
                 else ASSERT_NE(settled->problem.find(' '), std::string::npos);
             }
         }
+        // What a view shows while all this happens.
         const auto snapshot = session.snapshot();
         ASSERT_NE(snapshot, nullptr);
-        ASSERT_GE(snapshot->serial, last_serial);
-        last_serial = snapshot->serial;
+        const States& states = session.states();
+        std::vector<Request> wanted;
+        if (pick(2) == 0 && states.shown != nullptr) wanted = {{states.shown, facet::Verification{}}, {states.unmasked, facet::Readings{}}};
+        session.want(wanted);
         if (snapshot->trace != nullptr) {
             ASSERT_EQ(snapshot->tokens.size(), snapshot->trace->tokens.lengths.size());
             ASSERT_EQ(snapshot->ranges.size(), snapshot->trace->stages.size());
         }
     }
     session.apply({command::OpenPreset{"multi-head"}, ""});
-    const auto last = session.wait(true);
+    const auto last = session.wait();
     EXPECT_EQ(last->problem, "");
-    EXPECT_EQ(*last->document, session.document());
-    ASSERT_NE(last->verification, nullptr);
-    EXPECT_TRUE(last->verification->ok);
+    EXPECT_EQ(*last->state->setup, static_cast<const app::Setup&>(session.document()));
+    EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_GT(woken.load(), 0);
 }
 

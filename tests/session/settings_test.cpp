@@ -35,6 +35,7 @@ void write(const std::filesystem::path& path, const std::string& text) { std::of
 
 Settings some_settings() {
     Settings settings;
+    settings.memory_mib = 512;
     settings.dark = false;
     settings.strip = false;
     settings.left_width = 301.5;

@@ -38,7 +38,7 @@ print('ran', count)
 
 std::shared_ptr<const Snapshot> computed(const Document& document) {
     Session session(document, [] {});
-    auto snapshot = session.wait(false);
+    auto snapshot = session.wait();
     EXPECT_EQ(snapshot->problem, "");
     return snapshot;
 }

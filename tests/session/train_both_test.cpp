@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "app/session/presets.hpp"
+#include "app/session/readings.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/trained_session.hpp"
@@ -118,7 +119,7 @@ TEST(NewRun, OfTheSameModelKeepsEditsAndMasks) {
     session.wait_for_training();
     EXPECT_EQ(session.document().trained->run, 2U);
     EXPECT_EQ(session.document().forward, forward);
-    EXPECT_EQ(session.wait(false)->problem, "");
+    EXPECT_EQ(session.wait()->problem, "");
 }
 
 TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
@@ -138,24 +139,26 @@ TEST(NewRun, OfAnotherModelSaysThatEditsStayBehindAndUndoBringsThemBack) {
 class OtherMomentTest : public ::testing::Test {
 protected:
     OtherMomentTest() { train(session); }
+    /// Null where there is none.
     std::shared_ptr<const Snapshot> other() {
-        session.wait_for_other_moment();
-        return session.other_moment();
+        session.wait();
+        const StateRef state = session.states().other_moment;
+        return state == nullptr ? nullptr : session.compute(state, facet::Trace{}).value;
     }
     Session session{open_preset(kDefaultPreset), no_wake};
 };
 
 TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
-    EXPECT_EQ(session.other_moment(), nullptr);
+    EXPECT_EQ(other(), nullptr);
     apply(session, command::CompareMoment{0});
     auto moment = other();
     ASSERT_NE(moment, nullptr);
     ASSERT_NE(moment->trace, nullptr) << moment->problem;
     EXPECT_EQ(moment->trained_step, 0);
-    const auto shown = session.wait(false);
+    const auto shown = session.wait();
     EXPECT_EQ(moment->trace->tokens, shown->trace->tokens);
     EXPECT_FALSE(same_numbers(*moment->trace->parameters, *shown->trace->parameters));
-    ASSERT_NE(moment->readings, nullptr);
+    EXPECT_TRUE(session.compute(moment->state, facet::Readings{}));
     // It follows text and settings, and stays at its step.
     const std::string text = session.document().texts[0].substr(0, 2);
     apply(session, command::SetTexts{{text}, {}});
@@ -163,12 +166,12 @@ TEST_F(OtherMomentTest, IsTheShownTextWithTheModelOfThatStep) {
     forward.masks.causal = false;
     apply(session, command::SetForward{forward});
     moment = other();
-    EXPECT_EQ(moment->trace->tokens, session.wait(false)->trace->tokens);
+    EXPECT_EQ(moment->trace->tokens, session.wait()->trace->tokens);
     EXPECT_FALSE(moment->trace->settings.masks.causal);
     EXPECT_EQ(moment->trained_step, 0);
     // The same moment on both sides: the same numbers, bit for bit.
     apply(session, command::ShowMoment{0});
-    const auto own = session.wait(false)->trace->find({Stage::Weights, 0})->value.values();
+    const auto own = session.wait()->trace->find({Stage::Weights, 0})->value.values();
     const auto compared = other()->trace->find({Stage::Weights, 0})->value.values();
     EXPECT_TRUE(std::equal(own.begin(), own.end(), compared.begin(), compared.end()));
 }
@@ -178,11 +181,11 @@ TEST_F(OtherMomentTest, IsGoneWithItsRunAndWhenNobodyAsks) {
     EXPECT_EQ(other()->trained_step, 4);
     EXPECT_EQ(session.other_step(), 4);
     apply(session, command::ShowUntrained{});
-    EXPECT_EQ(session.other_moment(), nullptr);
+    EXPECT_EQ(other(), nullptr);
     apply(session, command::Undo{});
     EXPECT_EQ(other()->trained_step, 4) << "it comes back with the model";
     apply(session, command::CompareMoment{});
-    EXPECT_EQ(session.other_moment(), nullptr);
+    EXPECT_EQ(other(), nullptr);
     EXPECT_EQ(session.other_step(), std::nullopt);
 }
 
@@ -191,14 +194,17 @@ TEST(ComparedReadings, AreThereForEveryStateThatCanBeComparedWith) {
     ForwardSettings forward = with_edit(session.document().forward);
     forward.mistake = Mistake::NoScale;
     apply(session, command::SetForward{forward});
-    const auto snapshot = session.wait(false);
-    for (const auto& readings : {snapshot->plain_readings, snapshot->unmasked_readings, snapshot->correct_readings}) {
-        ASSERT_NE(readings, nullptr);
+    session.wait();
+    const States states = session.states();
+    for (const StateRef& state : {states.unedited, states.unmasked, states.correct}) {
+        const auto readings = session.compute(state, facet::Readings{});
+        ASSERT_TRUE(readings) << readings.problem;
         EXPECT_TRUE(readings->lens.has_value());
         EXPECT_FALSE(readings->totals.empty());
     }
     const auto numbers = [](const Readings& readings) { return readings.totals[0].rollouts.back().values(); };
-    const auto shown = numbers(*snapshot->readings), unmasked = numbers(*snapshot->unmasked_readings);
+    const auto own = session.get(facet::Readings{}), other = session.compute(states.unmasked, facet::Readings{}).value;
+    const auto shown = numbers(*own), unmasked = numbers(*other);
     EXPECT_FALSE(std::equal(shown.begin(), shown.end(), unmasked.begin(), unmasked.end()));
 }
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "app/session/presets.hpp"
+#include "app/session/sample.hpp"
 #include "app/session/session.hpp"
+#include "engine/reference/verification.hpp"
 #include "engine/train/training_run.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/trained_session.hpp"
@@ -24,21 +26,21 @@ TEST(TrainingMoments, EveryKeptMomentIsTheModelOfARunThatEndsThere) {
         if (step > 0) again.step();
         if (!std::binary_search(moments.begin(), moments.end(), step)) continue;
         apply(session, command::ShowMoment{step}, "scrub");
-        const auto snapshot = session.wait(true);
+        const auto snapshot = session.wait();
         ASSERT_EQ(snapshot->problem, "");
         ASSERT_EQ(snapshot->trained_step, step);
         ASSERT_TRUE(same_numbers(*snapshot->trace->parameters, again.state().parameters())) << "step " << step;
-        ASSERT_TRUE(snapshot->verification->ok);
+        ASSERT_TRUE(session.get(facet::Verification{})->ok);
         ++shown;
     }
     EXPECT_EQ(shown, moments.size());
     // The whole drag is one step, back to following the newest.
     apply(session, command::Undo{});
     EXPECT_EQ(session.document().trained->step, std::nullopt);
-    EXPECT_EQ(session.wait(false)->trained_step, run.stop.steps);
+    EXPECT_EQ(session.wait()->trained_step, run.stop.steps);
     // The check above can tell moments apart.
     apply(session, command::ShowMoment{run.stop.steps - 1});
-    EXPECT_FALSE(same_numbers(*session.wait(false)->trace->parameters, again.state().parameters()));
+    EXPECT_FALSE(same_numbers(*session.wait()->trace->parameters, again.state().parameters()));
 }
 
 TEST(TrainingMoments, AStepThatWasNotKeptShowsTheNearest) {
@@ -51,8 +53,8 @@ TEST(TrainingMoments, AStepThatWasNotKeptShowsTheNearest) {
     for (const std::int64_t place : {1, 2}) {
         const std::int64_t kept = moments.at(static_cast<std::size_t>(place)), beside = place == 1 ? kept + 1 : kept - 1;
         apply(session, command::ShowMoment{beside});
-        EXPECT_EQ(session.wait(false)->trained_step, kept);
-        EXPECT_EQ(session.wait(false)->trace->parameters->data()[0], static_cast<float>(kept));
+        EXPECT_EQ(session.wait()->trained_step, kept);
+        EXPECT_EQ(session.wait()->trace->parameters->data()[0], static_cast<float>(kept));
     }
 }
 
@@ -67,7 +69,7 @@ TEST(TrainingMoments, AStepThatTheRunHasNotMadeIsRefusedAndNothingChanges) {
         EXPECT_EQ(session.other_step(), std::nullopt);
     }
     apply(session, command::ShowMoment{24});
-    EXPECT_EQ(session.wait(false)->trained_step, 24);
+    EXPECT_EQ(session.wait()->trained_step, 24);
 }
 
 TEST(TrainingMoments, AMomentAnswersTheUsersOwnQuestions) {
@@ -78,40 +80,40 @@ TEST(TrainingMoments, AMomentAnswersTheUsersOwnQuestions) {
     ForwardSettings forward = session.document().forward;
     forward.masks.causal = false;
     apply(session, command::SetForward{forward});
-    const auto snapshot = session.wait(true);
+    const auto snapshot = session.wait();
     EXPECT_EQ(snapshot->problem, "");
     EXPECT_EQ(snapshot->trained_step, 5);
     EXPECT_EQ(snapshot->tokens.at(0).size(), 5U);
     EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
     EXPECT_FALSE(snapshot->trace->settings.masks.causal);
-    EXPECT_TRUE(snapshot->verification->ok);
+    EXPECT_TRUE(session.get(facet::Verification{})->ok);
     apply(session, command::ShowMoment{std::nullopt});
     EXPECT_EQ(session.document().texts.at(0), "cab>c");
-    EXPECT_EQ(session.wait(false)->trained_step, 24);
+    EXPECT_EQ(session.wait()->trained_step, 24);
 }
 
 TEST(TrainingMoments, NamesASymbolThatTheModelDoesNotKnow) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session);
-    const auto before = session.wait(true);
+    const auto before = session.wait();
     apply(session, command::SetTexts{{"ab\xC3\xA9"}, {}});
-    const auto after = session.wait(true);
+    const auto after = session.wait();
     EXPECT_NE(after->problem.find("\xC3\xA9"), std::string::npos) << after->problem;
     EXPECT_EQ(after->problem_field, Field::Texts);
     EXPECT_EQ(after->trace, before->trace);
     apply(session, command::Undo{});
-    EXPECT_EQ(session.wait(true)->problem, "");
+    EXPECT_EQ(session.wait()->problem, "");
     apply(session, command::SetTexts{{"abababababab"}, {}});
-    EXPECT_NE(session.wait(true)->problem.find("context length"), std::string::npos) << session.wait(true)->problem;
+    EXPECT_NE(session.wait()->problem.find("context length"), std::string::npos) << session.wait()->problem;
 }
 
 TEST(TrainingMoments, GoesBackToFreshlyDrawnParametersOfTheSameModel) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session);
     apply(session, command::ShowMoment{0});
-    const auto first = session.wait(false);
+    const auto first = session.wait();
     apply(session, command::ShowUntrained{});
-    const auto untrained = session.wait(true);
+    const auto untrained = session.wait();
     EXPECT_EQ(untrained->problem, "");
     EXPECT_EQ(untrained->run, 0U);
     EXPECT_EQ(untrained->trained_step, std::nullopt);
@@ -126,19 +128,19 @@ TEST(TrainingMoments, UndoPassesOverModelsOfARunThatIsGone) {
     apply(session, command::ResetTraining{});
     session.wait_for_training();
     EXPECT_EQ(session.document().trained->run, 2U);
-    EXPECT_EQ(session.wait(false)->trained_step, 0);
+    EXPECT_EQ(session.wait()->trained_step, 0);
     apply(session, command::Undo{});
     EXPECT_EQ(session.message(), "skipped the model of a training run that no longer exists");
     EXPECT_FALSE(session.document().trained.has_value());
     EXPECT_EQ(session.document().run, small_run());
-    EXPECT_EQ(session.wait(false)->problem, "");
+    EXPECT_EQ(session.wait()->problem, "");
     apply(session, command::Undo{});
     EXPECT_EQ(session.document().run, before);
     EXPECT_EQ(session.document(), open_preset(kDefaultPreset));
     apply(session, command::Redo{});
     apply(session, command::Redo{});
     EXPECT_EQ(session.document().trained->run, 2U);
-    EXPECT_EQ(session.wait(false)->trained_step, 0);
+    EXPECT_EQ(session.wait()->trained_step, 0);
 }
 
 TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
@@ -153,7 +155,7 @@ TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
     apply(session, command::Undo{});
     EXPECT_EQ(session.message(), "that was the model of a training run that no longer exists");
     EXPECT_EQ(session.document(), here);
-    EXPECT_EQ(session.wait(false)->run, 2U);
+    EXPECT_EQ(session.wait()->run, 2U);
 }
 
 TEST(TrainingMoments, AModelOfAMomentWritesOn) {
@@ -161,34 +163,34 @@ TEST(TrainingMoments, AModelOfAMomentWritesOn) {
     train(session);
     for (const std::int64_t step : {0, 24}) {
         apply(session, command::ShowMoment{step});
-        const auto snapshot = session.wait(true);
+        const auto snapshot = session.wait();
         EXPECT_EQ(snapshot->problem, "");
-        ASSERT_NE(snapshot->sample, nullptr);
-        EXPECT_EQ(snapshot->sample->trained_step, step);
+        const auto sample = session.get(facet::Sample{session.document().sampling});
+        EXPECT_EQ(sample->trained_step, step);
         const Trace<float>& trace = *snapshot->trace;
         const std::vector<std::int32_t> expected = generate(*trace.parameters, trace.tokens.ids, trace.settings, {});
-        ASSERT_EQ(snapshot->sample->tokens.size(), expected.size());
+        ASSERT_EQ(sample->tokens.size(), expected.size());
         std::string text;
         for (std::size_t i = 0; i < expected.size(); ++i) {
-            EXPECT_EQ(snapshot->sample->tokens[i].id, expected[i]);
+            EXPECT_EQ(sample->tokens[i].id, expected[i]);
             text += snapshot->vocabulary.at(static_cast<std::size_t>(expected[i]));
         }
-        EXPECT_EQ(snapshot->sample->text, text);
+        EXPECT_EQ(sample->text, text);
     }
     SamplingSettings sampling;
     sampling.temperature = 0;
     sampling.tokens = 3;
     apply(session, command::SetSampling{sampling});
-    EXPECT_EQ(session.wait(true)->sample->tokens.size(), 3U);
+    EXPECT_EQ(session.get(facet::Sample{sampling})->tokens.size(), 3U);
     sampling.temperature = -1;
     apply(session, command::SetSampling{sampling});
-    EXPECT_NE(session.wait(true)->problem, "");
-    EXPECT_NE(session.wait(true)->verification, nullptr) << "the rest is computed all the same";
+    EXPECT_NE(session.compute(facet::Sample{sampling}).problem, "");
+    EXPECT_NE(session.get(facet::Verification{}), nullptr) << "the rest is computed all the same";
     // A model that sees what it is to write cannot write.
     ForwardSettings forward = session.document().forward;
     forward.masks.causal = false;
     apply(session, command::SetForward{forward});
-    EXPECT_EQ(session.wait(true)->sample, nullptr);
+    EXPECT_NE(session.compute(facet::Sample{}).problem, "");
 }
 
 }  // namespace

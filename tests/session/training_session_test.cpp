@@ -6,8 +6,11 @@
 #include <random>
 #include <thread>
 
+#include "app/session/computation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/model/gradient_trace.hpp"
+#include "engine/reference/verification.hpp"
 #include "tests/support/fake_run.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/trained_session.hpp"
@@ -26,15 +29,14 @@ TEST(TrainingSession, TheFirstClickBeginsARunThatTheDocumentFollows) {
     ASSERT_TRUE(session.document().trained.has_value());
     EXPECT_EQ(session.document().trained->run, 1U);
     EXPECT_EQ(session.document().trained->step, std::nullopt);
-    const auto snapshot = session.wait(true);
+    const auto snapshot = session.wait();
     EXPECT_EQ(snapshot->problem, "");
     EXPECT_EQ(snapshot->run, 1U);
     EXPECT_EQ(snapshot->trained_step, 3);
-    EXPECT_EQ(snapshot->document->texts.at(0), session.training().snapshot->probe);
+    EXPECT_EQ(snapshot->state->setup->texts.at(0), session.training().snapshot->probe);
     EXPECT_EQ(snapshot->vocabulary, session.training().snapshot->vocabulary);
-    ASSERT_NE(snapshot->verification, nullptr);
-    EXPECT_TRUE(snapshot->verification->ok);
-    ASSERT_NE(snapshot->gradients, nullptr);
+    EXPECT_TRUE(session.get(facet::Verification{})->ok);
+    EXPECT_NE(session.get(facet::Gradients{}), nullptr);
 }
 
 TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {
@@ -44,7 +46,7 @@ TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {
     apply(session, command::SetRun{run});
     apply(session, command::ResetTraining{});
     session.wait_for_training();
-    const auto before = session.wait(false);
+    const auto before = session.wait();
     run.train.schedule.rate = 0.5;
     run.model.d_model = 8;
     apply(session, command::SetRun{run});
@@ -52,7 +54,7 @@ TEST(TrainingSession, LiveSettingsApplyAtOnceAndCanBeUndone) {
     EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, 0.5);
     EXPECT_EQ(session.training().snapshot->settings.model.d_model, 4);
     EXPECT_FALSE(same_model(session.document().run, session.training().snapshot->settings));
-    EXPECT_EQ(session.wait(false)->serial, before->serial) << "nothing that is looked at has changed";
+    EXPECT_EQ(session.wait()->serial, before->serial) << "nothing that is looked at has changed";
     apply(session, command::Undo{});
     session.wait_for_training();
     EXPECT_EQ(session.training().snapshot->settings, test::fake_settings());
@@ -98,8 +100,8 @@ TEST(TrainingSession, ASavedRunGoesOnWithTheSameLosses) {
     EXPECT_EQ(session.training().snapshot->phase, TrainingPhase::Paused);
     EXPECT_EQ(session.training().snapshot->step, 12);
     EXPECT_EQ(session.document().run.stop.steps, 12) << "the file's settings are shown";
-    EXPECT_EQ(session.wait(true)->trained_step, 12);
-    EXPECT_TRUE(session.wait(true)->verification->ok);
+    EXPECT_EQ(session.wait()->trained_step, 12);
+    EXPECT_TRUE(session.get(facet::Verification{})->ok);
     train(session, small_run(24));
     ASSERT_EQ(session.training().runs.size(), 2U);
     const auto& whole = session.training().runs[0].losses;
@@ -202,7 +204,7 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     }
     apply(session, command::PauseTraining{});
     session.wait_for_training();
-    EXPECT_EQ(session.wait(true)->trained_step, session.training().snapshot->step);
+    EXPECT_EQ(session.wait()->trained_step, session.training().snapshot->step);
 }
 
 TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
@@ -220,7 +222,7 @@ TEST(TrainingSession, ARunWhoseNumbersOverflowKeepsItsLastFiniteModel) {
     EXPECT_EQ(session.training().runs.back().losses.size(), static_cast<std::size_t>(now.step));
     EXPECT_TRUE(std::all_of(now.parameters->data(), now.parameters->data() + now.parameters->count(),
                             [](float number) { return std::isfinite(number); }));
-    EXPECT_EQ(session.wait(true)->trained_step, now.step);
+    EXPECT_EQ(session.wait()->trained_step, now.step);
     // A new run is not touched by it.
     apply(session, command::SetRun{small_run(4)});
     apply(session, command::RestartTraining{});
@@ -311,7 +313,7 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     apply(session, command::PauseTraining{});
     apply(session, command::ShowMoment{std::nullopt});
     session.wait_for_training();
-    const auto last = session.wait(true);
+    const auto last = session.wait();
     EXPECT_EQ(last->run, session.training().snapshot->run);
     EXPECT_EQ(last->trained_step, session.training().snapshot->step);
 }

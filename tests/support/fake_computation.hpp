@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stop_token>
 
-#include "app/session/analyst.hpp"
+#include "app/session/computation.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app::test {
@@ -76,6 +76,11 @@ inline Computation empty_computation() {
             if (stop.stop_requested()) throw Cancelled();
             return reference::Verification{};
         },
+        {},
+        {},
+        {},
+        {},
+        {},
     };
 }
 

@@ -1,6 +1,7 @@
 #include "tests/support/interface_fixture.hpp"
 
-#include "app/panels/compare/comparison.hpp"
+#include <utility>
+
 #include "app/panels/frame.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
@@ -9,23 +10,27 @@ namespace attn::app::test {
 
 void InterfaceFixture::open_example(const std::string& preset) {
     session = std::make_unique<Session>(open_preset(preset), [] {});
-    session->wait(true);
+    session->wait();
     select_first_cell(view, trace());
     frames(3, ui_frame);
 }
 
 void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& use) {
     session->update();
-    if (instant) session->wait(false);
-    if (instant) session->wait_for_other_moment();
-    if (instant) session->wait_for_kept_readings();
+    if (instant) session->wait();
     snapshot_ = session->snapshot();
     CommandSink sink;
+    const States states = session->states();
+    Inquiry::Wait wait;
+    if (instant) wait = [this](const Request& request) { return session->wait_for(request); };
+    Inquiry inquiry(session->results(), std::move(wait));
+    matrices.use(*snapshot_, std::exchange(tensors_, {}));
     PanelContext context{.theme = theme,
                          .canvas = canvas,
                          .document = session->document(),
-                         .shared_snapshot = snapshot_,
                          .snapshot = *snapshot_,
+                         .states = states,
+                         .inquiry = inquiry,
                          .training = session->training(),
                          .view = view,
                          .matrices = matrices,
@@ -34,18 +39,18 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .can_undo = session->can_undo(),
                          .can_redo = session->can_redo(),
                          .files = files,
-                         .other_moment = session->other_moment(),
                          .other_step = session->other_step(),
+                         .up_to_date = session->is_up_to_date(),
                          .would_be_lost = would_be_lost,
-                         .leftover = leftover,
-                         .kept_readings = session->kept_readings()};
-    matrices.use(*snapshot_, other_states(context));
+                         .leftover = leftover};
     use(context);
+    tensors_ = inquiry.take_tensors();
+    session->want(inquiry.wanted());
     for (const Command& command : sink) {
         commands.push_back(command);
         if (!carry_out) continue;
         session->apply(command);
-        if (instant) session->wait(false);
+        if (instant) session->wait();
     }
 }
 

@@ -21,6 +21,18 @@ protected:
     const Trace<float>& trace() const { return *session->snapshot()->trace; }
     /// Calls `use` with what panels get, and then sees to the commands.
     void with_context(const std::function<void(PanelContext&)>& use);
+    /// A facet of what is shown, or of another state, computed. Fails where there is none.
+    template <class F>
+    std::shared_ptr<const typename F::Value> get(const F& facet) {
+        return session->get(facet);
+    }
+    std::shared_ptr<const Snapshot> computed(const StateRef& state) {
+        const auto answer = session->compute(state, facet::Trace{});
+        EXPECT_TRUE(answer) << answer.problem;
+        return answer.value;
+    }
+    /// Keeps what is shown.
+    void pin(bool b = false) { session->apply({command::Pin{b, session->states().shown}, ""}); }
     /// One frame of the whole interface.
     virtual void draw();
 
@@ -37,7 +49,8 @@ protected:
     double now = 0;
 
 private:
-    std::shared_ptr<const Snapshot> snapshot_;  // matrices of the last context point into it
+    std::shared_ptr<const Snapshot> snapshot_;          // matrices of the last context point into it
+    std::vector<std::shared_ptr<const void>> tensors_;  // and into these
 };
 
 }  // namespace attn::app::test

@@ -92,7 +92,7 @@ void toggle_compare(PanelContext& context) {
 
 void compare_with(PanelContext& context, Compare source) {
     ViewState& view = context.view;
-    if (source == Compare::Pinned && view.pinned == nullptr) view.pinned = context.shared_snapshot;
+    if (source == Compare::Pinned && context.states.pinned_a == nullptr) pin_shown_state(context);
     view.compare.choose(source);
     if (view.view == View::Train) view.view = View::Step;
 }
@@ -218,7 +218,7 @@ std::vector<Action> table() {
          },
          [](const C& c) { return c.document.trained.has_value(); }},
         {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
-        {"Pin this state", "Compare", {}, kAll, "", pin_a, ready},
+        {"Pin this state", "Compare", {}, kAll, "", pin_shown_state, ready},
         {"Values or gradients",
          "View",
          {typed('d')},
@@ -248,7 +248,7 @@ std::vector<Action> table() {
         {"First moment of the run", "Training", {on(Key::Home)}, kTraining, "Train: first moment, newest", show_first_moment, has_run},
         {"Follow the newest step", "Training", {on(Key::End)}, kTraining, "Train: first moment, newest", follow_newest, has_run},
         {"Play through the moments", "Training", {typed('m')}, kTraining, "Train: play the moments", toggle_replay, has_run},
-        {"Pin what is shown as A", "Training", {typed('a')}, kTraining, "Train: pin as A, as B", pin_a, ready},
+        {"Pin what is shown as A", "Training", {typed('a')}, kTraining, "Train: pin as A, as B", pin_shown_state, ready},
         {"Pin what is shown as B", "Training", {typed('b')}, kTraining, "Train: pin as A, as B", pin_b, ready},
         {"New paused run", "Training", {}, kAll, "", [](C& c) { emit(c, command::ResetTraining{}); }},
         {"New run, started at once", "Training", {}, kAll, "", [](C& c) { emit(c, command::RestartTraining{}); }},

@@ -6,63 +6,24 @@
 #include <array>
 #include <utility>
 
+#include "app/session/readings.hpp"
 #include "app/widgets/number.hpp"
 #include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
 namespace {
 
-/// The readings that came with a pinned state may be of an earlier one, or not there yet: then those count that were asked for.
-ComparedState of_pin(const PanelContext& context, const std::shared_ptr<const Snapshot>& pinned, const char* missing) {
-    if (pinned == nullptr || pinned->trace == nullptr) return {nullptr, nullptr, missing};
-    ComparedState state{pinned->trace.get(), pinned.get(), "", nullptr};
-    if (pinned->read_serial == pinned->serial) state.readings = pinned->readings.get();
-    else if (context.kept_readings.serial == pinned->serial) state.readings = context.kept_readings.readings.get();
-    if (state.readings == nullptr) state.unread = pinned;
-    return state;
-}
-
-ComparedState of_moment(const PanelContext& context) {
-    const auto& trained = context.document.trained;
-    if (!trained || trained->run != context.training.snapshot->run || trained->run == 0)
-        return {nullptr, nullptr, "This model has no training steps to compare with: train one first (R)."};
-    const std::shared_ptr<const Snapshot>& other = context.other_moment;
-    if (other == nullptr || other->trace == nullptr)
-        return {nullptr, nullptr, other == nullptr || other->problem.empty() ? "That step is being computed." : other->problem};
-    return {other->trace.get(), other.get(), "", other->readings.get()};
-}
-
 constexpr std::array<CompareSource, 7> kSources = {{
-    {Compare::Itself, "itself", "Another layer, head or text of what is shown.",
-     [](const PanelContext& c) {
-         return ComparedState{c.snapshot.trace.get(), &c.snapshot, "", c.snapshot.readings.get()};
-     }},
-    {Compare::Plain, "unedited", "The same without the edits.",
-     [](const PanelContext& c) {
-         return ComparedState{c.snapshot.plain.get(), &c.snapshot,
-                              c.snapshot.plain ? "" : "Nothing is edited, or the state without edits is being computed.",
-                              c.snapshot.plain_readings.get()};
-     }},
-    {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.",
-     [](const PanelContext& c) {
-         return ComparedState{c.snapshot.unmasked.get(), &c.snapshot,
-                              c.snapshot.unmasked ? "" : "The state without masks is being computed, or is too large to keep.",
-                              c.snapshot.unmasked_readings.get()};
-     }},
-    {Compare::Correct, "without the mistake", "The correct computation, while a mistake is made on purpose.",
-     [](const PanelContext& c) {
-         const bool broken = c.snapshot.trace != nullptr && c.snapshot.trace->settings.mistake != Mistake::None;
-         return ComparedState{c.snapshot.correct.get(), &c.snapshot,
-                              c.snapshot.correct ? ""
-                              : broken           ? "The correct computation is under way, or is too large to keep."
-                                                 : "No mistake is made on purpose: see “break it on purpose” in the settings.",
-                              c.snapshot.correct_readings.get()};
-     }},
-    {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", of_moment},
-    {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.",
-     [](const PanelContext& c) { return of_pin(c, c.view.pinned, "Nothing is pinned as A."); }},
-    {Compare::PinnedB, "pinned B", "Moment B of a training run.",
-     [](const PanelContext& c) { return of_pin(c, c.view.train.pinned_b, "Nothing is pinned as B: press B in the Train view."); }},
+    {Compare::Itself, "itself", "Another layer, head or text of what is shown.", &States::shown, "Nothing is computed yet."},
+    {Compare::Plain, "unedited", "The same without the edits.", &States::unedited, "Nothing is edited."},
+    {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.", &States::unmasked, "Nothing is computed yet."},
+    {Compare::Correct, "without the mistake", "The correct computation, while a mistake is made on purpose.", &States::correct,
+     "No mistake is made on purpose: see “break it on purpose” in the settings."},
+    {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", &States::other_moment,
+     "This model has no training steps to compare with: train one first (R)."},
+    {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.", &States::pinned_a,
+     "Nothing is pinned as A."},
+    {Compare::PinnedB, "pinned B", "Moment B of a training run.", &States::pinned_b, "Nothing is pinned as B: press B in the Train view."},
 }};
 
 const CompareSource* chosen_source(const PanelContext& context) {
@@ -116,35 +77,36 @@ void include(SharedRange& range, bool& any, float lo, float hi) {
 
 std::span<const CompareSource> compare_sources() { return kSources; }
 
-std::optional<ComparedState> compared_state(const PanelContext& context) {
-    const CompareSource* source = chosen_source(context);
-    return source == nullptr ? std::nullopt : std::optional(source->state(context));
+ComparedState compared_state(const PanelContext& context, const CompareSource& source) {
+    const StateRef& state = context.states.*source.state;
+    if (state == nullptr) return {nullptr, nullptr, std::string(source.none)};
+    if (state == context.states.shown) return {state, &context.snapshot, ""};
+    const auto trace = context.inquiry.ask(state, facet::Trace{});
+    return {state, trace.value.get(), trace.computing() ? "That state is being computed." : trace.problem};
 }
 
-OtherStates other_states(const PanelContext& context) {
-    OtherStates states{context.view.pinned, context.view.train.pinned_b, context.kept_readings.readings};
-    if (const auto& other = context.other_moment; other != nullptr) states.insert(states.end(), {other->trace, other->readings});
-    // These give way to the shown state's own while that stays.
-    if (context.snapshot.read_serial != context.snapshot.serial) states.push_back(context.snapshot.readings);
-    return states;
-}
-
-ComparedReadings compared_readings(PanelContext& context) {
+ComparedReadings compared_readings(const PanelContext& context) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
-    const ComparedState state = source->state(context);
-    ComparedReadings out{state.readings, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
+    const ComparedState state = compared_state(context, *source);
+    ComparedReadings out{nullptr, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
     out.name = state_name(context, *source, state);
-    const bool asked = state.unread != nullptr && state.unread->serial == context.kept_readings.serial;
-    if (state.unread != nullptr && !asked) context.commands.push_back({command::ReadState{state.unread}, ""});
-    if (asked) out.missing = context.kept_readings.problem;
-    if (out.readings == nullptr && out.missing.empty()) out.missing = "The readings of that state are being computed.";
     if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
     if (source->source == Compare::Itself && out.batch == context.view.batch) {
-        out.readings = nullptr;
         out.missing = "This view shows all layers and heads: choose another text, or another state.";
+        return out;
     }
+    if (state.snapshot == nullptr) return out;
+    const auto readings = context.inquiry.ask(state.state, facet::Readings{});
+    out.readings = readings.value.get();
+    out.missing = readings.computing() ? "The readings of that state are being computed." : readings.problem;
     return out;
+}
+
+void pin_shown_state(PanelContext& context) {
+    if (!context.ready()) return;
+    context.commands.push_back({command::Pin{false, context.states.shown}, ""});
+    context.view.compare.choose(Compare::Pinned);
 }
 
 void compare_with_step(PanelContext& context, std::int64_t step) {
@@ -156,25 +118,27 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
 }
 
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
-    return {context.snapshot.trace.get(), &context.snapshot, id, head, context.view.batch, "", ""};
+    return {context.snapshot.trace.get(), context.states.shown, &context.snapshot, id, head, context.view.batch, "", ""};
 }
 
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSide shown = shown_side(context, id, head);
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
-    ComparedState state = source->state(context);
+    ComparedState state = compared_state(context, *source);
     const Comparison& compare = context.view.compare;
-    ComparedSide side{nullptr, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch), "", ""};
+    ComparedSide side{nullptr, state.state, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch),
+                      "",      ""};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
-    const RecordedStage<float>* stage = state.trace == nullptr ? nullptr : state.trace->find(side.stage);
-    if (state.trace == nullptr) side.missing = std::move(state.missing);
+    const Trace<float>* trace = state.snapshot == nullptr ? nullptr : state.snapshot->trace.get();
+    const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
+    if (trace == nullptr) side.missing = std::move(state.missing);
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
     else if (stage->value.shape().has(Axis::H) && side.head >= stage->value.shape().size_of(Axis::H))
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, stage->value.shape().size_of(Axis::H));
     else if (side.batch >= stage->value.shape()[0].size)
         side.missing = fmt::format("That state has no text {}: it has {}.", side.batch, stage->value.shape()[0].size);
-    else side.trace = state.trace;
+    else side.trace = trace;
     // A head of a stage that has none is not worth a word.
     if (stage != nullptr && !stage->value.shape().has(Axis::H)) side.head = shown.head;
     const std::string place = where(side, shown);
@@ -182,9 +146,18 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     return side;
 }
 
+/// Empty for a stage that has no such mean, and while it is being computed.
+Matrix mean_of_heads(const PanelContext& context, const ComparedSide& side) {
+    const RecordedStage<float>* stage = side.trace->find(side.stage);
+    if (stage == nullptr || stage->value.empty() || !has_head_mean(side.stage.stage)) return {};
+    const auto mean = context.inquiry.ask(side.state, facet::HeadMean{side.stage});
+    return mean ? context.matrices.mean_map(*stage, *mean, side.batch) : Matrix();
+}
+
 Matrix slice_of(const PanelContext& context, const ComparedSide& side) {
     if (side.empty()) return {};
-    Matrix matrix = context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
+    Matrix matrix =
+        side.head == kMeanHead ? mean_of_heads(context, side) : context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
     matrix.labelled_by = {side.snapshot, side.batch};
     return matrix;
 }
@@ -236,21 +209,20 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
 }
 
 SharedRange shared_range(const PanelContext& context, const StageId& id) {
-    const auto& ranges = context.snapshot.ranges;
     // Either side asks for the same pair of stages.
     StageId shown = id;
     const Comparison& compare = context.view.compare;
     if (compare.on() && compare.layer && is_layer_stage(id.stage) && id.layer == *compare.layer) shown.layer = context.view.stage.layer;
     SharedRange range;
     bool any = false;
-    const auto it = std::find_if(ranges.begin(), ranges.end(), [&](const StageRange& r) { return r.id == shown; });
-    if (it != ranges.end()) include(range, any, it->lo, it->hi);
+    const auto include_stage = [&](const Snapshot& snapshot, const StageId& stage) {
+        const auto found = std::find_if(snapshot.ranges.begin(), snapshot.ranges.end(), [&](const StageRange& r) { return r.id == stage; });
+        if (found != snapshot.ranges.end() && found->finite > 0) include(range, any, found->lo, found->hi);
+    };
+    include_stage(context.snapshot, shown);
     if (!compare.on()) return range;
-    const ComparedSide side = reference_side(context, shown, context.view.head);
-    const RecordedStage<float>* stage = side.empty() ? nullptr : side.trace->find(side.stage);
-    if (stage == nullptr) return range;
-    const TensorStatistics& statistics = context.matrices.statistics(context.matrices.whole(*stage));
-    if (!statistics.empty()) include(range, any, statistics.min, statistics.max);
+    if (const ComparedSide side = reference_side(context, shown, context.view.head); !side.empty())
+        include_stage(*side.snapshot, side.stage);
     return range;
 }
 

@@ -13,40 +13,41 @@
 
 namespace attn::app {
 
-/// A state that can be compared with. `trace` is null when there is none now, and `missing` then says why.
+/// A state that can be compared with.
 struct ComparedState {
-    const Trace<float>* trace = nullptr;
-    const Snapshot* snapshot = nullptr;  ///< whose texts label the trace's axes
-    std::string missing{};
-    const Readings* readings = nullptr;        ///< of the trace; null while they are not there
-    std::shared_ptr<const Snapshot> unread{};  ///< whose readings are computed only if they are asked for; null: none
+    StateRef state;                      ///< null: there is no such state
+    const Snapshot* snapshot = nullptr;  ///< null: see `missing`
+    std::string missing{};               ///< why there are no numbers
 };
 
 struct CompareSource {
     Compare source;
     std::string_view name;     ///< "unmasked"
     std::string_view tooltip;  ///< one sentence
-    ComparedState (*state)(const PanelContext& context);
+    StateRef States::*state;   ///< which it is
+    std::string_view none;     ///< why there may be no such state, one sentence
 };
 /// Everything but Off, in the order of the menu.
 std::span<const CompareSource> compare_sources();
 
-/// The state that is compared with; nothing while the comparison is off.
-std::optional<ComparedState> compared_state(const PanelContext& context);
-/// Readings of the state that is compared with, for views of whole traces. Where nobody computes them unasked, it asks for them.
+ComparedState compared_state(const PanelContext& context, const CompareSource& source);
+/// Readings of the state that is compared with, for views of whole traces.
 struct ComparedReadings {
     const Readings* readings = nullptr;  ///< null: see `missing`
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{}, missing{};
 };
-ComparedReadings compared_readings(PanelContext& context);
+ComparedReadings compared_readings(const PanelContext& context);
+/// Keeps what is shown as A, and compares with it.
+void pin_shown_state(PanelContext& context);
 /// Makes the step of the training run nearest to `step` the state that is compared with.
 void compare_with_step(PanelContext& context, std::int64_t step);
 
 /// One slice of one state.
 struct ComparedSide {
     const Trace<float>* trace = nullptr;  ///< null: see `missing`
+    StateRef state;
     const Snapshot* snapshot = nullptr;
     StageId stage;
     std::int64_t head = 0, batch = 0;
@@ -78,9 +79,6 @@ struct ComparisonPicture {
     std::string problem;  ///< why this layout cannot be shown, "" when it can
 };
 ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides& sides);
-
-/// All that may be drawn beside the shown state.
-OtherStates other_states(const PanelContext& context);
 
 /// Smallest and largest number of a stage in both states, so that equal colours are equal numbers on both sides.
 struct SharedRange {

@@ -27,7 +27,7 @@ void draw_sources(PanelContext& context) {
         if (!menu_item(ui, source.name, source.source == compare.source, source.tooltip)) continue;
         if (source.source == Compare::Moment) compare_with_step(context, context.other_step.value_or(0));
         else compare.choose(source.source);
-        if (source.source == Compare::Pinned && context.view.pinned == nullptr) context.view.pinned = context.shared_snapshot;
+        if (source.source == Compare::Pinned && context.states.pinned_a == nullptr) pin_shown_state(context);
     }
     end_menu_button();
 }
@@ -103,11 +103,10 @@ void draw_compare_settings(PanelContext& context) {
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);
     }
-    if (button(ui, view.pinned ? "pin again" : "pin this state",
-               {.width = -1, .notes = {.tooltip = "Keeps what is on screen now as A, for comparison with later states."}})) {
-        view.pinned = context.shared_snapshot;
-        compare.choose(Compare::Pinned);
-    }
+    if (button(ui, context.states.pinned_a != nullptr ? "pin again" : "pin this state",
+               {.width = -1,
+                .notes = {.tooltip = "Keeps what is on screen now as A, for comparison with later states. It is saved with the document."}}))
+        pin_shown_state(context);
 }
 
 }  // namespace attn::app

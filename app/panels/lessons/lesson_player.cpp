@@ -33,17 +33,6 @@ bool looks_elsewhere(const ViewState& view, const LessonLook& look) {
            view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
-/// What is on screen is the document as it is set: its numbers, or why there are none.
-bool computed(const PanelContext& context) {
-    const auto is_set = [&](const std::shared_ptr<const Document>& document) {
-        if (document == nullptr) return false;
-        Document shown = *document;
-        shown.run = context.document.run;  // what is set for training changes nothing that is shown
-        return shown == context.document;
-    };
-    return (context.ready() && is_set(context.snapshot.document)) || is_set(context.snapshot.problem_document);
-}
-
 void give_back(ViewState& view, const ViewState& before) {
     view.view = before.view;
     view.stage = before.stage;
@@ -141,7 +130,7 @@ void keep_up_with_lesson(PanelContext& context) {
     const bool waits_for_run =
         training &&
         (state.goal.asks() || (context.document.trained.has_value() && same_model(context.training.snapshot->settings, training->run)));
-    if (computed(context) && (!on_the_way || waits_for_run)) state.look_pending = false;
+    if (context.up_to_date && (!on_the_way || waits_for_run)) state.look_pending = false;
 }
 
 }  // namespace attn::app

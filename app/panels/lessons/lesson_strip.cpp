@@ -34,7 +34,7 @@ std::string sentences(const PanelContext& context) {
     const LessonView& state = context.view.lesson;
     const LessonStep& step = state.shown();
     // Numbers of another state would say something else than the step means.
-    const bool stale = context.snapshot.problem_document != nullptr && context.snapshot.problem_document != context.snapshot.document;
+    const bool stale = !context.snapshot.problem.empty();
     if (state.look_pending || stale) return caption_text(step.caption);
     return caption_text(step.caption, context.snapshot, context.training);
 }

@@ -3,22 +3,25 @@
 #include <array>
 
 #include "app/widgets/controls.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
 
 constexpr std::array<std::string_view, 2> kNames = {"values", "gradients"};
 
-/// Why there are no gradients to show, "" when there are.
+/// Why there can be no gradients, "" when there can.
 std::string_view no_gradients(const PanelContext& context) {
-    if (context.snapshot.gradients != nullptr) return "";
-    return context.trace().config.lm_head ? "The gradients are being computed."
-                                          : "Without an output head the model predicts nothing, so there is no loss.";
+    return context.trace().config.lm_head ? "" : "Without an output head the model predicts nothing, so there is no loss.";
 }
 
 }  // namespace
 
-bool shows_gradients(const PanelContext& context) { return context.view.gradients && context.snapshot.gradients != nullptr; }
+std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& context) {
+    return context.view.gradients && context.ready() ? context.ask(facet::Gradients{}).value : nullptr;
+}
+
+bool shows_gradients(const PanelContext& context) { return shown_gradients(context) != nullptr; }
 
 float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }
 

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "engine/trace/apply_edit.hpp"
-#include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
 namespace {
@@ -22,19 +21,7 @@ std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
     return seed;
 }
 
-enum Variant : std::uint64_t {
-    kTransposed = 1,
-    kDifference,
-    kRowSums,
-    kOneHot,
-    kParameter,
-    kStage,
-    kWhole,
-    kGradient,
-    kHeadMean,
-    kTotal,
-    kWithMasks
-};
+enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kGradient, kHeadMean, kTotal };
 
 }  // namespace
 
@@ -64,28 +51,17 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
     const RecordedStage<float>* stage = trace.find(id);
     if (stage == nullptr || stage->value.empty()) return {};
-    return head == kMeanHead ? mean_over_heads(*stage, batch) : slice(*stage, batch, head);
+    return slice(*stage, batch, head);
 }
 
-Matrix MatrixStore::mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch) {
-    const Stage kind = to_self(stage.id.stage);
-    // A mean of scores would mean nothing: the softmax makes them weights head by head.
-    if (kind != Stage::Weights && kind != Stage::Dropped) return {};
+Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch) {
     Matrix out = slice(stage, batch, 0);
     out.name += " mean";
     out.symbol = "mean of the heads";
     out.origin.reset();
     out.edited = {};  // marks are those of the heads
     out.data.key = mix(out.data.key, kHeadMean);
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh) {
-        const Tensor<float> mean = head_mean(stage);
-        const std::int64_t cells = out.data.rows * out.data.cols;
-        const float* first = mean.data() + std::min(batch, mean.shape()[0].size - 1) * cells;
-        store.values.assign(first, first + cells);
-    }
-    out.data.values = store.values.data();
+    out.data.values = mean.data() + std::min(batch, mean.shape()[0].size - 1) * out.data.rows * out.data.cols;
     return out;
 }
 
@@ -136,17 +112,6 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.origin = origin;
     matrix.row_index = vector ? -1 : shape.rank() - 2;
     matrix.col_index = shape.rank() - 1;
-    return matrix;
-}
-
-Matrix MatrixStore::whole(const RecordedStage<float>& stage) const {
-    const Shape& shape = stage.value.shape();
-    Matrix matrix;
-    matrix.name = tensor_name(stage.id) + " whole";
-    matrix.data.values = stage.value.data();
-    matrix.data.cols = matrix.data.row_stride = shape[shape.rank() - 1].size;
-    matrix.data.rows = matrix.data.cols > 0 ? stage.value.size() / matrix.data.cols : 0;
-    matrix.data.key = mix(mix_text(mix(generation_, kWhole), matrix.name), reinterpret_cast<std::uintptr_t>(stage.value.data()));
     return matrix;
 }
 
@@ -297,18 +262,6 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
 const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
     const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
     if (fresh) it->second = compute_statistics(matrix.data);
-    return it->second;
-}
-
-const TensorStatistics& MatrixStore::statistics(const RecordedStage<float>& stage) {
-    const auto [it, fresh] = statistics_.try_emplace(mix(whole(stage).data.key, kWithMasks));
-    if (!fresh) return it->second;
-    const Shape& shape = stage.value.shape();
-    const bool per_head = shape.rank() == 4;
-    std::vector<HeatmapData> parts;
-    for (std::int64_t b = 0; b < shape[0].size; ++b)
-        for (std::int64_t h = 0; h < (per_head ? shape[1].size : 1); ++h) parts.push_back(slice(stage, b, h).data);
-    it->second = compute_statistics(parts);
     return it->second;
 }
 

@@ -48,10 +48,12 @@ struct Matrix {
     std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
 };
 
-/// In place of a head: the mean over all of them, of weights (also after dropout).
+/// In place of a head: the mean over all of them, of weights (also after dropout). A mean of scores would mean nothing: the softmax makes
+/// them weights head by head.
 inline constexpr std::int64_t kMeanHead = -1;
+inline bool has_head_mean(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
 
-/// What may be drawn beside the shown snapshot: traces and readings of other states, in any fixed order; null where there are none.
+/// What is drawn beside the shown snapshot: tensors of its other facets and of other states, in the order in which they are asked for.
 using OtherStates = std::vector<std::shared_ptr<const void>>;
 
 /// Builds matrices of one snapshot and of what stands beside it, and keeps the numbers that had to be computed for the picture
@@ -62,10 +64,10 @@ public:
     /// so that no newer tensor can have the address of one that is gone.
     void use(const Snapshot& snapshot, OtherStates others = {});
 
-    /// Slice of a recorded stage for one sequence and head, or kMeanHead; empty when the trace has no such stage or mean.
+    /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
-    /// All numbers of a stage, masked ones included, as rows one below another.
-    Matrix whole(const RecordedStage<float>& stage) const;
+    /// The same of the mean over its heads, [B,T,S].
+    Matrix mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch);
     /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
     Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                      std::int64_t cols, std::int64_t first_row = 0, std::int64_t rows = -1);
@@ -79,8 +81,6 @@ public:
     Matrix difference(const Matrix& now, const Matrix& before);
     /// Smallest, largest, mean, deviation, histogram and what is not finite.
     const TensorStatistics& statistics(const Matrix& matrix);
-    /// The same of all numbers of a stage, masked ones counted apart.
-    const TensorStatistics& statistics(const RecordedStage<float>& stage);
     /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it.
     Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const;
     /// Sum of every row over its unmasked cells, [rows,1].
@@ -93,7 +93,6 @@ private:
     };
     Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
-    Matrix mean_over_heads(const RecordedStage<float>& stage, std::int64_t batch);
     std::uint64_t serial_ = 0;
     OtherStates others_;
     std::uint64_t generation_ = 0;  // grows with every change of the two

@@ -8,6 +8,7 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -25,14 +26,15 @@ Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head
 }  // namespace
 
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
-    const Matrix values = context.matrices.stage(context.trace(), id, context.view.batch, head);
+    const Matrix values = slice_of(context, shown_side(context, id, head));
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, head);
         Matrix compared = shows_difference(context) ? difference_of(context, id, head) : slice_of(context, sides.b);
         return compared.empty() ? values : compared;
     }
-    if (!shows_gradients(context)) return values;
-    Matrix gradients = context.matrices.gradient_of(values, context.trace(), *context.snapshot.gradients);
+    const auto of_loss = shown_gradients(context);
+    if (of_loss == nullptr) return values;
+    Matrix gradients = context.matrices.gradient_of(values, context.trace(), *of_loss);
     return gradients.empty() ? values : gradients;
 }
 

@@ -24,20 +24,22 @@ namespace {
 constexpr float kCaption = 36, kTileGap = 10, kMaxTile = 190;
 
 /// The two states whose difference can be shown: B, or what is on screen, minus A.
-struct Pins {
-    const Snapshot* a = nullptr;
-    const Snapshot* b = nullptr;
+struct Moments {
+    std::shared_ptr<const Snapshot> a, b;  ///< null while they are not there
     float reach = 1;  ///< the largest difference of all heads: one range for all maps, so that equal colours are equal differences
-    /// Both are of the run that is shown.
-    bool usable(std::uint64_t run) const {
-        return a != nullptr && a->trace != nullptr && b->trace != nullptr && a->run == run && b->run == run;
-    }
 };
 
-Pins pins_of(const PanelContext& context) {
-    const auto& pinned_b = context.view.train.pinned_b;
-    const bool own_b = pinned_b != nullptr && pinned_b->run == context.snapshot.run;
-    return {context.view.pinned.get(), own_b ? pinned_b.get() : &context.snapshot};
+bool is_of_run(const StateRef& state, std::uint64_t run) {
+    const MomentOfRun* moment = state == nullptr ? nullptr : moment_of(*state);
+    return moment != nullptr && moment->run == run;
+}
+
+/// There is a moment of the run that is shown to be compared with.
+bool has_moments(const PanelContext& context) { return is_of_run(context.states.pinned_a, context.snapshot.run); }
+
+Moments moments_of(const PanelContext& context) {
+    const StateRef& b = is_of_run(context.states.pinned_b, context.snapshot.run) ? context.states.pinned_b : context.states.shown;
+    return {context.inquiry.ask(context.states.pinned_a, facet::Trace{}).value, context.inquiry.ask(b, facet::Trace{}).value};
 }
 
 std::string moment_text(const Snapshot& snapshot) {
@@ -52,7 +54,7 @@ struct Tile {
 };
 
 /// Empty where one of the two states has no such map.
-Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Pins& pins) {
+Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head, const Moments& pins) {
     Tile tile;
     const Matrix after = context.matrices.stage(*pins.b->trace, id, 0, head), before = context.matrices.stage(*pins.a->trace, id, 0, head);
     if (after.empty() || before.empty()) return tile;
@@ -77,7 +79,7 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     return tile;
 }
 
-float largest_difference(PanelContext& context, const Pins& pins) {
+float largest_difference(PanelContext& context, const Moments& pins) {
     constexpr float kLeast = 0.05F;  // below it there is nothing to see
     float reach = kLeast;
     for (std::int64_t layer = 0; layer < context.trace().config.num_layers; ++layer) {
@@ -110,7 +112,7 @@ void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) 
     end_tooltip();
 }
 
-void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVec2 at, float size, float room, const Pins* pins) {
+void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVec2 at, float size, float room, const Moments* pins) {
     const auto& [colors, fonts, scale] = context.theme;
     Tile tile = pins != nullptr ? difference_tile(context, id, head, *pins) : weights_tile(context, id, head);
     if (tile.matrix.empty()) return;
@@ -142,7 +144,7 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, size);
 }
 
-void draw_tiles(PanelContext& context, const Pins* pins) {
+void draw_tiles(PanelContext& context, const Moments* pins) {
     const std::int64_t layers = context.trace().config.num_layers, heads = context.trace().config.num_heads;
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##tiles", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
@@ -193,7 +195,7 @@ float draw_edits_note(PanelContext& context, ImVec2 at) {
 }
 
 /// Heading, probe and the choice between maps, lines and the difference of two moments.
-float draw_header(PanelContext& context, const Pins& pins, bool difference) {
+float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     TrainView& train = context.view.train;
@@ -204,7 +206,7 @@ float draw_header(PanelContext& context, const Pins& pins, bool difference) {
                                                        format_number(static_cast<double>(pins.reach), {.decimals = 2}))
                                          : "attention at " + moment_text(context.snapshot);
     static constexpr std::array<std::string_view, 3> kNames = {"maps", "lines", "B − A"};
-    const std::span<const std::string_view> names(kNames.data(), pins.usable(context.snapshot.run) ? 3 : 2);
+    const std::span<const std::string_view> names(kNames.data(), has_moments(context) ? 3 : 2);
     float limit = right - segmented_width(ui, names) - context.px(2);
     ImGui::SetCursorScreenPos({limit, at.y - context.px(2)});
     int chosen = difference ? 2 : train.lines ? 1 : 0;
@@ -255,8 +257,9 @@ void draw_empty(PanelContext& context) {
 void draw_train_attention(PanelContext& context) {
     const bool trained = context.ready() && context.snapshot.run != 0 && context.document.trained.has_value();
     if (!trained) return draw_empty(context);
-    Pins pins = pins_of(context);
-    const bool difference = context.view.train.difference && pins.usable(context.snapshot.run);
+    const bool wanted = context.view.train.difference && has_moments(context);
+    Moments pins = wanted ? moments_of(context) : Moments();
+    const bool difference = pins.a != nullptr && pins.b != nullptr;
     if (difference) pins.reach = largest_difference(context, pins);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float header = draw_header(context, pins, difference);

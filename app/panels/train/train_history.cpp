@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/equation_layout.hpp"
@@ -69,9 +70,11 @@ void draw_pattern_menu(PanelContext& context, float width) {
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
-/// A pin of an earlier run says nothing about this one.
-bool is_of_run(const PanelContext& context, const Snapshot* pinned) {
-    return pinned != nullptr && pinned->run != 0 && pinned->run == context.training.snapshot->run && pinned->trained_step;
+/// The step of a pin; none for that of an earlier run, which says nothing about this one.
+std::optional<std::int64_t> step_of_pin(const PanelContext& context, const StateRef& pinned) {
+    const MomentOfRun* moment = pinned == nullptr ? nullptr : moment_of(*pinned);
+    if (moment == nullptr || moment->run == 0 || moment->run != context.training.snapshot->run) return {};
+    return moment->step;
 }
 
 void draw_history_header(PanelContext& context) {
@@ -98,11 +101,11 @@ void draw_history_header(PanelContext& context) {
     if (put("##first", 32, Icon::First, "Before the first step (Home)")) show_first_moment(context);
     x -= context.px(6);
     if (put("Pin B", 58, Icon::None, "Keeps what is shown as B: the attention can then show B − A (B)",
-            is_of_run(context, train.pinned_b.get())))
+            step_of_pin(context, context.states.pinned_b).has_value()))
         pin_b(context);
     if (put("Pin A", 58, Icon::None, "Keeps what is shown as A: every view can then show the difference to it (A)",
-            is_of_run(context, context.view.pinned.get())))
-        pin_a(context);
+            step_of_pin(context, context.states.pinned_a).has_value()))
+        pin_shown_state(context);
     x -= context.px(6);
     // In a narrow window the menu gives way to the buttons, and the title to both.
     const float menu = std::clamp((x - at.x) / scale - 4, 60.F, 148.F);
@@ -278,10 +281,11 @@ void draw_slider(PanelContext& context, const PlotArea& area, float y) {
 }
 
 /// A letter in a box below its step. A click goes there, a right click unpins; true when it was unpinned.
-bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const Snapshot& pinned) {
-    if (!is_of_run(context, &pinned)) return false;
+bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* letter, const StateRef& pinned) {
+    const std::optional<std::int64_t> step = step_of_pin(context, pinned);
+    if (!step) return false;
     const auto& [colors, fonts, scale] = context.theme;
-    const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*pinned.trained_step)), area.min.x, area.max.x);
+    const float side = context.px(18), x = std::clamp(area.at_x(static_cast<double>(*step)), area.min.x, area.max.x);
     const Item item =
         item_at(context.ui(), letter, {x - side / 2, y}, {side, side}, {.tooltip = "Click: show this moment · right-click: unpin it"});
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -289,7 +293,7 @@ bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* 
     list.AddRect(item.min, item.max, colors.chosen, context.px(4), 0, context.px(1.5F));
     draw_text_in(list, fonts.small, item.min, item.max, {0.5F, 0.5F}, colors.chosen, std::string_view(letter, 1));
     if (item.pressed) {
-        show_step(context, static_cast<double>(*pinned.trained_step));
+        show_step(context, static_cast<double>(*step));
         ++context.view.gesture;
     }
     return item.hovered && ImGui::IsMouseClicked(1);
@@ -306,11 +310,11 @@ void draw_below(PanelContext& context, const PlotArea& area, float y) {
         if (left + wide > area.max.x + context.px(8)) left = x - context.px(14) - wide;
         draw_text(*ImGui::GetWindowDrawList(), fonts.mono_small, {std::max(left, area.min.x), y + context.px(3)}, colors.text, text);
     }
-    if (view.pinned != nullptr && draw_pin(context, area, y, "A##pin", *view.pinned)) {
-        view.pinned = nullptr;
+    if (draw_pin(context, area, y, "A##pin", context.states.pinned_a)) {
+        context.commands.push_back({command::Pin{false, nullptr}, ""});
         view.compare.choose(Compare::Off);
     }
-    if (view.train.pinned_b != nullptr && draw_pin(context, area, y, "B##pin", *view.train.pinned_b)) view.train.pinned_b = nullptr;
+    if (draw_pin(context, area, y, "B##pin", context.states.pinned_b)) context.commands.push_back({command::Pin{true, nullptr}, ""});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/session/sample.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
@@ -162,18 +163,20 @@ void draw_examples(PanelContext& context, const Box& box) {
 }
 
 /// The prompt, and what the model writes after it.
-void draw_sample(PanelContext& context, const Box& box) {
+void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const SamplingSettings& sampling = context.document.sampling;
     std::string note = "temperature " + format_number(sampling.temperature, {.decimals = 2});
     if (sampling.top_k > 0) note += fmt::format(" · top {}", sampling.top_k);
     if (sampling.top_p < 1) note += " · p " + format_number(sampling.top_p, {.decimals = 2});
     heading(context, box, "it continues", note);
-    const auto& sample = context.snapshot.sample;
-    if (sample == nullptr) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImFont* font = fonts.mono_small;
     const float line = font_size(font) + context.px(5), top = box.min.y + context.px(kHeading);
+    if (!sample) {
+        draw_text_wrapped(list, fonts.label, {box.min.x, top}, box.width(), colors.bad, sample.problem);
+        return;
+    }
     float x = box.min.x, y = top;
     const auto write = [&](const std::string& text, Color color) {
         const float wide = text_width(font, text);
@@ -213,9 +216,12 @@ void draw_train_predictions(PanelContext& context) {
     const float gap = context.px(22), third = std::clamp(room.x * 0.36F, context.px(130), context.px(220));
     const Box right{{box.min.x + (own ? third + gap : 0), box.min.y}, box.max};
     if (own) draw_next(context, {box.min, {box.min.x + third, box.max.y}});
-    const float sample = own && context.snapshot.sample != nullptr ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
-    draw_examples(context, {right.min, {right.max.x, right.max.y - sample - (sample > 0 ? context.px(8) : 0)}});
-    if (sample > 0) draw_sample(context, {{right.min.x, right.max.y - sample}, right.max});
+    const bool writes = own && context.trace().config.architecture == Architecture::DecoderOnly && context.trace().config.lm_head &&
+                        context.trace().settings.masks.causal;
+    const auto sample = writes ? context.ask_latest(facet::Sample{context.document.sampling}) : Answer<facet::Sample>();
+    const float high = writes && !sample.computing() ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
+    draw_examples(context, {right.min, {right.max.x, right.max.y - high - (high > 0 ? context.px(8) : 0)}});
+    if (high > 0) draw_sample(context, sample, {{right.min.x, right.max.y - high}, right.max});
 }
 
 }  // namespace attn::app

@@ -8,7 +8,6 @@
 #include <string>
 
 #include "app/panels/train/train_curves.hpp"
-#include "app/session/snapshot.hpp"
 #include "app/widgets/line_plot.hpp"
 
 namespace attn::app {
@@ -29,9 +28,8 @@ struct TrainView {
     bool replaying = false;     ///< walks through the kept moments
     double next_moment_at = 0;  ///< seconds
 
-    std::shared_ptr<const Snapshot> pinned_b;  ///< A is ViewState::pinned
-    bool difference = false;                   ///< the attention pane shows B − A
-    bool lines = false;                        ///< the attention pane shows the chosen head's weights as lines
+    bool difference = false;  ///< the attention pane shows B − A
+    bool lines = false;       ///< the attention pane shows the chosen head's weights as lines
 
     std::optional<StopAt> finished_with;  ///< the conditions of which one has ended the run; none while none has
     std::optional<std::int64_t> query;    ///< the token whose next one is predicted; none: the last

@@ -146,14 +146,8 @@ void keep_up_with_training(PanelContext& context) {
     if (!train.replaying) ++context.view.gesture;
 }
 
-void pin_a(PanelContext& context) {
-    if (!context.ready()) return;
-    context.view.pinned = context.shared_snapshot;
-    context.view.compare.choose(Compare::Pinned);
-}
-
 void pin_b(PanelContext& context) {
-    if (context.ready()) context.view.train.pinned_b = context.shared_snapshot;
+    if (context.ready()) context.commands.push_back({command::Pin{true, context.states.shown}, ""});
 }
 
 float draw_small_transport(PanelContext& context, float right, float y, float room) {

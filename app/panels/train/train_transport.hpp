@@ -31,8 +31,7 @@ void toggle_replay(PanelContext& context);
 /// Call once a frame: moves on while a replay is under way, and notes with which conditions the run has ended.
 void keep_up_with_training(PanelContext& context);
 
-/// Pins what is shown as A or B.
-void pin_a(PanelContext& context);
+/// Keeps what is shown as B.
 void pin_b(PanelContext& context);
 
 /// Play, one step, and which moment is shown, for the row of the text; returns its width in pixels. `right` is where it ends.

@@ -166,12 +166,13 @@ void draw_doctor_view(PanelContext& context) {
         separator(ui);
     }
     section_heading(ui, "What is shown");
-    if (context.snapshot.doctor != nullptr) {
-        draw_report(context, *context.snapshot.doctor);
+    if (const auto report = context.ask(facet::Doctor{})) {
+        draw_report(context, *report);
         gap(ui, 10);
-        draw_future(context, *context.snapshot.doctor);
+        draw_future(context, *report);
     } else {
-        paragraph(ui, fonts.body, colors.muted, "The numbers are being examined, or there are too many of them.");
+        paragraph(ui, fonts.body, report.problem.empty() ? colors.muted : colors.bad,
+                  report.problem.empty() ? "The numbers are being examined." : report.problem);
     }
     if (!brought) {
         gap(ui, 10);

@@ -128,8 +128,7 @@ private:
         if (used.empty()) return {};
         const std::int64_t size = trace_.config.head_size(), head = std::min(head_, trace_.config.num_heads - 1);
         const bool of_head = node_.has_heads();
-        Matrix matrix =
-            store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);
+        Matrix matrix = store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);
         matrix.symbol = std::move(symbol);
         return matrix;
     }

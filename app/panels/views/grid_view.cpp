@@ -29,8 +29,7 @@ struct Tile {
 /// A last column has the means over the heads, of weights in the order of layers and where values are shown.
 bool shows_mean(const PanelContext& context) {
     const Stage stage = context.view.heads_stage;
-    return (stage == Stage::Weights || stage == Stage::Dropped) && context.trace().config.num_heads > 1 &&
-           context.view.sort_heads_by.empty() && !shows_gradients(context);
+    return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() && !shows_gradients(context);
 }
 
 std::vector<Tile> tiles_of(const PanelContext& context) {
@@ -87,9 +86,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 end{at.x + size, at.y + size};
     const Matrix matrix = shown_slice(context, tile.id, tile.head);
-    const HeatmapStyle style = shown_style(context, matrix, tile.id, reach);
-    context.canvas.heatmap(list, at, end, {matrix.data, style});
-
+    if (!matrix.empty()) context.canvas.heatmap(list, at, end, {matrix.data, shown_style(context, matrix, tile.id, reach)});
     draw_edited_corner(context, matrix, at, end);
     const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
                         tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
@@ -102,7 +99,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     const float place_width = text_width(fonts.mono_small, place);
     draw_text(list, fonts.mono_small, {at.x + place_width, end.y + context.px(3)}, caption.color,
               elide(fonts.mono_small, caption.text, room - place_width - context.px(4)));
-    if (!hovered) return;
+    if (!hovered || matrix.empty()) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)),
                                         std::int64_t{0}, matrix.data.rows - 1);

@@ -80,6 +80,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, figure);
 
+    if (matrix.empty()) return;  // being computed
     const MatrixViewResult result = draw_matrix(
         context, named, box,
         {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false, .reach = reach});
@@ -130,7 +131,7 @@ void draw_heads_view(PanelContext& context) {
     room.x -= context.px(kHeadsBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;
-    const std::int64_t tiles = heads > 1 && !shown_slice(context, id, kMeanHead).empty() ? heads + 1 : heads;
+    const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, tiles, aspect);

@@ -94,43 +94,34 @@ void draw_heading(PanelContext& context, const KnockOutQuestion& question) {
     gap(context.ui(), 6);
 }
 
-/// Whether what is shown is that of the shown state and question.
-bool is_fresh(const PanelContext& context, const KnockOutQuestion& question) {
-    const KnockOutReport& report = context.knock_out;
-    return report.result != nullptr && report.serial == context.snapshot.serial && report.question == question;
-}
-
 /// Progress, cancel, measure; what is wrong or outdated.
-void draw_state(PanelContext& context, const KnockOutQuestion& question) {
-    const KnockOutReport& report = context.knock_out;
+void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
+    KnockOutState& state = context.view.knock_out;
     const auto& [colors, fonts, scale] = context.theme;
     const Ui ui = context.ui();
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const bool fresh = is_fresh(context, question);
+    const bool fresh = answer.value != nullptr;
     std::string words;
-    if (!report.problem.empty()) words = report.problem;
-    else if (report.running) words = fmt::format("{} of {} heads", report.done, report.total);
-    else if (fresh) words = fmt::format("with all heads {}", format_number(report.result->with_all, {.decimals = 4}));
-    else words = "not measured";
-    if (!fresh && report.result != nullptr) words += " · below: an earlier state";
+    if (fresh) words = fmt::format("with all heads {}", format_number(answer->with_all, {.decimals = 4}));
+    else if (state.stopped) words = "not measured";
+    else if (!answer.problem.empty()) words = answer.problem;
+    else words = fmt::format("{} of {} heads", answer.done, answer.total);
+    if (!fresh && state.last != nullptr) words += " · below: an earlier state";
     float x = at.x;
-    if (report.running && !fresh) {
+    if (!state.stopped && answer.computing()) {
         ImGui::SetCursorScreenPos({x, at.y + context.px(11)});
-        progress_bar(ui, report.total > 0 ? static_cast<float>(report.done) / static_cast<float>(report.total) : 0, 160);
+        progress_bar(ui, answer.total > 0 ? static_cast<float>(answer.done) / static_cast<float>(answer.total) : 0, 160);
         ImGui::SetCursorScreenPos({x + context.px(172), at.y});
-        if (button(ui, "cancel", {.width = 72, .notes = {.tooltip = "Stops measuring."}})) {
-            context.view.knock_out.stopped = true;
-            context.commands.push_back({command::StopMeasuring{}, ""});
-        }
+        if (button(ui, "cancel", {.width = 72, .notes = {.tooltip = "Stops measuring."}})) state.stopped = true;
         x += context.px(256);
-    } else if (context.view.knock_out.stopped && !fresh) {
+    } else if (state.stopped && !fresh) {
         ImGui::SetCursorScreenPos({x, at.y});
         if (button(ui, "measure",
                    {.look = ButtonLook::Accent, .width = 84, .notes = {.tooltip = "Measures every head, in the background."}}))
-            context.view.knock_out.stopped = false;
+            state.stopped = false;
         x += context.px(96);
     }
-    const Color ink = !report.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen;
+    const Color ink = !answer.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen;
     draw_text(*ImGui::GetWindowDrawList(), fonts.body, {x, at.y + context.px(7)}, ink, words);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
 }
@@ -251,20 +242,23 @@ void draw_knock_out_view(PanelContext& context) {
                   "A text of one token has no next token to predict, so no loss: write a longer text, or choose a token's probability.");
         return;
     }
-    const KnockOutReport& report = context.knock_out;
-    const bool asked = report.asked == context.snapshot.serial && report.asked_question == question;
-    if (!asked && !context.view.knock_out.stopped) context.commands.push_back({command::MeasureHeads{question}, ""});
-    draw_state(context, question);
-    if (report.result == nullptr) return;
-    const bool fresh = is_fresh(context, question);
+    // Who has stopped it asks again by the button.
+    KnockOutState& state = context.view.knock_out;
+    Answer<facet::KnockOut> answer;
+    if (!state.stopped) answer = context.ask(facet::KnockOut{question});
+    const Answer<facet::KnockOut> earlier = answer ? answer : state.stopped ? answer : context.ask_latest(facet::KnockOut{question});
+    if (earlier) state.last = earlier.value;
+    draw_state(context, answer);
+    if (state.last == nullptr) return;
+    const bool fresh = answer.value != nullptr;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float list_width = context.px(kListWidth);
-    draw_map(context, *report.result, at, {room.x - list_width - context.px(24), room.y}, fresh);
+    draw_map(context, *state.last, at, {room.x - list_width - context.px(24), room.y}, fresh);
     ImGui::SetCursorScreenPos({at.x + room.x - list_width, at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##heads_in_order", {list_width, room.y}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
-    draw_list(context, *report.result, fresh);
+    draw_list(context, *state.last, fresh);
     ImGui::EndChild();
 }
 

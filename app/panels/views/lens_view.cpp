@@ -8,6 +8,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/readings_age.hpp"
+#include "app/session/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -23,8 +24,8 @@ constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
 const LogitLens* lens_of(const PanelContext& context) {
-    const auto& readings = context.snapshot.readings;
-    return readings != nullptr && readings->lens ? &*readings->lens : nullptr;
+    const auto readings = context.ask_latest(facet::Readings{});  // what was given stays for the frame
+    return readings && readings->lens ? &*readings->lens : nullptr;
 }
 
 std::string token_text(const PanelContext& context, std::int32_t id) {

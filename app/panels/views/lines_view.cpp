@@ -42,7 +42,9 @@ TokenLines picture_of(PanelContext& context, const StageId& id) {
         if (lines.shows(head))
             picture.maps.push_back(
                 {drawn_weights(context, id, head), head_color(context.theme.colors, head), fmt::format("head {}", head), head_round(head)});
-    if (lines.mean) picture.maps.push_back({drawn_weights(context, id, kMeanHead), context.theme.colors.text, "mean of all heads"});
+    // There is none while it is being computed.
+    if (const Matrix mean = lines.mean ? drawn_weights(context, id, kMeanHead) : Matrix(); !mean.empty())
+        picture.maps.push_back({mean, context.theme.colors.text, "mean of all heads"});
     const Matrix first = drawn_weights(context, id, 0);
     picture.keys = axis_labels(context, id, Axis::S, first.data.cols, first.labelled_by);
     picture.queries = axis_labels(context, id, Axis::T, first.data.rows, first.labelled_by);

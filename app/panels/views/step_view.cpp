@@ -21,6 +21,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/model/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {
@@ -29,7 +30,7 @@ constexpr float kStepHeader = 44;
 
 /// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
-    const GradientTrace<float>& gradients = *context.snapshot.gradients;
+    const GradientTrace<float>& gradients = *shown_gradients(context);
     const auto replace = [&](Matrix& matrix) {
         Matrix gradient = context.matrices.gradient_of(matrix, context.trace(), gradients);
         if (!gradient.empty()) matrix = std::move(gradient);

@@ -9,6 +9,7 @@
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/readings_age.hpp"
+#include "app/session/readings.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -43,7 +44,7 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Trac
 }
 
 Shown shown_totals(const PanelContext& context) {
-    return shown_of(context, context.snapshot.readings.get(), context.snapshot.trace.get(), context.view.batch);
+    return shown_of(context, context.ask_latest(facet::Readings{}).value.get(), context.snapshot.trace.get(), context.view.batch);
 }
 
 Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
@@ -150,7 +151,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
     const ComparedReadings other = compared_readings(context);
-    const Shown before = shown_of(context, other.readings, compared_state(context)->trace, other.batch);
+    const Shown before = shown_of(context, other.readings, other.snapshot == nullptr ? nullptr : other.snapshot->trace.get(), other.batch);
     if (before.totals == nullptr) {
         picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
         return picture;
@@ -224,8 +225,11 @@ void draw_totals_view(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Shown shown = shown_totals(context);
     if (shown.totals == nullptr) {
+        const auto readings = context.ask_latest(facet::Readings{});
         paragraph(context.ui(), fonts.body, colors.muted,
-                  context.snapshot.readings == nullptr ? "Attention over all layers is being computed." : "This model has no attention.");
+                  readings                   ? "This model has no attention."
+                  : readings.problem.empty() ? "Attention over all layers is being computed."
+                                             : readings.problem);
         return;
     }
     TotalsView& view = context.view.totals;

@@ -1,15 +1,16 @@
-#include "app/widgets/statistics.hpp"
+#include "app/session/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace attn::app {
 namespace {
 
 /// Calls `use` for every number that is not masked.
 template <class Use>
-void for_each_kept(std::span<const HeatmapData> parts, Use use) {
-    for (const HeatmapData& data : parts) {
+void for_each_kept(std::span<const NumberGrid> parts, Use use) {
+    for (const NumberGrid& data : parts) {
         for (std::int64_t row = 0; data.values != nullptr && row < data.rows; ++row) {
             const float* values = data.values + row * data.row_stride;
             const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
@@ -22,12 +23,10 @@ void for_each_kept(std::span<const HeatmapData> parts, Use use) {
 
 }  // namespace
 
-TensorStatistics compute_statistics(const HeatmapData& data) { return compute_statistics(std::span(&data, 1)); }
-
-TensorStatistics compute_statistics(std::span<const HeatmapData> parts) {
+TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
     TensorStatistics s;
     std::int64_t kept = 0, all = 0;
-    for (const HeatmapData& data : parts)
+    for (const NumberGrid& data : parts)
         if (data.values != nullptr) all += data.rows * data.cols;
     double sum = 0;
     for_each_kept(parts, [&](float value) {
@@ -56,6 +55,20 @@ TensorStatistics compute_statistics(std::span<const HeatmapData> parts) {
     });
     s.deviation = std::sqrt(squares / static_cast<double>(s.count));
     return s;
+}
+
+TensorStatistics statistics_of(const RecordedStage<float>& stage) {
+    const Shape& shape = stage.value.shape();
+    const bool per_head = shape.rank() == 4;
+    const std::int64_t heads = per_head ? shape[1].size : 1, cols = shape[shape.rank() - 1].size;
+    const std::int64_t rows = shape.rank() == 2 ? 1 : shape[shape.rank() - 2].size;
+    const bool masked = stage.mask != nullptr && !stage.mask->allows_everything();
+    std::vector<NumberGrid> parts;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < heads; ++h)
+            parts.push_back(
+                {stage.value.data() + (b * heads + h) * rows * cols, rows, cols, cols, masked ? stage.mask->keep_row(b, h, 0) : nullptr});
+    return statistics_of(parts);
 }
 
 }  // namespace attn::app

@@ -1,0 +1,41 @@
+#include "app/session/computation.hpp"
+
+#include <span>
+#include <utility>
+
+#include "app/session/examine.hpp"
+#include "engine/model/knock_out.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/reference/verify.hpp"
+
+namespace attn::app {
+namespace {
+
+std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSettings& sampling, std::stop_token stop) {
+    const std::span<const std::int32_t> prompt(trace.tokens.ids.data(), static_cast<std::size_t>(trace.tokens.lengths.at(0)));
+    return generate(*trace.parameters, prompt, trace.settings, sampling, {}, std::move(stop));
+}
+
+}  // namespace
+
+Computation Computation::engine() {
+    return {
+        [](const Config& config, const Parameters<float>* drawn) { return initial_parameters(config, drawn); },
+        [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+           const ForwardSettings& settings,
+           std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
+        [](const Trace<float>& trace, std::stop_token stop) {
+            return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
+        },
+        [](const Trace<float>& trace, std::stop_token stop) {
+            return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,
+                                          std::move(stop));
+        },
+        write_on,
+        read_trace,
+        [](const Trace<float>& trace, const std::stop_token& stop) { return examine_trace(trace, stop); },
+        knock_out_heads,
+    };
+}
+
+}  // namespace attn::app

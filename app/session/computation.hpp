@@ -1,0 +1,41 @@
+#pragma once
+/// The engine's calls that facets are computed with.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "app/session/doctor_report.hpp"
+#include "app/session/readings.hpp"
+#include "engine/model/batch.hpp"
+#include "engine/model/gradient_trace.hpp"
+#include "engine/model/parameters.hpp"
+#include "engine/reference/verification.hpp"
+#include "engine/trace/head_worth.hpp"
+#include "engine/train/generate.hpp"
+
+namespace attn::app {
+
+/// Tests replace the calls to be slow, to fail or to be wrong. All but the first throw Cancelled once a stop is requested.
+struct Computation {
+    std::function<Parameters<float>(const Config&, const Parameters<float>* drawn)> parameters;  ///< see initial_parameters()
+    std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
+                               const ForwardSettings&, std::stop_token)>
+        forward;
+    std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
+    std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
+    /// What follows the first sequence.
+    std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
+    std::function<Readings(const Trace<float>&, std::stop_token)> readings;
+    std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;
+    std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const std::function<void(std::size_t, std::size_t)>& progress,
+                           std::stop_token)>
+        knock_out;
+
+    /// The engine itself.
+    static Computation engine();
+};
+
+}  // namespace attn::app

@@ -1,0 +1,158 @@
+#pragma once
+/// Facets: what can be known of a state. Views ask for those that they show, and nothing else is computed.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "app/session/state.hpp"
+#include "engine/plan/stage.hpp"
+#include "engine/trace/head_worth.hpp"
+#include "engine/trace/provenance.hpp"
+#include "engine/train/generate.hpp"
+
+namespace attn {
+template <class Scalar>
+struct GradientTrace;
+namespace reference {
+struct Verification;
+}
+}  // namespace attn
+
+namespace attn::app {
+
+struct DoctorReport;
+struct Explanation;
+struct Readings;
+struct Sample;
+struct Snapshot;
+struct TensorStatistics;
+
+/// Who computes a facet: what takes a moment never waits for what takes long.
+enum class Lane : std::uint8_t { Prompt, Patient };
+inline constexpr int kLanes = 2;
+
+/// A facet's row of the table; what it needs and how it is computed is in facets.cpp, a function for each.
+struct FacetInfo {
+    std::string_view name;
+    Lane lane = Lane::Patient;
+    std::string_view failed{};  ///< before the message of an error
+    /// While a run is followed what is patient is computed again after such a pause, and after so many times as long as it took.
+    std::chrono::milliseconds pause{1000};
+    int share = 20;
+    bool tensors = false;  ///< views draw its numbers where they lie
+};
+
+namespace facet {
+
+/// The forward pass with every stage recorded, and what names its axes.
+struct Trace {
+    using Value = Snapshot;
+    static constexpr FacetInfo kInfo{.name = "trace", .lane = Lane::Prompt, .tensors = true};
+    bool operator==(const Trace&) const = default;
+};
+
+/// What is read off the whole trace: the lens, and attention over all layers.
+struct Readings {
+    using Value = app::Readings;
+    static constexpr FacetInfo kInfo{.name = "readings", .tensors = true};
+    bool operator==(const Readings&) const = default;
+};
+
+/// What every number does to the loss of predicting the next token.
+struct Gradients {
+    using Value = GradientTrace<float>;
+    static constexpr FacetInfo kInfo{.name = "gradients", .tensors = true};
+    bool operator==(const Gradients&) const = default;
+};
+
+/// Whether the reference finds the same numbers.
+struct Verification {
+    using Value = reference::Verification;
+    static constexpr FacetInfo kInfo{.name = "verification", .failed = "could not check the numbers: "};
+    bool operator==(const Verification&) const = default;
+};
+
+struct Doctor {
+    using Value = DoctorReport;
+    static constexpr FacetInfo kInfo{.name = "doctor", .failed = "could not examine the numbers: "};
+    bool operator==(const Doctor&) const = default;
+};
+
+/// The first sequence written on, by causal models with a head.
+struct Sample {
+    using Value = app::Sample;
+    static constexpr FacetInfo kInfo{.name = "sample", .pause = std::chrono::milliseconds(250), .share = 8};
+    SamplingSettings sampling;
+    bool operator==(const Sample&) const = default;
+};
+
+/// What each head is worth.
+struct KnockOut {
+    using Value = attn::KnockOut;
+    static constexpr FacetInfo kInfo{.name = "knock-out", .share = 2};
+    KnockOutQuestion question;
+    bool operator==(const KnockOut&) const = default;
+};
+
+/// Whether another state has the same numbers, all of them.
+struct SameNumbers {
+    using Value = bool;
+    static constexpr FacetInfo kInfo{.name = "same numbers", .lane = Lane::Prompt};
+    StateRef other;
+    bool operator==(const SameNumbers&) const = default;
+};
+
+/// The arithmetic behind one cell.
+struct Explanation {
+    using Value = app::Explanation;
+    static constexpr FacetInfo kInfo{.name = "explanation", .lane = Lane::Prompt};
+    CellRef cell;
+    bool operator==(const Explanation&) const = default;
+};
+
+/// The mean of an attention map over its heads, [B,T,S].
+struct HeadMean {
+    using Value = Tensor<float>;
+    static constexpr FacetInfo kInfo{.name = "head mean", .lane = Lane::Prompt, .tensors = true};
+    StageId stage;
+    bool operator==(const HeadMean&) const = default;
+};
+
+/// What all numbers of a stage are like, or the gradients of the loss by them.
+struct Statistics {
+    using Value = TensorStatistics;
+    static constexpr FacetInfo kInfo{.name = "statistics", .lane = Lane::Prompt};
+    StageId stage;
+    bool gradients = false;
+    bool operator==(const Statistics&) const = default;
+};
+
+/// A file with attention that other code recorded, examined; of no state. `opening` tells one reading of a file from the next.
+struct Dump {
+    using Value = DoctorReport;
+    static constexpr FacetInfo kInfo{.name = "dump"};
+    std::string file;
+    std::uint64_t opening = 0;
+    bool operator==(const Dump&) const = default;
+};
+
+}  // namespace facet
+
+using Facet = std::variant<facet::Trace, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor, facet::Sample,
+                           facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean, facet::Statistics, facet::Dump>;
+
+inline const FacetInfo& info_of(const Facet& facet) {
+    return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);
+}
+
+/// A facet of a state: what a view asks for.
+struct Request {
+    StateRef state;  ///< null for a facet of no state
+    Facet facet;
+    bool operator==(const Request&) const = default;
+};
+
+}  // namespace attn::app

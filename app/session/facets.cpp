@@ -1,0 +1,182 @@
+#include "app/session/facets.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <utility>
+
+#include "app/session/document_error.hpp"
+#include "app/session/explanation.hpp"
+#include "app/session/prepare.hpp"
+#include "app/session/sample.hpp"
+#include "app/session/statistics.hpp"
+#include "engine/doctor/doctor.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/trace/attention_totals.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Up to this size one thread is done before a team has gathered, above all while the window or a training run keep the cores busy.
+constexpr double kOneThreadMiB = 16;
+/// More would take the cores from the window and from training.
+constexpr int kMostThreads = 4;
+
+std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
+/// The last stage of all is looked at first: where anything differs it nearly always does.
+bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
+    return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
+        const auto left = one.value.values(), right = other.value.values();
+        return std::equal(left.begin(), left.end(), right.begin(), right.end());
+    });
+}
+
+void expect_to_write_on(const Trace<float>& trace) {
+    const bool writes = trace.config.architecture == Architecture::DecoderOnly && trace.config.lm_head && trace.settings.masks.causal;
+    if (!writes) throw Error("only a causal model with an output head can continue a text");
+    if (trace.tokens.lengths.at(0) == 0) throw Error("there is no text to go on from");
+}
+
+}  // namespace
+
+std::vector<Request> needs_of(const Request& request) {
+    if (request.state == nullptr || std::holds_alternative<facet::Trace>(request.facet)) return {};
+    std::vector<Request> needs{{request.state, facet::Trace{}}};
+    if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
+        needs.push_back({request.state, facet::Gradients{}});
+    if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
+    return needs;
+}
+
+bool comes_with_trace(const Request& request) {
+    return info_of(request.facet).lane == Lane::Prompt && needs_of(request) == std::vector<Request>{{request.state, facet::Trace{}}};
+}
+
+/// One function for every facet; a new one does not compile without.
+struct FacetMaker::Make {
+    FacetMaker& maker;
+    const StateRef& state;
+    const FacetWork& work;
+
+    const Snapshot& snapshot_of(const StateRef& of) const { return *work.results.find(of, facet::Trace{}); }
+    const Trace<float>& trace() const { return *snapshot_of(state).trace; }
+    template <class T>
+    FacetValue value(T made, double mib = 0) const {
+        return {std::make_shared<const T>(std::move(made)), mib};
+    }
+
+    FacetValue operator()(const facet::Trace&) const;
+    FacetValue operator()(const facet::Sample& sample) const;
+
+    FacetValue operator()(const facet::Gradients&) const {
+        if (!trace().config.lm_head)
+            throw Error("there are no gradients: a model without an output head predicts nothing, so it has no loss");
+        const double mib = snapshot_of(state).trace_mib;
+        expect_room(mib, work.room_mib);
+        return value(work.engine.gradients(trace(), work.stop), mib);
+    }
+    FacetValue operator()(const facet::Readings&) const { return value(work.engine.readings(trace(), work.stop)); }
+    FacetValue operator()(const facet::Verification&) const { return value(work.engine.verify(trace(), work.stop)); }
+    FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(trace(), work.stop)); }
+    FacetValue operator()(const facet::KnockOut& facet) const {
+        set_thread_budget(1);  // a long time: the cores belong to the window and to training
+        return value(work.engine.knock_out(trace(), facet.question, work.progress, work.stop));
+    }
+    FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
+    FacetValue operator()(const facet::Explanation& facet) const {
+        return value(app::Explanation{facet.cell, explain(trace(), facet.cell), where_it_goes(trace(), facet.cell)});
+    }
+    FacetValue operator()(const facet::HeadMean& facet) const {
+        const RecordedStage<float>* stage = trace().find(facet.stage);
+        if (stage == nullptr) throw Error("this model has no stage " + tensor_name(facet.stage));
+        return value(head_mean(*stage));
+    }
+    FacetValue operator()(const facet::Statistics& facet) const {
+        const RecordedStage<float>* stage =
+            facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace().find(facet.stage);
+        if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
+        return value(statistics_of(*stage));
+    }
+    FacetValue operator()(const facet::Dump& dump) const {
+        DoctorReport report;
+        report.file = dump.file;
+        try {
+            report.diagnosis = doctor::examine_file(dump.file);
+        } catch (const std::bad_alloc&) {
+            throw Error("there is not enough memory for this file");
+        } catch (const Error& error) {
+            throw Error(escaped(error.what(), 0));
+        }
+        return value(std::move(report));
+    }
+};
+
+FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
+    const Setup& setup = *state->setup;
+    Prepared prepared = prepare(setup, work.room_mib);
+    maker.use_threads_for(prepared.trace_mib);
+    Snapshot made;
+    made.state = state;
+    if (const MomentOfRun* moment = moment_of(*state)) {
+        made.run = moment->run;
+        made.trained_step = moment->step;
+    }
+    try {
+        std::shared_ptr<const Parameters<float>> parameters = maker.parameters_of(*state, prepared.config, work.engine);
+        const auto start = std::chrono::steady_clock::now();
+        made.trace = std::make_shared<const attn::Trace<float>>(
+            work.engine.forward(std::move(parameters), prepared.tokens, prepared.source, setup.forward, work.stop));
+        made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), field_at_fault(setup.forward));
+    }
+    made.ranges = stage_ranges(*made.trace);
+    made.head_scores = head_scores(*made.trace);
+    made.tokens = std::move(prepared.chips);
+    made.source_tokens = std::move(prepared.source_chips);
+    made.vocabulary = std::move(prepared.vocabulary);
+    made.trace_mib = prepared.trace_mib;
+    made.serial = next_serial();
+    return value(std::move(made), prepared.trace_mib);
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
+    expect_to_write_on(trace());
+    const Snapshot& snapshot = snapshot_of(state);
+    app::Sample sample;
+    sample.trained_step = snapshot.trained_step;
+    for (const std::int32_t id : work.engine.sample(trace(), facet.sampling, work.stop)) {
+        const std::string& symbol = snapshot.vocabulary.at(static_cast<std::size_t>(id));
+        if (state->setup->tokenizer == TokenizerKind::Word) sample.text += ' ';
+        sample.text += symbol;
+        sample.tokens.push_back({symbol, id, false, false});
+    }
+    return value(std::move(sample));
+}
+
+void FacetMaker::use_threads_for(double mib) const { set_thread_budget(mib <= kOneThreadMiB ? 1 : std::min(threads_, kMostThreads)); }
+
+FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
+    if (request.state != nullptr)
+        if (const auto snapshot = work.results.find(request.state, facet::Trace{})) use_threads_for(snapshot->trace_mib);
+    return std::visit(Make{*this, request.state, work}, request.facet);
+}
+
+std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& state, const Config& config, const Computation& engine) {
+    if (const MomentOfRun* moment = moment_of(state)) {
+        if (moment->parameters == nullptr) throw DocumentError("the model of that training run no longer exists", Field::None);
+        if (moment->parameters->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
+        return moment->parameters;
+    }
+    if (drawn_ == nullptr || drawn_->config() != config)
+        drawn_ = std::make_shared<const Parameters<float>>(engine.parameters(config, drawn_.get()));
+    return drawn_;
+}
+
+}  // namespace attn::app

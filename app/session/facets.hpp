@@ -1,0 +1,54 @@
+#pragma once
+/// How facets are computed.
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "app/session/computation.hpp"
+#include "app/session/results.hpp"
+#include "app/session/snapshot.hpp"
+
+namespace attn::app {
+
+/// What has to be computed before.
+std::vector<Request> needs_of(const Request& request);
+
+/// It needs nothing but the state's own trace and takes a moment: a state is not shown before those of its facets that are shown.
+bool comes_with_trace(const Request& request);
+
+/// What the computing of one facet is given.
+struct FacetWork {
+    const Computation& engine;
+    const Results& results;  ///< with everything that needs_of() names
+    std::function<void(std::size_t done, std::size_t total)> progress;
+    double room_mib = 0;  ///< that the memory budget leaves
+    std::stop_token stop;
+};
+
+/// A value, and what it takes.
+struct FacetValue {
+    std::shared_ptr<const void> value;
+    double mib = 0;
+};
+
+/// Computes facets for one thread; keeps the parameters that it drew last.
+class FacetMaker {
+public:
+    /// `threads`: that the machine has for us.
+    explicit FacetMaker(int threads) : threads_(threads) {}
+    /// Throws DocumentError and Error saying why there is no such facet, Cancelled once a stop is requested.
+    FacetValue make(const Request& request, const FacetWork& work);
+
+private:
+    struct Make;
+    void use_threads_for(double mib) const;
+    std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const Config& config, const Computation& engine);
+
+    const int threads_;
+    std::shared_ptr<const Parameters<float>> drawn_;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,34 @@
+#include "app/session/results.hpp"
+
+#include <algorithm>
+
+namespace attn::app {
+
+std::shared_ptr<const Fact> Results::find(const Request& request) const {
+    if (facts_ == nullptr) return nullptr;
+    const auto found = std::find_if(facts_->begin(), facts_->end(), [&](const auto& fact) { return fact->request == request; });
+    return found == facts_->end() ? nullptr : *found;
+}
+
+std::shared_ptr<const Fact> Results::latest(const Request& request) const {
+    std::shared_ptr<const Fact> best = find(request);
+    if (facts_ == nullptr || request.state == nullptr || (best != nullptr && best->settled())) return best;
+    for (const auto& fact : *facts_) {
+        if (fact->value == nullptr || fact->request.state == nullptr || fact->request.facet != request.facet) continue;
+        if (!same_but_for_moment(*fact->request.state, *request.state)) continue;
+        if (best == nullptr || best->value == nullptr || best->ended < fact->ended) best = fact;
+    }
+    return best;
+}
+
+void Inquiry::note(Request request) {
+    if (std::find(wanted_.begin(), wanted_.end(), request) != wanted_.end()) return;
+    if (const auto fact = results_.find(request); wait_ && (fact == nullptr || !fact->settled())) results_ = wait_(request);
+    wanted_.push_back(std::move(request));
+}
+
+void Inquiry::keep(std::shared_ptr<const void> value) {
+    if (std::find(tensors_.begin(), tensors_.end(), value) == tensors_.end()) tensors_.push_back(std::move(value));
+}
+
+}  // namespace attn::app

@@ -1,0 +1,39 @@
+#pragma once
+/// What the numbers of a tensor are like, at a glance.
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "engine/trace/trace.hpp"
+
+namespace attn::app {
+
+/// Numbers as rows and columns.
+struct NumberGrid {
+    const float* values = nullptr;
+    std::int64_t rows = 0, cols = 0;
+    std::int64_t row_stride = 0;         ///< distance between rows, in numbers
+    const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
+};
+
+inline constexpr int kHistogramBins = 24;
+
+struct TensorStatistics {
+    std::int64_t count = 0;              ///< finite and kept: what the figures below are about
+    std::int64_t masked = 0;             ///< whatever their numbers are
+    std::int64_t nan = 0, infinite = 0;  ///< among the kept ones
+    float min = 0, max = 0;              ///< 0 where count is 0
+    double mean = 0;
+    double deviation = 0;  ///< standard deviation of all of them (divided by count)
+    std::array<std::int64_t, kHistogramBins>
+        histogram{};  ///< equal bins from min to max, the last with its end; one bin where all are equal
+    bool empty() const { return count == 0; }
+};
+
+/// Of several grids taken together, in two passes.
+TensorStatistics statistics_of(std::span<const NumberGrid> parts);
+/// Of a stage, all sequences and heads; masked cells are counted apart.
+TensorStatistics statistics_of(const RecordedStage<float>& stage);
+
+}  // namespace attn::app

@@ -1,0 +1,16 @@
+#pragma once
+/// A token of a text, as it is shown.
+
+#include <cstdint>
+#include <string>
+
+namespace attn::app {
+
+struct Token {
+    std::string text;  ///< as typed; shown escaped by widgets
+    std::int32_t id = 0;
+    bool padding = false;
+    bool unknown = false;
+};
+
+}  // namespace attn::app

@@ -1,0 +1,139 @@
+/// What is computed is what is asked for.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+#include "app/session/computation.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/sample.hpp"
+#include "app/session/session.hpp"
+
+namespace attn::app {
+namespace {
+
+/// A document of which everything could be asked: with an edit, a mistake, a head to write with.
+Document demanding_document() {
+    Document document = open_preset("gpt-tiny");
+    document.forward.mistake = Mistake::NoScale;
+    Edit edit;
+    edit.at = {Stage::Weights, 0};
+    edit.value = 0.5;
+    document.forward.edits = {edit};
+    return document;
+}
+
+struct CountedEngine {
+    std::atomic<int> passes{0}, others{0};
+
+    template <class Call>
+    Call counting(Call call, std::atomic<int>& count) {
+        return [&count, call](auto&&... arguments) {
+            ++count;
+            return call(std::forward<decltype(arguments)>(arguments)...);
+        };
+    }
+    Computation computation() {
+        Computation engine = Computation::engine();
+        engine.forward = counting(engine.forward, passes);
+        engine.verify = counting(engine.verify, others);
+        engine.gradients = counting(engine.gradients, others);
+        engine.sample = counting(engine.sample, others);
+        engine.readings = counting(engine.readings, others);
+        engine.examine = counting(engine.examine, others);
+        engine.knock_out = counting(engine.knock_out, others);
+        return engine;
+    }
+};
+
+TEST(AskedFor, ATraceIsOneForwardPassAndNothingElse) {
+    CountedEngine counted;
+    {
+        Session session(
+            demanding_document(), [] {}, counted.computation());
+        EXPECT_EQ(session.wait()->problem, "");
+        for (int i = 0; i < 5; ++i) session.update();
+    }
+    EXPECT_EQ(counted.passes, 1);
+    EXPECT_EQ(counted.others, 0);
+}
+
+TEST(AskedFor, AFacetComesWithWhatItNeedsOnly) {
+    CountedEngine counted;
+    {
+        Session session(
+            demanding_document(), [] {}, counted.computation());
+        EXPECT_NE(session.get(facet::Gradients{}), nullptr);
+        EXPECT_NE(session.get(facet::Gradients{}), nullptr);
+    }
+    EXPECT_EQ(counted.passes, 1);
+    EXPECT_EQ(counted.others, 1);
+}
+
+TEST(AskedFor, EveryFacetOfEveryStateCanBe) {
+    CountedEngine counted;
+    Session session(
+        demanding_document(), [] {}, counted.computation());
+    session.wait();
+    const States states = session.states();
+    for (const StateRef& state : {states.unedited, states.unmasked, states.correct})
+        EXPECT_TRUE(session.compute(state, facet::Trace{})) << session.compute(state, facet::Trace{}).problem;
+    EXPECT_EQ(counted.passes, 4);
+    EXPECT_TRUE(session.compute(states.unedited, facet::Sample{}));
+    EXPECT_TRUE(session.compute(states.correct, facet::Doctor{}));
+    EXPECT_TRUE(session.compute(states.unmasked, facet::Gradients{}));
+    EXPECT_EQ(counted.passes, 4) << "their traces are there";
+    EXPECT_EQ(counted.others, 3);
+}
+
+TEST(AskedFor, WhatIsShownChangesWithWhatViewsShowOfIt) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const StateRef before = session.wait()->state;
+    const facet::HeadMean mean{{Stage::Weights, 1}};
+    session.want({{before, mean}});
+    session.apply({command::SetTexts{{"the same words"}, {}}, ""});
+    const auto snapshot = session.wait();
+    ASSERT_NE(snapshot->state, before);
+    EXPECT_TRUE(session.results().find(snapshot->state, mean)) << "it was there as soon as the trace was shown";
+}
+
+TEST(AskedFor, PinsAreOfTheDocumentUndoneAndRedone) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const StateRef first = session.wait()->state;
+    const std::size_t length = session.wait()->tokens.at(0).size();
+    session.apply({command::Pin{false, first}, ""});
+    EXPECT_EQ(session.states().pinned_a, first);
+    session.apply({command::SetTexts{{"the same words"}, {}}, ""});
+    const StateRef second = session.wait()->state;
+    session.apply({command::Pin{false, second}, ""});
+    session.apply({command::Pin{true, first}, ""});
+    EXPECT_EQ(session.states().pinned_a, second);
+    EXPECT_EQ(session.states().pinned_b, first);
+    session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.states().pinned_b, nullptr);
+    session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.states().pinned_a, first);
+    const auto trace = session.compute(session.states().pinned_a, facet::Trace{});
+    ASSERT_TRUE(trace);
+    EXPECT_EQ(trace->tokens.at(0).size(), length);
+    session.apply({command::Redo{}, ""});
+    EXPECT_EQ(session.states().pinned_a, second);
+    session.apply({command::Pin{false, nullptr}, ""});
+    EXPECT_EQ(session.states().pinned_a, nullptr);
+}
+
+TEST(AskedFor, APinOfARunOfAnotherSessionSaysThatItsModelIsGone) {
+    Document document = open_preset("gpt-tiny");
+    document.pins.a = State{std::make_shared<const app::Setup>(document), MomentOfRun{1, 5, nullptr}};
+    Session session(open_preset("gpt-tiny"), [] {});
+    session.apply({command::OpenDocument{document}, ""});
+    session.wait();
+    ASSERT_NE(session.states().pinned_a, nullptr);
+    EXPECT_EQ(session.compute(session.states().pinned_a, facet::Trace{}).problem, "the model of that training run no longer exists");
+    EXPECT_EQ(moment_of(*session.states().pinned_a)->run, 0U) << "this session's first run is another one";
+}
+
+}  // namespace
+}  // namespace attn::app
