@@ -139,7 +139,8 @@ void Application::follow_files(Frame& frame) {
     copies_ = files.copies;
     // A dump is judged in the doctor's view, everything else seen in the others.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
-    if (files.openings != openings_ && files.opened == FileKind::Document && view_.view == View::Train) view_.view = View::Step;
+    if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model) && view_.view == View::Train)
+        view_.view = View::Step;
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
     // A run is watched in the Train view, once it has turned out to be one.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "app/session/document_json.hpp"
+#include "app/session/model_document.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
@@ -17,6 +18,7 @@ void add_document_options(CliCommand command, DocumentOptions& options) {
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
     command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
+    command.option("--model", options.model, "Folder of a published model in Hugging Face's layout, instead of an example").shown_as("DIR");
     command.option("--bug", options.bug, "Make this mistake on purpose: " + bug_names()).shown_as("NAME");
 }
 
@@ -42,8 +44,12 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
 
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
-    Document document = !options.document.empty() ? load_document(options.document)
-                                                  : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
+    if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))
+        throw Error("--model cannot be given together with --preset or --document");
+    Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
+                        : !options.document.empty()
+                            ? load_document(options.document)
+                            : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
     if (options.gives_text()) document.texts = given_texts(options);
     if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);
     return document;

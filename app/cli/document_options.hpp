@@ -1,5 +1,5 @@
 #pragma once
-/// --preset, --text, --text-file and --document: which document a command works on.
+/// --preset, --text, --text-file, --document and --model: which document a command works on.
 
 #include <filesystem>
 #include <string>
@@ -16,9 +16,10 @@ struct DocumentOptions {
     std::vector<std::string> texts;  ///< replace the preset's own
     std::filesystem::path text_file;
     std::filesystem::path document;  ///< a saved one, in place of a preset
+    std::filesystem::path model;     ///< folder of a published one, in place of a preset
     std::string bug;                 ///< name of a mistake to make on purpose; "" for none
     bool gives_text() const { return !texts.empty() || !text_file.empty(); }
-    bool gives_model() const { return !preset.empty() || !document.empty() || !bug.empty(); }
+    bool gives_model() const { return !preset.empty() || !document.empty() || !model.empty() || !bug.empty(); }
     bool given() const { return gives_text() || gives_model(); }
 };
 

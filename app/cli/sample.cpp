@@ -13,6 +13,8 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/session/opened_model.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/checkpoint.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
@@ -36,22 +38,29 @@ public:
         if (!checkpoint.vocabulary.empty())
             tokenizer_ = Tokenizer::from_vocabulary(checkpoint.tokenizer, checkpoint.vocabulary, checkpoint.special_tokens);
     }
+    explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
 
     std::vector<std::int32_t> ids(const std::string& prompt) const {
-        std::vector<std::int32_t> ids = tokenizer_ ? encoded(prompt) : numbers(prompt);
+        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(prompt) : tokenizer_ ? encoded(prompt) : numbers(prompt);
         if (ids.empty()) throw Error("--prompt: expected at least one token, found none in \"" + escaped(prompt) + "\"");
         return ids;
     }
     std::string text(std::int32_t id) const {
+        if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
     }
     /// What stands between two tokens.
-    const char* between() const { return tokenizer_ && tokenizer_->kind() != TokenizerKind::Word ? "" : " "; }
+    const char* between() const { return model_ != nullptr || (tokenizer_ && tokenizer_->kind() != TokenizerKind::Word) ? "" : " "; }
 
 private:
     std::vector<std::int32_t> encoded(const std::string& prompt) const {
         std::vector<std::int32_t> ids;
         for (const TextToken& token : tokenizer_->encode(prompt)) ids.push_back(token.id);
+        return ids;
+    }
+    std::vector<std::int32_t> encoded_for_model(const std::string& prompt) const {
+        std::vector<std::int32_t> ids;
+        for (const EncodedToken& token : model_->tokenizer().encode(prompt)) ids.push_back(token.id);
         return ids;
     }
     static std::vector<std::int32_t> numbers(const std::string& prompt) {
@@ -72,6 +81,7 @@ private:
     }
 
     std::optional<Tokenizer> tokenizer_;
+    std::shared_ptr<const OpenedModel> model_;
 };
 
 /// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
@@ -92,18 +102,34 @@ void print_json(const ModelText& words, const std::string& prompt, const std::ve
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
 
+/// A model, how it is computed, and its words.
+struct Writer {
+    std::shared_ptr<const Parameters<float>> parameters;
+    ForwardSettings forward;
+    ModelText words;
+};
+
+Writer open_writer(const std::filesystem::path& path) {
+    if (is_model_folder(path)) {
+        std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
+        ForwardSettings forward;
+        forward.masks.causal = true;
+        return {model->parameters(), forward, ModelText(model)};
+    }
+    std::error_code none;
+    const Checkpoint checkpoint = read_checkpoint(std::filesystem::is_directory(path, none) ? path / kCheckpointName : path);
+    return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
+}
+
 void sample(const SampleOptions& options) {
     require_sampling(options.sampling);
-    std::error_code none;
-    const bool folder = std::filesystem::is_directory(options.model, none);
-    const Checkpoint checkpoint = read_checkpoint(folder ? options.model / kCheckpointName : options.model);
-    const ModelText words(checkpoint);
+    const Writer writer = open_writer(options.model);
+    const ModelText& words = writer.words;
     const std::vector<std::int32_t> prompt = words.ids(options.prompt);
-    const ForwardSettings& forward = checkpoint.settings.train.forward;
-    if (options.json) return print_json(words, options.prompt, generate(*checkpoint.parameters, prompt, forward, options.sampling));
+    if (options.json) return print_json(words, options.prompt, generate(*writer.parameters, prompt, writer.forward, options.sampling));
     const bool for_terminal = ::isatty(STDOUT_FILENO) != 0;
     bool begun = false;
-    generate(*checkpoint.parameters, prompt, forward, options.sampling, [&](std::int32_t id) {
+    generate(*writer.parameters, prompt, writer.forward, options.sampling, [&](std::int32_t id) {
         // The prompt comes with the first token, so that an error before it prints nothing.
         fmt::print("{}{}{}", begun ? "" : options.prompt, words.between(), for_terminal ? harmless(words.text(id)) : words.text(id));
         begun = true;
@@ -118,7 +144,9 @@ void add_sample_command(CliCommand program, int&) {
     auto options = std::make_shared<SampleOptions>();
     SamplingSettings& sampling = options->sampling;
     CliCommand command = program.command("sample", "Continue a text with a trained model");
-    command.option("--model", options->model, "File written by attnscope train (or its folder), or a GPT-2 model as .safetensors")
+    command
+        .option("--model", options->model,
+                "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or the folder of a published model")
         .shown_as("FILE")
         .required();
     command.option("--prompt", options->prompt, "The text to continue; token ids for a model without a vocabulary")

@@ -9,6 +9,7 @@
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
+#include "app/panels/opened_model_settings.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -305,6 +306,10 @@ void draw_settings(PanelContext& context) {
     bool first = true;
     const auto section = [&](LessonControl part, void (*draw)(PanelContext&)) {
         if (!context.view.lesson.shows(part)) return;
+        if (context.document.model != nullptr) {
+            if (part == LessonControl::Tokens || part == LessonControl::Parts) return;  // they are the model's own
+            if (part == LessonControl::Model) draw = draw_opened_model;
+        }
         if (!first) separator(ui);
         first = false;
         draw(context);

@@ -32,6 +32,7 @@ float draw_name(const PanelContext& context, ImVec2 origin) {
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.trained          ? "training run"
+                              : context.document.model          ? visible_text(context.document.model->name())
                               : context.document.preset.empty() ? "presets"
                                                                 : context.document.preset;
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;

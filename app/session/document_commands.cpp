@@ -26,6 +26,7 @@ void Session::Impl::carry_out(const command::SetTexts& set, const std::string& m
 }
 
 void Session::Impl::carry_out(const command::SetTokenizer& set, const std::string& merge) {
+    if (document().model != nullptr) throw Error("a published model has a tokenizer of its own");
     if (set.kind == document().tokenizer) return;
     // Symbols of another kind are no texts to take a vocabulary from.
     const bool fixed = !document().vocabulary.empty();
@@ -36,6 +37,7 @@ void Session::Impl::carry_out(const command::SetTokenizer& set, const std::strin
 }
 
 void Session::Impl::carry_out(const command::SetConfig& set, const std::string& merge) {
+    if (document().model != nullptr) throw Error("a published model is what it is: choose an example to change a model's settings");
     if (set.config == document().config) return;
     Document next = untrained(document());
     next.config = set.config;

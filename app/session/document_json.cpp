@@ -68,6 +68,7 @@ void add_setup(Json& json, const Setup& setup) {
     json["vocabulary"] = setup.vocabulary;
     json["config"] = to_json(setup.config);
     json["forward"] = to_json(setup.forward);
+    if (setup.model != nullptr) json["model"] = setup.model->path().string();
 }
 
 void read_setup(JsonObject& object, Setup& setup) {
@@ -79,6 +80,11 @@ void read_setup(JsonObject& object, Setup& setup) {
     object.read("special_tokens", setup.special_tokens);
     if (object.has("config")) setup.config = config_from_json(object.object("config"));
     if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"));
+    // The folder is opened again: a document holds none of a model's numbers.
+    if (std::string model; object.read("model", model)) {
+        setup.model = OpenedModel::open(model);
+        setup.config = setup.model->config();
+    }
 }
 
 Json to_json(const State& state) {

@@ -151,9 +151,10 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
     const Snapshot& snapshot = snapshot_of(state);
     app::Sample sample;
     sample.trained_step = snapshot.trained_step;
+    const bool spaced = state->setup->model == nullptr && state->setup->tokenizer == TokenizerKind::Word;
     for (const std::int32_t id : work.engine.sample(trace(), facet.sampling, work.stop)) {
         const std::string& symbol = snapshot.vocabulary.at(static_cast<std::size_t>(id));
-        if (state->setup->tokenizer == TokenizerKind::Word) sample.text += ' ';
+        if (spaced) sample.text += ' ';
         sample.text += symbol;
         sample.tokens.push_back({symbol, id, false, false});
     }
@@ -174,6 +175,7 @@ std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& 
         if (moment->parameters->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
         return moment->parameters;
     }
+    if (state.setup->model != nullptr) return state.setup->model->parameters();
     if (drawn_ == nullptr || drawn_->config() != config)
         drawn_ = std::make_shared<const Parameters<float>>(engine.parameters(config, drawn_.get()));
     return drawn_;

@@ -94,6 +94,10 @@ void FileDesk::open(const command::OpenFile& open) {
         result.path = std::filesystem::absolute(path);
         result.text = file.text;
         if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
+        if (file.kind == FileKind::Model) {
+            result.notice = fmt::format("Opened {}, a {} model.", shown(path), file.document->model->family());
+            result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+        }
         if (file.kind == FileKind::Document) {
             result.notice = "Opened " + shown(path) + ".";
             if (file.document->trained) result.notice += " Its trained model is not in it: open its checkpoint.";

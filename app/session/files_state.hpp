@@ -13,7 +13,8 @@ namespace attn::app {
 /// What a file turned out to be.
 enum class FileKind : std::uint8_t {
     Document,
-    Run,   ///< a training run: its folder or checkpoint
+    Run,    ///< a training run: its folder or checkpoint
+    Model,  ///< the folder of a published model
     Dump,  ///< tensors of some model, by name
     Text,
 };

@@ -63,6 +63,19 @@ std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::stri
     return tokens;
 }
 
+/// As the published model's own tokenizer reads a text, with what its template adds.
+std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& text) {
+    std::vector<TextToken> tokens;
+    for (const EncodedToken& token : model.tokenizer().encode(text)) {
+        if (token.id >= model.config().vocab_size)
+            throw DocumentError(fmt::format("the tokenizer gives id {} to \"{}\", the model has {} ids", token.id,
+                                            escaped(text.substr(token.begin, token.end - token.begin)), model.config().vocab_size),
+                                Field::Texts);
+        tokens.push_back({token.id, false, false, token.begin, token.end});
+    }
+    return tokens;
+}
+
 Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Field field, const char* when_empty) {
     Encoded encoded{texts, {}, 0};
     for (const std::string& text : texts) {
@@ -94,6 +107,12 @@ std::int64_t derived_context(std::int64_t longest) {
     return context;
 }
 
+void expect_to_fit(const Config& config, std::int64_t longest, const char* remedy) {
+    if (longest <= config.context_length) return;
+    throw DocumentError(fmt::format("the text has {} tokens, the context length is {}: {}", longest, config.context_length, remedy),
+                        Field::ContextLength);
+}
+
 Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t longest) {
     Config config = setup.config;
     config.vocab_size = vocab_size;
@@ -103,11 +122,7 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(config));
     }
-    if (longest > config.context_length) {
-        throw DocumentError(fmt::format("the text has {} tokens, the context length is {}: shorten the text or raise the context length",
-                                        longest, config.context_length),
-                            Field::ContextLength);
-    }
+    expect_to_fit(config, longest, "shorten the text or raise the context length");
     return config;
 }
 
@@ -168,8 +183,40 @@ void expect_bearable_texts(const Setup& setup) {
     expect_at_most(kVocabularyTextLimitBytes, bytes_of(setup.vocabulary_texts), "texts of the vocabulary are");
 }
 
+namespace {
+
+Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_mib) {
+    Encoded text{setup.texts, {}, 0};
+    try {
+        for (const std::string& one : setup.texts) {
+            const auto& tokens = text.sequences.emplace_back(encode_for(model, one));
+            text.longest = std::max(text.longest, static_cast<std::int64_t>(tokens.size()));
+        }
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), Field::Texts);
+    }
+    if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
+    Prepared prepared;
+    prepared.config = model.config();
+    expect_to_fit(prepared.config, text.longest, "shorten the text");
+    static const std::vector<std::string> kNoTexts;
+    prepared.trace_mib = bearable_mib(prepared.config, text, {kNoTexts, {}, 0}, room_mib);
+    prepared.tokens = make_batch(text.sequences, 0);
+    prepared.chips = chips_of(text, 0);
+    // What the template adds stands nowhere in the text.
+    for (std::size_t b = 0; b < text.sequences.size(); ++b)
+        for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
+            if (const TextToken& token = text.sequences[b][t]; token.begin == token.end)
+                prepared.chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(token.id));
+    prepared.vocabulary = model.vocabulary();
+    return prepared;
+}
+
+}  // namespace
+
 Prepared prepare(const Setup& setup, double room_mib) {
     expect_bearable_texts(setup);
+    if (setup.model != nullptr) return prepare_for(*setup.model, setup, room_mib);
     const Tokenizer tokenizer = build_tokenizer(setup);
     const Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
     const Encoded source = encode_source(tokenizer, setup);

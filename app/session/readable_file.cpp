@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "app/session/document_json.hpp"
+#include "app/session/model_document.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/run_folder.hpp"
@@ -44,12 +46,12 @@ FileKind kind_of_safetensors(const std::filesystem::path& path, InputFile& file,
     return FileKind::Dump;
 }
 
-/// Throws for a folder that is not one of a training run, nor of a GPT-2.
+/// Throws for a folder that is not one of a training run, nor a GPT-2 without a config.json.
 void expect_run(const std::filesystem::path& folder, const std::stop_token& stop) {
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;
     if (!std::filesystem::exists(model, unknown))
-        throw refuse(folder, FileFault::Schema, "this folder holds no training run of attnscope: there is no model.safetensors in it");
+        throw refuse(folder, FileFault::Schema, "this folder holds neither a training run of attnscope nor a published model: there is no model.safetensors in it, and no config.json");
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(
@@ -64,6 +66,11 @@ bool begins_with(const std::string& bytes, std::string_view start) { return byte
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
     std::error_code unknown;
+    if (is_model_folder(path)) {
+        file.kind = FileKind::Model;
+        file.document = document_of_model(OpenedModel::open(path));
+        return file;
+    }
     if (std::filesystem::is_directory(path, unknown)) {
         expect_run(path, stop);
         file.kind = FileKind::Run;

@@ -16,11 +16,11 @@ namespace attn::app {
 
 struct ReadableFile {
     FileKind kind = FileKind::Text;
-    std::optional<Document> document;         ///< of a Document
+    std::optional<Document> document;         ///< of a Document, and of a Model: the one to show it in
     std::shared_ptr<const std::string> text;  ///< of a Text
 };
 
-/// A Document or a Text is read whole; of a run and of a dump only as much as tells them apart. Throws FileError for a file that is
+/// A Document or a Text is read whole, of a model everything but its weights; of a run and of a dump only as much as tells them apart. Throws FileError for a file that is
 /// missing, broken or of a kind that the program does not read.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/session/opened_model.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/trace/trace.hpp"
@@ -21,6 +22,8 @@ struct Setup {
     std::vector<std::string> texts{""};     ///< sequences of the batch, at least one
     std::vector<std::string> source_texts;  ///< what the encoder of an encoder-decoder reads, one for each of `texts`; else empty
     ForwardSettings forward;
+    /// A published model, whose own configuration and tokenizer apply; null: the fields below say what the model is.
+    std::shared_ptr<const OpenedModel> model;
     TokenizerKind tokenizer = TokenizerKind::Word;
     bool special_tokens = true;  ///< ids 0 and 1 are "<pad>" and "<unk>"; off: ids begin with the first symbol
     /// Texts whose symbols make up the vocabulary, before those of `texts` themselves; a preset keeps its own text here so that ids
@@ -33,7 +36,7 @@ struct Setup {
     bool operator==(const Setup&) const = default;
 };
 
-/// Parameters drawn from the configuration's seed.
+/// The parameters of the setup's published model, or drawn from the configuration's seed where there is none.
 struct Drawn {
     bool operator==(const Drawn&) const = default;
 };

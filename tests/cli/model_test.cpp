@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/io/safetensors.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {
@@ -98,6 +100,63 @@ TEST(CheckCommand, TakesAModelsFolder) {
     for (const char* text : {"GPT-2 (gpt2)", "one.generated", "left.attn.1.weights", "pad.hidden.2"})
         EXPECT_THAT(outcome.out, HasSubstr(text));
     EXPECT_THAT(outcome.out, testing::Not(HasSubstr("FAIL")));
+}
+
+// The text of the golden run "one", whose greedy continuation transformers wrote.
+const std::string kOneText = "The cat sat on the mat and it didn";
+
+TEST(ModelOption, SampleContinuesAsTransformersDoes) {
+    const Outcome outcome =
+        attnscope({"sample", "--model", kFolders + "gpt2", "--prompt", kOneText, "--temperature", "0", "--tokens", "12", "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    std::vector<int> ids;
+    const json line = json::parse(outcome.out);
+    for (const json& token : line.at("tokens")) ids.push_back(token.at("id").get<int>());
+    EXPECT_EQ(ids, (std::vector<int>{191, 221, 146, 146, 146, 146, 146, 146, 246, 242, 242, 137}));
+}
+
+TEST(ModelOption, TraceRecordsWhatTransformersComputes) {
+    const ScratchFolder folder;
+    const Outcome outcome =
+        attnscope({"trace", "--model", kFolders + "gpt2", "--text", kOneText, "--out", folder.path("trace.safetensors")});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const ArrayFile trace = read_safetensors(folder.path("trace.safetensors")),
+                    golden = read_safetensors(kFolders + "gpt2/expected.safetensors");
+    const auto numbers = [](const ArrayFile& file, std::string_view name) {
+        for (const NamedArray& array : file.arrays) {
+            if (array.name != name) continue;
+            std::vector<float> values(array.bytes.size() / sizeof(float));
+            std::memcpy(values.data(), array.bytes.data(), array.bytes.size());
+            return values;
+        }
+        return std::vector<float>();
+    };
+    for (const auto& [ours, theirs] : {std::pair{"layers.1.attention.weights", "one.attn.1.weights"}, std::pair{"logits", "one.logits"}}) {
+        const std::vector<float> a = numbers(trace, ours), b = numbers(golden, theirs);
+        ASSERT_FALSE(b.empty()) << theirs;
+        ASSERT_EQ(a.size(), b.size()) << ours;
+        for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5 * (1 + std::abs(b[i]))) << ours << " " << i;
+    }
+}
+
+TEST(ModelOption, IsTakenByEveryCommandThatShowsATrace) {
+    const ScratchFolder folder;
+    const std::vector<std::string> model{"--model", kFolders + "gpt2", "--text", "The cat sat"};
+    const auto with_model = [&](std::vector<std::string> arguments) {
+        arguments.insert(arguments.end(), model.begin(), model.end());
+        return attnscope(arguments);
+    };
+    const Outcome snippet = with_model({"snippet", "--stage", "layers.1.attention.weights"});
+    EXPECT_EQ(snippet.exit_code, 0) << snippet.err;
+    EXPECT_THAT(snippet.out, HasSubstr("softmax"));
+    const Outcome exported = with_model({"export", "--stage", "layers.0.attention.weights", "--out", folder.path("weights.csv")});
+    EXPECT_EQ(exported.exit_code, 0) << exported.err;
+    const Outcome leak = with_model({"doctor", "--leak", "1"});
+    EXPECT_EQ(leak.exit_code, 0) << leak.err;
+    EXPECT_THAT(leak.out, HasSubstr("nothing of the future is seen"));
+    const Outcome both = with_model({"trace", "--preset", "gpt-tiny", "--out", folder.path("none.safetensors")});
+    EXPECT_EQ(both.exit_code, 2);
+    EXPECT_THAT(both.err, HasSubstr("--model cannot be given together with --preset"));
 }
 
 }  // namespace

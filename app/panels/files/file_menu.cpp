@@ -39,7 +39,10 @@ void begin_save(PanelContext& context, bool ask) {
         context.commands.push_back({command::SaveDocument{context.files.document}, ""});
         return;
     }
-    const std::string name = context.document.trained ? "trained" : context.document.preset.empty() ? "untitled" : context.document.preset;
+    const std::string name = context.document.trained          ? "trained"
+                             : context.document.model          ? context.document.model->name()
+                             : context.document.preset.empty() ? "untitled"
+                                                               : context.document.preset;
     begin(context, FileTask::Save,
           context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension : context.files.document.string());
 }

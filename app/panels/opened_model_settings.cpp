@@ -1,0 +1,29 @@
+#include "app/panels/opened_model_settings.hpp"
+
+#include <fmt/format.h>
+
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+
+void draw_opened_model(PanelContext& context) {
+    const Ui ui = context.ui();
+    const OpenedModel& model = *context.document.model;
+    const Config& config = model.config();
+    section_heading(ui, "Model");
+    value_row(ui, "folder", visible_text(model.name()), visible_text(model.path().native()));
+    value_row(ui, "family", model.family());
+    value_row(ui, "layers", format_count(config.num_layers), "How often the block is repeated.");
+    value_row(ui, "heads",
+              config.grouped() ? fmt::format("{} over {} of keys", config.num_heads, config.kv_heads()) : format_count(config.num_heads),
+              "How many attentions run side by side.");
+    value_row(ui, "d_model", format_count(config.d_model), "How many numbers describe a token.");
+    value_row(ui, "d_head", format_count(config.head_size()));
+    value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward block's hidden layer.");
+    value_row(ui, "context", format_count(config.context_length), "The longest text, in tokens.");
+    value_row(ui, "vocabulary", format_count(config.vocab_size), "Different tokens the model knows.");
+}
+
+}  // namespace attn::app

@@ -1,0 +1,54 @@
+#include "app/session/opened_model.hpp"
+
+#include <utility>
+
+#include "engine/families/model_folder.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
+
+namespace attn::app {
+namespace {
+
+/// What a token stands for in a text: the letters of byte-level vocabularies as bytes, all others as they are spelled.
+std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t count) {
+    std::vector<std::string> texts;
+    texts.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t id = 0; id < count; ++id) {
+        std::string text = tokenizer.token_text(id).value_or("");
+        if (auto bytes = bytes_of_letters(text)) text = std::move(*bytes);
+        texts.push_back(std::move(text));
+    }
+    return texts;
+}
+
+}  // namespace
+
+std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& folder) {
+    return std::shared_ptr<const OpenedModel>(new OpenedModel(folder));
+}
+
+OpenedModel::OpenedModel(const std::filesystem::path& folder)
+    : path_(std::filesystem::absolute(folder).lexically_normal()), folder_(std::make_unique<const ModelFolder>(open_model_folder(folder))) {
+    if (folder_->tokenizer == nullptr)
+        throw FileError(FileFault::Unsupported, escaped(folder.native(), 0), "",
+                        "there is no tokenizer in this folder: expected tokenizer.json, or vocab.json and merges.txt");
+    vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
+}
+
+OpenedModel::~OpenedModel() = default;
+
+std::string OpenedModel::name() const { return (path_.has_filename() ? path_.filename() : path_.parent_path().filename()).string(); }
+
+std::string_view OpenedModel::family() const { return folder_->family->name; }
+
+const Config& OpenedModel::config() const { return folder_->config; }
+
+const ModelTokenizer& OpenedModel::tokenizer() const { return *folder_->tokenizer; }
+
+std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
+    const std::lock_guard lock(mutex_);
+    if (parameters_ == nullptr) parameters_ = load_parameters<float>(*folder_);
+    return parameters_;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,49 @@
+#pragma once
+/// A published model that was opened from a folder, shared by all states that are about it.
+
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/plan/config.hpp"
+#include "engine/tokenizer/model_tokenizer.hpp"
+
+namespace attn {
+struct ModelFolder;
+template <class Scalar>
+class Parameters;
+}  // namespace attn
+
+namespace attn::app {
+
+class OpenedModel {
+public:
+    /// Reads all but the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
+    static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& folder);
+    ~OpenedModel();
+
+    const std::filesystem::path& path() const { return path_; }
+    /// What the person knows it by: the folder's name.
+    std::string name() const;
+    /// "GPT-2".
+    std::string_view family() const;
+    const Config& config() const;
+    const ModelTokenizer& tokenizer() const;
+    /// The text of every id, as bytes: " the", or a part of a character.
+    const std::vector<std::string>& vocabulary() const { return vocabulary_; }
+    /// Read when they are first asked for. Throws FileError.
+    std::shared_ptr<const Parameters<float>> parameters() const;
+
+private:
+    explicit OpenedModel(const std::filesystem::path& folder);
+
+    std::filesystem::path path_;
+    std::unique_ptr<const ModelFolder> folder_;
+    std::vector<std::string> vocabulary_;
+    mutable std::mutex mutex_;  // guards the one below while it is read
+    mutable std::shared_ptr<const Parameters<float>> parameters_;
+};
+
+}  // namespace attn::app

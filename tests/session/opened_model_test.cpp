@@ -1,0 +1,105 @@
+/// A published model in a session: its text is cut by its own tokenizer, its numbers are those of its files, and a document finds it again.
+
+#include "app/session/opened_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "app/session/document_error.hpp"
+#include "app/session/document_json.hpp"
+#include "app/session/model_document.hpp"
+#include "app/session/prepare.hpp"
+#include "app/session/readable_file.hpp"
+#include "app/session/session.hpp"
+#include "engine/families/model_folder.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/io/text_file.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const fs::path kGpt2 = fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+constexpr double kRoom = std::numeric_limits<double>::infinity();
+
+TEST(OpenedModel, CutsTextsWithItsOwnTokenizer) {
+    const auto model = OpenedModel::open(kGpt2);
+    Document document = document_of_model(model);
+    document.texts = {"the cat  sat"};
+    const Prepared prepared = prepare(document, kRoom);
+    EXPECT_EQ(prepared.config, model->config());
+    std::string joined;
+    std::vector<std::int32_t> ids;
+    for (const Token& token : prepared.chips.at(0)) {
+        joined += token.text;
+        ids.push_back(token.id);
+        EXPECT_EQ(prepared.vocabulary.at(static_cast<std::size_t>(token.id)), token.text);
+    }
+    EXPECT_EQ(joined, "the cat  sat") << "pieces as they are, spaces too";
+    EXPECT_EQ(ids, prepared.tokens.ids);
+}
+
+TEST(OpenedModel, RefusesATextBeyondItsContext) {
+    Document document = document_of_model(OpenedModel::open(kGpt2));
+    document.texts = {std::string(400, '!')};
+    try {
+        prepare(document, kRoom);
+        FAIL() << "accepted";
+    } catch (const DocumentError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("the context length is 64: shorten the text"));
+    }
+}
+
+TEST(OpenedModel, IsShownWithTheNumbersOfItsFile) {
+    Session session(document_of_model(OpenedModel::open(kGpt2)), [] {});
+    const auto snapshot = session.wait();
+    ASSERT_NE(snapshot->trace, nullptr) << snapshot->problem;
+    const auto parameters = load_parameters<float>(open_model_folder(kGpt2));
+    for (const ParameterInfo& info : parameters->layout().entries()) {
+        const float* shown = snapshot->trace->parameters->find(info.name);
+        ASSERT_NE(shown, nullptr) << info.name;
+        EXPECT_TRUE(std::equal(shown, shown + info.shape.count(), parameters->find(info.name))) << info.name;
+    }
+}
+
+TEST(OpenedModel, IsFoundAgainByADocument) {
+    const test::TemporaryFolder folder;
+    Document document = document_of_model(OpenedModel::open(kGpt2));
+    document.texts = {"a text of my own"};
+    save_document(folder.path() / "mine.json", document);
+    const Document again = load_document(folder.path() / "mine.json");
+    ASSERT_NE(again.model, nullptr);
+    EXPECT_EQ(again.model->path(), document.model->path());
+    EXPECT_EQ(again.texts, document.texts);
+    EXPECT_EQ(again.config, document.config);
+}
+
+TEST(OpenedModel, FolderIsKnownForWhatItIs) {
+    const ReadableFile file = read_any_file(kGpt2);
+    EXPECT_EQ(file.kind, FileKind::Model);
+    ASSERT_TRUE(file.document);
+    EXPECT_EQ(file.document->model->name(), "gpt2");
+    const test::TemporaryFolder empty;
+    EXPECT_THROW(read_any_file(empty.path()), FileError);
+}
+
+TEST(OpenedModel, KeepsItsConfiguration) {
+    Session session(document_of_model(OpenedModel::open(kGpt2)), [] {});
+    session.wait();
+    Config other = session.document().config;
+    other.num_heads = 2;
+    session.apply({command::SetConfig{other}, ""});
+    EXPECT_THAT(session.message(), HasSubstr("choose an example"));
+    EXPECT_NE(session.document().model, nullptr);
+    session.apply({command::OpenPreset{"self-attention"}, ""});
+    EXPECT_EQ(session.document().model, nullptr);
+}
+
+}  // namespace
+}  // namespace attn::app
