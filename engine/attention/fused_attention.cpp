@@ -106,7 +106,7 @@ public:
             if (!is_large_logit(largest[r])) continue;
             const std::int64_t t = first + r;
             const double* bias = rule_.mask.has_bias() ? rule_.mask.bias_row(b_, h_, t) : nullptr;
-            center_large_logits({q.at(b_, h_, t), k.at(b_, h_), k.row, sizes_.head_size, bias, rule_.factor, rule_.temperature},
+            center_large_logits({q.at(b_, h_, t), k.at(b_, g_), k.row, sizes_.head_size, bias, rule_.factor, rule_.temperature},
                                 keys_seen(t + 1), causal_ || all_ ? nullptr : rule_.mask.keep_row(b_, h_, t),
                                 block + r * block_stride(sizes_.keys));
         }
@@ -132,7 +132,7 @@ public:
     }
 
     /// sum, or sum += if it `adds`, of the cells of rows [first, first + rows) times the rows of x, key by key.
-    ///   cells [rows,keys]  x [rows,n]  ->  sum [keys,n]
+    ///   cells [rows,keys]  x [rows,n]  ->  sum [keys,n], of the keys' head
     void sum_by_key(const Scalar* cells, std::int64_t stride, const HeadsView<const Scalar>& x, std::int64_t n, std::int64_t first,
                     std::int64_t rows, bool adds, const HeadsView<Scalar>& sum) const {
         const std::int64_t seen = keys_seen(first + rows), together = causal_ ? kKeys : seen;
@@ -146,7 +146,7 @@ public:
                      .lda = stride,
                      .b = x.at(b_, h_, first + skipped),
                      .ldb = x.row,
-                     .c = sum.at(b_, h_, s),
+                     .c = sum.at(b_, g_, s),
                      .ldc = sum.row,
                      .transpose_a = Transpose::Yes,
                      .accumulate = adds},
@@ -172,7 +172,7 @@ private:
     const AttentionRule& rule_;
     const AttentionSizes& sizes_;
     bool causal_, all_;
-    std::int64_t b_, h_;
+    std::int64_t b_, h_, g_ = h_ / sizes_.group();  ///< g: the head of its keys and values
     const Kernels<Scalar>& kernel_ = kernels<Scalar>();
 };
 
@@ -189,13 +189,13 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
     if (drops) dropped.resize(sizes.map_shape());
     const bool has_zeros = zeros.renew(weights, causal);
     parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
-        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
+        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
         Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
         const auto keys_across =
-            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, h), k.row, Transpose::Yes, sizes.head_size, keys);
+            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys);
         const auto values =
-            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, h), v.row, Transpose::No, keys, sizes.value_size);
+            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size);
         const bool finite = values.finite();
         for (std::int64_t first = 0; first < queries; first += kRows) {
             const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
@@ -216,7 +216,7 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                           .k = seen,
                           .a = drops ? dropped.data() + at : block,
                           .lda = drops ? keys : stride,
-                          .b = v.at(b, h),
+                          .b = v.at(b, g),
                           .ldb = v.row,
                           .c = context.at(b, h, first),
                           .ldc = context.row,
@@ -228,63 +228,91 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
     });
 }
 
+namespace {
+
+/// What fused_attention_backward() reads and writes.
+template <class Scalar>
+struct BackwardOperands {
+    const HeadsView<const Scalar>&dcontext, &q, &k, &v;
+    const Tensor<Scalar>&weights, &dropped;
+    const AttentionRule& rule;
+    const AttentionSizes& sizes;
+    const AttentionGradients<Scalar>& gradients;
+    bool causal, all, drops;
+    std::int64_t stride;
+};
+
+/// One head of the queries; the first of those that share keys and values sets their gradients, the others add to them.
+template <class Scalar>
+void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64_t h) {
+    const AttentionSizes& sizes = o.sizes;
+    const std::int64_t queries = sizes.queries, keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size, stride = o.stride;
+    const std::int64_t g = h / sizes.group(), bh = b * sizes.heads + h;
+    const bool first_of_group = h % sizes.group() == 0;
+    const Head<Scalar> head(o.rule, sizes, o.causal, o.all, b, h);
+    const std::int64_t block_rows = rows_of_a_block(queries, stride), last = (queries - 1) / block_rows * block_rows;
+    Scalar* dmap = scratch<Scalar, ScratchUse::Attention>(block_rows * stride);
+    for (std::int64_t s = queries > 0 ? head.keys_seen(queries) : 0; first_of_group && s < keys; ++s) {
+        std::fill_n(o.gradients.dk.at(b, g, s), d, Scalar{0});
+        std::fill_n(o.gradients.dv.at(b, g, s), dv, Scalar{0});
+    }
+    const auto packed_keys = PackedOperand<Scalar>::template of<ScratchUse::Keys>(o.k.at(b, g), o.k.row, Transpose::No, keys, d);
+    const auto values_across = PackedOperand<Scalar>::template of<ScratchUse::Values>(o.v.at(b, g), o.v.row, Transpose::Yes, dv, keys);
+    const bool keys_finite = packed_keys.finite();
+    // From the last block, which sees the most keys and so sets all that the others add to.
+    for (std::int64_t block = queries > 0 ? last : -1; block >= 0; block -= block_rows) {
+        const std::int64_t end = std::min(block + block_rows, queries);
+        for (std::int64_t first = block; first < end; first += kRows) {
+            const std::int64_t rows = std::min(kRows, end - first), seen = head.keys_seen(first + rows);
+            const std::int64_t at = (bh * queries + first) * keys;
+            Scalar* dp = dmap + (first - block) * stride;
+            gemm<Scalar>({.m = rows,
+                          .n = head.computed(seen),
+                          .k = dv,
+                          .a = o.dcontext.at(b, h, first),
+                          .lda = o.dcontext.row,
+                          .c = dp,
+                          .ldc = stride,
+                          .packed_b = values_across.data,
+                          .packed_k = values_across.k,
+                          .packed_n = values_across.n});
+            if (o.drops)
+                for (std::int64_t r = 0; r < rows; ++r) dropout_part(o.rule.dropout, dp + r * stride, at + r * keys, seen, dp + r * stride);
+            head.softmax_backward_rows(first, rows, seen, o.weights.data() + at, dp);
+            head.product({.m = rows,
+                          .n = d,
+                          .k = seen,
+                          .a = dp,
+                          .lda = stride,
+                          .b = o.k.at(b, g),
+                          .ldb = o.k.row,
+                          .c = o.gradients.dq.at(b, h, first),
+                          .ldc = o.gradients.dq.row,
+                          .packed_b = packed_keys.data,
+                          .packed_k = packed_keys.k,
+                          .packed_n = packed_keys.n},
+                         first, 0, keys_finite);
+        }
+        const bool adds = block < last || !first_of_group;
+        const Scalar* kept = (o.drops ? o.dropped : o.weights).data() + (bh * queries + block) * keys;
+        head.sum_by_key(kept, keys, o.dcontext, dv, block, end - block, adds, o.gradients.dv);
+        head.sum_by_key(dmap, stride, o.q, d, block, end - block, adds, o.gradients.dk);
+    }
+}
+
+}  // namespace
+
 template <class Scalar>
 void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,
                               const AttentionRule& rule, const AttentionSizes& sizes, const AttentionGradients<Scalar>& gradients) {
-    const std::int64_t queries = sizes.queries, keys = sizes.keys, d = sizes.head_size, dv = sizes.value_size, stride = block_stride(keys);
     const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
-    parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 4), [&](std::int64_t bh) {
-        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads;
-        const Head<Scalar> head(rule, sizes, causal, all, b, h);
-        const std::int64_t block_rows = rows_of_a_block(queries, stride), last = (queries - 1) / block_rows * block_rows;
-        Scalar* dmap = scratch<Scalar, ScratchUse::Attention>(block_rows * stride);
-        for (std::int64_t s = queries > 0 ? head.keys_seen(queries) : 0; s < keys; ++s) {
-            std::fill_n(gradients.dk.at(b, h, s), d, Scalar{0});
-            std::fill_n(gradients.dv.at(b, h, s), dv, Scalar{0});
-        }
-        const auto packed_keys = PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, h), k.row, Transpose::No, keys, d);
-        const auto values_across = PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, h), v.row, Transpose::Yes, dv, keys);
-        const bool keys_finite = packed_keys.finite();
-        // From the last block, which sees the most keys and so sets all that the others add to.
-        for (std::int64_t block = queries > 0 ? last : -1; block >= 0; block -= block_rows) {
-            const std::int64_t end = std::min(block + block_rows, queries);
-            for (std::int64_t first = block; first < end; first += kRows) {
-                const std::int64_t rows = std::min(kRows, end - first), seen = head.keys_seen(first + rows);
-                const std::int64_t at = (bh * queries + first) * keys;
-                Scalar* dp = dmap + (first - block) * stride;
-                gemm<Scalar>({.m = rows,
-                              .n = head.computed(seen),
-                              .k = dv,
-                              .a = dcontext.at(b, h, first),
-                              .lda = dcontext.row,
-                              .c = dp,
-                              .ldc = stride,
-                              .packed_b = values_across.data,
-                              .packed_k = values_across.k,
-                              .packed_n = values_across.n});
-                if (drops)
-                    for (std::int64_t r = 0; r < rows; ++r)
-                        dropout_part(rule.dropout, dp + r * stride, at + r * keys, seen, dp + r * stride);
-                head.softmax_backward_rows(first, rows, seen, weights.data() + at, dp);
-                head.product({.m = rows,
-                              .n = d,
-                              .k = seen,
-                              .a = dp,
-                              .lda = stride,
-                              .b = k.at(b, h),
-                              .ldb = k.row,
-                              .c = gradients.dq.at(b, h, first),
-                              .ldc = gradients.dq.row,
-                              .packed_b = packed_keys.data,
-                              .packed_k = packed_keys.k,
-                              .packed_n = packed_keys.n},
-                             first, 0, keys_finite);
-            }
-            const Scalar* kept = (drops ? dropped : weights).data() + (bh * queries + block) * keys;
-            head.sum_by_key(kept, keys, dcontext, dv, block, end - block, block < last, gradients.dv);
-            head.sum_by_key(dmap, stride, q, d, block, end - block, block < last, gradients.dk);
-        }
+    const BackwardOperands<Scalar> operands{
+        dcontext, q, k, v, weights, dropped, rule, sizes, gradients, causal, all, drops, block_stride(sizes.keys)};
+    const std::int64_t group = sizes.group();
+    parallel_for(sizes.batches * sizes.key_heads, group * head_cost(sizes, 4), [&](std::int64_t bg) {
+        const std::int64_t b = bg / sizes.key_heads, g = bg % sizes.key_heads;
+        for (std::int64_t h = g * group; h < (g + 1) * group; ++h) head_backward(operands, b, h);
     });
 }
 

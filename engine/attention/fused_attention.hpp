@@ -6,22 +6,12 @@
 #include <cstdint>
 
 #include "engine/attention/causal_zeros.hpp"
+#include "engine/attention/heads_view.hpp"
 #include "engine/attention/mask.hpp"
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/ops/dropout.hpp"
 
 namespace attn {
-
-/// Heads inside packed rows: row t of head h of sequence b begins at data + b batch + h head + t row.
-template <class Value>
-struct HeadsView {
-    Value* data = nullptr;
-    std::int64_t batch = 0, head = 0, row = 0;
-    /// Null in an empty tensor, which has no memory to point into.
-    Value* at(std::int64_t b, std::int64_t h, std::int64_t t = 0) const {
-        return data == nullptr ? nullptr : data + b * batch + h * head + t * row;
-    }
-};
 
 /// What one attention is besides its numbers.
 struct AttentionRule {
@@ -32,7 +22,7 @@ struct AttentionRule {
 };
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.
-///   q [B,H,T,D]  k [B,H,S,D]  v [B,H,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
+///   q [B,H,T,D]  k [B,G,S,D]  v [B,G,S,Dv]  ->  weights [B,H,T,S]  dropped [B,H,T,S], untouched at rate 0  context [B,H,T,Dv]
 /// Weights of forbidden keys are exactly 0 and their values take no part, even if they are NaN or infinite. `zeros` is what is known of
 /// the map `weights` from calls before.
 template <class Scalar>
@@ -45,8 +35,8 @@ struct AttentionGradients {
     HeadsView<Scalar> dq, dk, dv;
 };
 
-/// Gradients of fused_attention(): overwrites dq, dk and dv. A query and a key that may not attend to each other do not meet in any sum,
-/// so that a NaN stays among those that see it.
+/// Gradients of fused_attention(): overwrites dq, dk and dv; those of keys and values are sums over the heads that share them. A query and
+/// a key that may not attend to each other do not meet in any sum, so that a NaN stays among those that see it.
 template <class Scalar>
 void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k,
                               const HeadsView<const Scalar>& v, const Tensor<Scalar>& weights, const Tensor<Scalar>& dropped,

@@ -220,11 +220,11 @@ Mask Mask::from_additive(const std::vector<std::int64_t>& sizes, const std::vect
 
 namespace {
 
-/// One mask after another is built in the same memory, so that mistakes are part of the rule that fills it.
-template <class Rule>
-void assign_mistaken(Mistake mistake, std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& may_attend, Mask& mask) {
-    if (mistake == Mistake::MaskMissing) mask.assign(batches, queries, keys, [](std::int64_t, std::int64_t, std::int64_t) { return true; });
-    else if (mistake == Mistake::InvertedMask)
+/// One mask after another is built in the same memory, so that wrong rules are part of what fills it.
+template <class Allows>
+void assign_by_rule(MaskRule rule, std::int64_t batches, std::int64_t queries, std::int64_t keys, const Allows& may_attend, Mask& mask) {
+    if (rule == MaskRule::Missing) mask.assign(batches, queries, keys, [](std::int64_t, std::int64_t, std::int64_t) { return true; });
+    else if (rule == MaskRule::Inverted)
         mask.assign(batches, queries, keys, [&](std::int64_t b, std::int64_t t, std::int64_t s) { return !may_attend(b, t, s); });
     else mask.assign(batches, queries, keys, may_attend);
 }
@@ -236,16 +236,15 @@ bool is_painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
 
 }  // namespace
 
-void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
-                Mistake mistake) {
+void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask, MaskRule rule) {
     if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": it must be 0 (off) or more");
     if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": it must be 0 (off) or more");
     if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": it must be 0 (off) or more");
     if (settings.padding) require_lengths(lengths, positions);
     const bool padded =
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
-    const std::int64_t reach = mistake == Mistake::CausalLeaksOne ? 1 : mistake == Mistake::CausalMasksSelf ? -1 : 0;
-    const bool on_queries = mistake == Mistake::PaddingOnQueries;
+    const std::int64_t reach = rule == MaskRule::LeaksOne ? 1 : rule == MaskRule::MasksSelf ? -1 : 0;
+    const bool on_queries = rule == MaskRule::PaddingOnQueries;
     const auto may_attend = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
         if (padded && (on_queries ? t : s) >= lengths[static_cast<std::size_t>(b)]) return false;
         if (settings.causal && s > t + reach && s >= settings.prefix) return false;
@@ -253,36 +252,36 @@ void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& l
         return settings.block == 0 || t / settings.block == s / settings.block;
     };
     const std::int64_t batches = padded ? static_cast<std::int64_t>(lengths.size()) : 1;
-    if (mistake == Mistake::InvertedMask || mistake == Mistake::MaskMissing) {
+    if (rule == MaskRule::Inverted || rule == MaskRule::Missing) {
         const auto unpainted = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
             return may_attend(b, t, s) && !is_painted(settings, t, s);
         };
-        return assign_mistaken(mistake, batches, positions, positions, unpainted, mask);
+        return assign_by_rule(rule, batches, positions, positions, unpainted, mask);
     }
     mask.assign(batches, positions, positions, may_attend);
     for (const PaintedCell& cell : settings.painted)
         if (cell.query >= 0 && cell.query < positions && cell.key >= 0 && cell.key < positions) mask.forbid(cell.query, cell.key);
 }
 
-Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mistake mistake) {
+Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, MaskRule rule) {
     Mask mask;
-    build_mask(settings, lengths, positions, mask, mistake);
+    build_mask(settings, lengths, positions, mask, rule);
     return mask;
 }
 
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mask& mask, Mistake mistake) {
+                      std::int64_t keys, Mask& mask, MaskRule rule) {
     if (settings.padding) require_lengths(memory_lengths, keys);
     const auto may_attend = [&](std::int64_t b, std::int64_t, std::int64_t s) {
         return !settings.padding || s < memory_lengths[static_cast<std::size_t>(b)];
     };
-    assign_mistaken(mistake, settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend, mask);
+    assign_by_rule(rule, settings.padding ? static_cast<std::int64_t>(memory_lengths.size()) : 1, queries, keys, may_attend, mask);
 }
 
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mistake mistake) {
+                      std::int64_t keys, MaskRule rule) {
     Mask mask;
-    build_cross_mask(settings, memory_lengths, queries, keys, mask, mistake);
+    build_cross_mask(settings, memory_lengths, queries, keys, mask, rule);
     return mask;
 }
 

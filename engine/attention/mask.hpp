@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/mistake.hpp"
+#include "engine/plan/mask_rule.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -116,17 +116,17 @@ struct MaskSettings {
     bool operator==(const MaskSettings&) const = default;
 };
 
-/// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`, or what a mistake about masks
-/// makes of it; other mistakes leave it alone. Throws ConfigError for a negative window, prefix or block.
+/// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`, or what another rule makes of it.
+/// Throws ConfigError for a negative window, prefix or block.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                Mistake mistake = Mistake::None);
+                MaskRule rule = MaskRule::Right);
 /// The same in the memory of an older mask.
 void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
-                Mistake mistake = Mistake::None);
+                MaskRule rule = MaskRule::Right);
 /// The mask for cross-attention, or for the encoder of an encoder-decoder: only padding (of the memory, the source) applies, as the
 /// other settings speak of the decoder.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mistake mistake = Mistake::None);
+                      std::int64_t keys, MaskRule rule = MaskRule::Right);
 void build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,
-                      std::int64_t keys, Mask& mask, Mistake mistake = Mistake::None);
+                      std::int64_t keys, Mask& mask, MaskRule rule = MaskRule::Right);
 }  // namespace attn

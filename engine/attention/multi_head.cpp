@@ -9,14 +9,14 @@
 namespace attn {
 
 template <class Scalar>
-void split_heads(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size, Axis position,
-                 Tensor<Scalar>& out) {
+void split_heads(const Tensor<Scalar>& packed, const HeadCut& cut, Tensor<Scalar>& out) {
     const Shape& shape = packed.shape();
+    const std::int64_t first_column = cut.first_column, heads = cut.heads.size, head_size = cut.head_size;
     if (shape.rank() != 3 || first_column < 0 || first_column + heads * head_size > shape[2].size)
         throw ShapeError("columns " + std::to_string(first_column) + " to " + std::to_string(first_column + heads * head_size) +
                          " cannot be split off " + shape.text());
     const std::int64_t batches = shape[0].size, positions = shape[1].size, width = shape[2].size;
-    out.resize({{Axis::B, batches}, {Axis::H, heads}, {position, positions}, {Axis::D, head_size}});
+    out.resize({{Axis::B, batches}, cut.heads, {cut.position, positions}, {Axis::D, head_size}});
     parallel_for(batches * heads, positions * head_size, [&](std::int64_t bh) {
         const Scalar* from = packed.data() + bh / heads * positions * width + first_column + bh % heads * head_size;
         Scalar* to = out.data() + bh * positions * head_size;
@@ -37,13 +37,12 @@ void join_heads(const Tensor<Scalar>& heads, std::int64_t first_column, Tensor<S
 }
 
 template <class Scalar>
-void split_heads_by_reshape(const Tensor<Scalar>& packed, std::int64_t first_column, std::int64_t heads, std::int64_t head_size,
-                            Axis position, Tensor<Scalar>& out) {
+void split_heads_by_reshape(const Tensor<Scalar>& packed, const HeadCut& cut, Tensor<Scalar>& out) {
     const Shape& shape = packed.shape();
-    const std::int64_t rows = shape[0].size * shape[1].size, width = heads * head_size;
-    out.resize({shape[0], {Axis::H, heads}, {position, shape[1].size}, {Axis::D, head_size}});
+    const std::int64_t rows = shape[0].size * shape[1].size, width = cut.heads.size * cut.head_size;
+    out.resize({shape[0], cut.heads, {cut.position, shape[1].size}, {Axis::D, cut.head_size}});
     for (std::int64_t row = 0; row < rows; ++row) {
-        const Scalar* from = packed.data() + row * shape[2].size + first_column;
+        const Scalar* from = packed.data() + row * shape[2].size + cut.first_column;
         std::copy(from, from + width, out.data() + row * width);
     }
 }
@@ -65,14 +64,14 @@ void concat_heads(const Tensor<Scalar>& context, Tensor<Scalar>& concat) {
     join_heads(context, 0, concat);
 }
 
-template void split_heads_by_reshape<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);
-template void split_heads_by_reshape<double>(const Tensor<double>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<double>&);
+template void split_heads_by_reshape<float>(const Tensor<float>&, const HeadCut&, Tensor<float>&);
+template void split_heads_by_reshape<double>(const Tensor<double>&, const HeadCut&, Tensor<double>&);
 template void join_heads_by_reshape<float>(const Tensor<float>&, std::int64_t, Tensor<float>&);
 template void join_heads_by_reshape<double>(const Tensor<double>&, std::int64_t, Tensor<double>&);
 template void join_heads<float>(const Tensor<float>&, std::int64_t, Tensor<float>&);
 template void join_heads<double>(const Tensor<double>&, std::int64_t, Tensor<double>&);
-template void split_heads<float>(const Tensor<float>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<float>&);
-template void split_heads<double>(const Tensor<double>&, std::int64_t, std::int64_t, std::int64_t, Axis, Tensor<double>&);
+template void split_heads<float>(const Tensor<float>&, const HeadCut&, Tensor<float>&);
+template void split_heads<double>(const Tensor<double>&, const HeadCut&, Tensor<double>&);
 template void concat_heads<float>(const Tensor<float>&, Tensor<float>&);
 template void concat_heads<double>(const Tensor<double>&, Tensor<double>&);
 

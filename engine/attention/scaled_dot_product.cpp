@@ -15,7 +15,7 @@ namespace {
 std::int64_t product_cost(std::int64_t m, std::int64_t n, std::int64_t k) { return 1 + m * n * k / 32; }
 
 /// out = map rows for every head, where the mask forbids as if the row were not there.
-///   map [B,H,T,S]  rows [B,H,S,D]  ->  out [B,H,T,D]
+///   map [B,H,T,S]  rows [B,G,S,D]  ->  out [B,H,T,D]
 template <class Scalar>
 void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,
                            const AttentionSizes& sizes, Tensor<Scalar>& out) {
@@ -23,7 +23,7 @@ void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows
     const std::int64_t t = sizes.queries, s = sizes.keys;
     out.resize({{Axis::B, sizes.batches}, {Axis::H, sizes.heads}, {Axis::T, t}, {Axis::D, d}});
     parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
-        const Scalar *p = map.data() + bh * t * s, *r = rows.data() + bh * s * d;
+        const Scalar *p = map.data() + bh * t * s, *r = rows.data() + sizes.key_head(bh) * s * d;
         Scalar* to = out.data() + bh * t * d;
         const GemmArguments<Scalar> product{.m = t, .n = d, .k = s, .a = p, .lda = s, .b = r, .ldb = d, .c = to, .ldc = d};
         if (kernel.all_finite(r, s * d)) return gemm(product);
@@ -32,33 +32,38 @@ void multiply_allowed_rows(const Tensor<Scalar>& map, const Tensor<Scalar>& rows
     });
 }
 
-/// out = map^T rows for every head, where the mask forbids as if the row were not there.
-///   map [B,H,T,S]  rows [B,H,T,D]  ->  out [B,H,S,D]
+/// out = map^T rows for every head, summed over the heads that share one of the keys; where the mask forbids as if the row were not there.
+///   map [B,H,T,S]  rows [B,H,T,D]  ->  out [B,G,S,D]
 template <class Scalar>
 void multiply_transposed(const Tensor<Scalar>& map, const Tensor<Scalar>& rows, std::int64_t d, const Mask& mask,
                          const AttentionSizes& sizes, Tensor<Scalar>& out) {
     const Kernels<Scalar>& kernel = kernels<Scalar>();
-    const std::int64_t t = sizes.queries, s = sizes.keys;
-    out.resize({{Axis::B, sizes.batches}, {Axis::H, sizes.heads}, {Axis::S, s}, {Axis::D, d}});
-    parallel_for(sizes.batches * sizes.heads, product_cost(t, d, s), [&](std::int64_t bh) {
-        const GemmArguments<Scalar> product{.m = s,
-                                            .n = d,
-                                            .k = t,
-                                            .a = map.data() + bh * t * s,
-                                            .lda = s,
-                                            .b = rows.data() + bh * t * d,
-                                            .ldb = d,
-                                            .c = out.data() + bh * s * d,
-                                            .ldc = d,
-                                            .transpose_a = Transpose::Yes};
-        if (kernel.all_finite(product.b, t * d)) return gemm(product);
-        shielded_product(
-            product, [&](std::int64_t key, std::int64_t query) { return mask.may_attend(bh / sizes.heads, bh % sizes.heads, query, key); });
+    const std::int64_t t = sizes.queries, s = sizes.keys, group = sizes.group();
+    out.resize({{Axis::B, sizes.batches}, {group > 1 ? Axis::G : Axis::H, sizes.key_heads}, {Axis::S, s}, {Axis::D, d}});
+    parallel_for(sizes.batches * sizes.key_heads, group * product_cost(t, d, s), [&](std::int64_t bg) {
+        for (std::int64_t bh = bg * group; bh < (bg + 1) * group; ++bh) {
+            const GemmArguments<Scalar> product{.m = s,
+                                                .n = d,
+                                                .k = t,
+                                                .a = map.data() + bh * t * s,
+                                                .lda = s,
+                                                .b = rows.data() + bh * t * d,
+                                                .ldb = d,
+                                                .c = out.data() + bg * s * d,
+                                                .ldc = d,
+                                                .transpose_a = Transpose::Yes,
+                                                .accumulate = bh > bg * group};
+            if (kernel.all_finite(product.b, t * d)) gemm(product);
+            else
+                shielded_product(product, [&](std::int64_t key, std::int64_t query) {
+                    return mask.may_attend(bh / sizes.heads, bh % sizes.heads, query, key);
+                });
+        }
     });
 }
 
 /// map = a b^T for every head.
-///   a [B,H,T,D]  b [B,H,S,D]  ->  map [B,H,T,S]
+///   a [B,H,T,D]  b [B,G,S,D]  ->  map [B,H,T,S]
 template <class Scalar>
 void multiply_pairs(const Tensor<Scalar>& a, const Tensor<Scalar>& b, std::int64_t d, const AttentionSizes& sizes, Tensor<Scalar>& map) {
     const std::int64_t t = sizes.queries, s = sizes.keys;
@@ -69,7 +74,7 @@ void multiply_pairs(const Tensor<Scalar>& a, const Tensor<Scalar>& b, std::int64
                       .k = d,
                       .a = a.data() + bh * t * d,
                       .lda = d,
-                      .b = b.data() + bh * s * d,
+                      .b = b.data() + sizes.key_head(bh) * s * d,
                       .ldb = d,
                       .c = map.data() + bh * t * s,
                       .ldc = s,
@@ -88,12 +93,12 @@ AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k,
         if (tensor->shape().rank() != 4)
             throw ShapeError("attention needs q, k and v of four axes [B,H,T,D], not " + tensor->shape().text());
     const auto size = [](const Tensor<Scalar>& tensor, int axis) { return tensor.shape()[axis].size; };
-    if (size(q, 0) != size(k, 0) || size(q, 1) != size(k, 1) || size(q, 3) != size(k, 3))
+    if (size(q, 0) != size(k, 0) || size(k, 1) == 0 || size(q, 1) % size(k, 1) != 0 || size(q, 3) != size(k, 3))
         throw ShapeError("q " + q.shape().text() + " and k " + k.shape().text() + " must agree in batch, heads and head size");
     if (size(k, 0) != size(v, 0) || size(k, 1) != size(v, 1) || size(k, 2) != size(v, 2))
         throw ShapeError("k " + k.shape().text() + " and v " + v.shape().text() + " must agree in batch, heads and positions");
     if (size(q, 3) == 0) throw ShapeError("a head of size 0 cannot attend: q is " + q.shape().text());
-    return {size(q, 0), size(q, 1), size(q, 2), size(k, 2), size(q, 3), size(v, 3)};
+    return {size(q, 0), size(q, 1), size(q, 2), size(k, 2), size(q, 3), size(v, 3), size(k, 1)};
 }
 
 void require_mask_fits(const Mask& mask, const AttentionSizes& sizes) {
@@ -182,7 +187,7 @@ void precise_attention_weights(const Tensor<Scalar>& q, const Tensor<Scalar>& k,
         const std::int64_t head = b * sizes.heads + h;
         Scalar* row = weights.data() + at;
         std::copy_n(logits, keys, row);
-        center_large_logits({q.data() + (head * sizes.queries + t) * size, k.data() + head * keys * size, size, size,
+        center_large_logits({q.data() + (head * sizes.queries + t) * size, k.data() + sizes.key_head(head) * keys * size, size, size,
                              mask.has_bias() ? mask.bias_row(b, h, t) : nullptr, factor, temperature},
                             keys, keep, row);
         kernel.softmax_row(row, keep, keys, static_cast<Scalar>(temperature), row);

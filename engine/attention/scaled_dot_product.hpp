@@ -8,14 +8,21 @@
 
 namespace attn {
 
-/// Sizes of one attention: B sequences, H heads, T queries, S keys, D numbers a head for q and k, Dv for v.
+/// Sizes of one attention: B sequences, H heads, T queries, S keys, D numbers a head for q and k, Dv for v. Keys and values have G heads,
+/// each of which serves H / G heads of the queries (grouped-query attention, Ainslie et al., 2023).
 struct AttentionSizes {
     std::int64_t batches = 0, heads = 0, queries = 0, keys = 0, head_size = 0, value_size = 0;
+    std::int64_t key_heads = heads;  ///< G, a divisor of H
+
+    /// Query heads that read the same keys.
+    std::int64_t group() const { return key_heads > 0 ? heads / key_heads : 1; }
+    /// The head of the keys and values that head `bh` of all B * H reads, among all B * G.
+    std::int64_t key_head(std::int64_t bh) const { return bh / group(); }
     Shape map_shape() const;      ///< [B,H,T,S]
     Shape context_shape() const;  ///< [B,H,T,Dv]
 };
 
-/// The sizes of q [B,H,T,D], k [B,H,S,D], v [B,H,S,Dv]. Throws ShapeError naming the two that disagree.
+/// The sizes of q [B,H,T,D], k [B,G,S,D], v [B,G,S,Dv]. Throws ShapeError naming the two that disagree.
 template <class Scalar>
 AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const Tensor<Scalar>& v);
 
@@ -23,7 +30,7 @@ AttentionSizes attention_sizes(const Tensor<Scalar>& q, const Tensor<Scalar>& k,
 void require_mask_fits(const Mask& mask, const AttentionSizes& sizes);
 
 /// scores = q k^T
-///   q [B,H,T,D]  k [B,H,S,D]  ->  scores [B,H,T,S]
+///   q [B,H,T,D]  k [B,G,S,D]  ->  scores [B,H,T,S]
 template <class Scalar>
 void attention_scores(const Tensor<Scalar>& q, const Tensor<Scalar>& k, const AttentionSizes& sizes, Tensor<Scalar>& scores);
 
@@ -46,13 +53,13 @@ void precise_attention_weights(const Tensor<Scalar>& q, const Tensor<Scalar>& k,
                                const Mask& mask, double temperature, const AttentionSizes& sizes, Tensor<Scalar>& weights);
 
 /// context = dropped v over the keys the mask allows: a forbidden key takes no part even if its value is NaN or infinite.
-///   dropped [B,H,T,S]  v [B,H,S,Dv]  ->  context [B,H,T,Dv]
+///   dropped [B,H,T,S]  v [B,G,S,Dv]  ->  context [B,H,T,Dv]
 template <class Scalar>
 void attention_context(const Tensor<Scalar>& dropped, const Tensor<Scalar>& v, const Mask& mask, const AttentionSizes& sizes,
                        Tensor<Scalar>& context);
 
 /// Gradients of attention_context(): of the weights (after dropout) and of v.
-///   dcontext [B,H,T,Dv]  ->  ddropped [B,H,T,S] = dcontext v^T, 0 where the mask forbids  dv [B,H,S,Dv]
+///   dcontext [B,H,T,Dv]  ->  ddropped [B,H,T,S] = dcontext v^T, 0 where the mask forbids  dv [B,G,S,Dv]
 /// A forbidden weight is no operand of the context: it is 0 whatever is done, and the loss does not change with it. PyTorch's autograd
 /// takes it for an operand and leaves dcontext v^T there too, where the softmax before it multiplies it by 0: q, k and v get the same
 /// gradients.

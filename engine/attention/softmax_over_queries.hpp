@@ -1,5 +1,5 @@
 #pragma once
-/// The softmax along the wrong axis, which Mistake::SoftmaxOverQueries makes.
+/// The softmax along the wrong axis.
 
 #include "engine/attention/scaled_dot_product.hpp"
 

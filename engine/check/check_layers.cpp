@@ -1,7 +1,7 @@
 #include "engine/check/masks.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/check/torch_parameters.hpp"
-#include "engine/model/stack.hpp"
+#include "engine/model/part_pass.hpp"
 
 namespace attn::check {
 namespace {
@@ -24,47 +24,33 @@ Config torch_layers(CaseConfig& config, Architecture architecture, std::int64_t 
     return out;
 }
 
-/// One stack run forward and, if the file has a gradient for its output, backward, on tensors instead of tokens.
+/// A stack with its parameters from the file, run on tensors instead of tokens.
 template <class Scalar>
-class StackRun {
-public:
-    StackRun(const Config& config, const StackWeights<const Scalar>& weights, const StackWeights<Scalar>& dweights,
-             StackInputs<Scalar> inputs)
-        : context_{config, settings_, tap_}, weights_{weights, dweights}, inputs_(std::move(inputs)) {
-        activations_.layers.resize(weights.layers.size());
-        gradients_.layers.resize(weights.layers.size());
-    }
+struct StackRun {
+    StackRun(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links, Stack stack, PassMasks masks)
+        : parameters(load_parameters<Scalar>(file, config, links)), gradients(config),
+          pass(parameters, ForwardSettings{}, std::move(masks)), input{Stage::Embedding, -1, stack} {}
+
+    /// What a decoder attends to: the last stage of the other stack.
+    StageId memory() const { return pass.plan().at({Stage::CrossK, 0, input.stack}).inputs[0]; }
 
     const Tensor<Scalar>& forward(Tensor<Scalar> x) {
-        activations_.embedding = std::move(x);
-        run_stack(context_, weights_.weights, inputs_, activations_);
-        return output_of(context_.config, inputs_.memory != nullptr, activations_);
+        pass.give(input, std::move(x));
+        return pass.forward_after(input);
+    }
+    /// Gradient of the input.
+    const Tensor<Scalar>& backward(Tensor<Scalar> doutput) {
+        pass.backward(std::move(doutput), gradients);
+        return pass.gradient(input);
+    }
+    void compare_gradients(CaseFile& file, const std::vector<ParameterLink>& links) const {
+        compare_parameters(file, links, "grad.param.", parameters.layout(), gradients.values.data());
     }
 
-    /// Gradient of the input; adds the memory's to dmemory.
-    const Tensor<Scalar>& backward(Tensor<Scalar> doutput, Tensor<Scalar>* dmemory) {
-        output_of(context_.config, inputs_.memory != nullptr, gradients_) = std::move(doutput);
-        run_stack_backward<Scalar>(context_, weights_, inputs_, activations_, gradients_, dmemory);
-        return gradients_.embedding;
-    }
-
-private:
-    const ForwardSettings settings_;
-    Tap<Scalar> tap_;
-    PassContext<Scalar> context_;
-    WeightsAndGradients<StackWeights, Scalar> weights_;
-    StackInputs<Scalar> inputs_;
-    StackActivations<Scalar> activations_, gradients_;
-};
-
-/// A model's parameters from the file and a place for their gradients.
-template <class Scalar>
-struct Loaded {
-    Loaded(const CaseFile& file, const Config& config, const std::vector<ParameterLink>& links)
-        : parameters(load_parameters<Scalar>(file, config, links)), gradients(config) {}
-    Parameters<Scalar> parameters, gradients;
-    ModelWeights<const Scalar> weights = weights_of(std::as_const(parameters));
-    ModelWeights<Scalar> dweights = weights_of(gradients);
+    const Parameters<Scalar> parameters;
+    Gradients<Scalar> gradients;
+    PartPass<Scalar> pass;
+    StageId input;
 };
 
 /// [B,H,T,S] of attention from one sequence to another; refuses batches that differ and maps beyond memory.
@@ -88,12 +74,11 @@ void check_encoder_layer(CaseFile& file, CaseConfig& config) {
     const Tensor<Scalar> src = read_sequence<Scalar>(file, "in.src", model.d_model);
     const auto mask = read_masks(file, "in.src_mask", "in.src_key_padding_mask", map_between(file, model, src, "in.src", src));
     const std::vector<ParameterLink> links = encoder_layer_links(model, "", "layers.0.");
-    Loaded<Scalar> loaded(file, model, links);
-    StackRun<Scalar> encoder(model, loaded.weights.main, loaded.dweights.main, {mask, nullptr, nullptr, Stack::Main});
+    StackRun<Scalar> encoder(file, model, links, Stack::Main, {.self = mask, .cross = {}, .encoder = {}});
     file.compare("out.output", encoder.forward(src));
     if (!file.has("in.grad_out")) return;
-    file.compare("grad.in.src", encoder.backward(file.tensor<Scalar>("in.grad_out", src.shape()), nullptr));
-    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
+    file.compare("grad.in.src", encoder.backward(file.tensor<Scalar>("in.grad_out", src.shape())));
+    encoder.compare_gradients(file, links);
 }
 
 template <class Scalar>
@@ -105,14 +90,13 @@ void check_decoder_layer(CaseFile& file, CaseConfig& config) {
     const auto memory_mask =
         read_masks(file, "in.memory_mask", "in.memory_key_padding_mask", map_between(file, model, tgt, "in.memory", memory));
     const std::vector<ParameterLink> links = decoder_layer_links(model, "", "decoder.layers.0.");
-    Loaded<Scalar> loaded(file, model, links);
-    StackRun<Scalar> decoder(model, loaded.weights.main, loaded.dweights.main, {mask, &memory, memory_mask, Stack::Decoder});
+    StackRun<Scalar> decoder(file, model, links, Stack::Decoder, {.self = mask, .cross = memory_mask, .encoder = {}});
+    decoder.pass.give(decoder.memory(), memory);
     file.compare("out.output", decoder.forward(tgt));
     if (!file.has("in.grad_out")) return;
-    Tensor<Scalar> dmemory(memory.shape());
-    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape()), &dmemory));
-    file.compare("grad.in.memory", dmemory);
-    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
+    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape())));
+    file.compare("grad.in.memory", decoder.pass.gradient(decoder.memory()));
+    decoder.compare_gradients(file, links);
 }
 
 template <class Scalar>
@@ -129,19 +113,15 @@ void check_transformer(CaseFile& file, CaseConfig& config) {
     const auto tgt_mask = read_masks(file, "in.tgt_mask", "in.tgt_key_padding_mask", map_between(file, model, tgt, "in.tgt", tgt));
     const auto memory_mask = read_masks(file, "in.memory_mask", "in.memory_key_padding_mask", map_between(file, model, tgt, "in.src", src));
     const std::vector<ParameterLink> encoder_links = transformer_encoder_links(encoder_model, ""), links = transformer_decoder_links(model);
-    Loaded<Scalar> loaded_encoder(file, encoder_model, encoder_links), loaded(file, model, links);
-    StackRun<Scalar> encoder(encoder_model, loaded_encoder.weights.main, loaded_encoder.dweights.main,
-                             {src_mask, nullptr, nullptr, Stack::Encoder});
-    const Tensor<Scalar>& memory = encoder.forward(src);
-    StackRun<Scalar> decoder(model, loaded.weights.main, loaded.dweights.main, {tgt_mask, &memory, memory_mask, Stack::Decoder});
+    StackRun<Scalar> encoder(file, encoder_model, encoder_links, Stack::Main, {.self = src_mask, .cross = {}, .encoder = {}}),
+        decoder(file, model, links, Stack::Decoder, {.self = tgt_mask, .cross = memory_mask, .encoder = {}});
+    decoder.pass.give(decoder.memory(), encoder.forward(src));
     file.compare("out.output", decoder.forward(tgt));
     if (!file.has("in.grad_out")) return;
-    Tensor<Scalar> dmemory(memory.shape());
-    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape()), &dmemory));
-    file.compare("grad.in.src", encoder.backward(std::move(dmemory), nullptr));
-    compare_parameters(file, encoder_links, "grad.param.", loaded_encoder.gradients.layout(),
-                       std::as_const(loaded_encoder.gradients).data());
-    compare_parameters(file, links, "grad.param.", loaded.gradients.layout(), std::as_const(loaded.gradients).data());
+    file.compare("grad.in.tgt", decoder.backward(file.tensor<Scalar>("in.grad_out", tgt.shape())));
+    file.compare("grad.in.src", encoder.backward(decoder.pass.gradient(decoder.memory())));
+    encoder.compare_gradients(file, encoder_links);
+    decoder.compare_gradients(file, links);
 }
 
 template void check_encoder_layer<float>(CaseFile&, CaseConfig&);

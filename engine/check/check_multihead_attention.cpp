@@ -1,7 +1,7 @@
 #include "engine/check/masks.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/check/torch_parameters.hpp"
-#include "engine/model/blocks.hpp"
+#include "engine/model/part_pass.hpp"
 
 namespace attn::check {
 namespace {
@@ -40,29 +40,22 @@ void check_multihead_attention(CaseFile& file, CaseConfig& config) {
     const std::string place = cross ? "decoder.layers.0.cross_attention" : "layers.0.attention";
     const std::vector<ParameterLink> links = attention_links(model, "", place, cross);
     const Parameters<Scalar> parameters = load_parameters<Scalar>(file, model, links);
-    const ModelWeights<const Scalar> weights = weights_of(parameters);
-    const AttentionWeights<const Scalar>& layer = cross ? weights.main.layers.front().cross : weights.main.layers.front().self;
-    const ForwardSettings settings;
-    Tap<Scalar> tap;
-    AttentionActivations<Scalar> activations;
-    const PassContext<Scalar> context{model, settings, tap};
-    const Tensor<Scalar>* answers = cross ? &memory : nullptr;
-    const StageId where{Stage::Tokens, 0, cross ? Stack::Decoder : Stack::Main};
-    attention_block(context, layer, query, answers, mask, where, activations);
-    file.compare("out.output", output_of(model, activations));
-    file.compare("out.weights", activations.weights);
+    PartPass<Scalar> pass(parameters, ForwardSettings{},
+                          {.self = cross ? nullptr : mask, .cross = cross ? mask : nullptr, .encoder = nullptr});
+    const auto at = [&](Stage self) { return StageId{cross ? to_cross(self) : self, 0, cross ? Stack::Decoder : Stack::Main}; };
+    const StageId queries_from = pass.plan().at(at(Stage::Q)).inputs[0], keys_from = pass.plan().at(at(Stage::K)).inputs[0];
+    pass.give(queries_from, std::move(query));
+    if (cross) pass.give(keys_from, std::move(memory));
+    const Tensor<Scalar>& output = pass.forward_after(queries_from);
+    file.compare("out.output", output);
+    file.compare("out.weights", pass.value(at(Stage::Weights)));
     if (!file.has("in.grad_out")) return;
 
-    Parameters<Scalar> dparameters(model);
-    const ModelWeights<Scalar> dweights = weights_of(dparameters);
-    const AttentionWeights<Scalar>& dlayer = cross ? dweights.main.layers.front().cross : dweights.main.layers.front().self;
-    AttentionActivations<Scalar> gradients;
-    Tensor<Scalar> dquery, dmemory(memory.shape());
-    output_of(model, gradients) = file.tensor<Scalar>("in.grad_out", output_of(model, activations).shape());
-    attention_block_backward<Scalar>(context, {layer, dlayer}, query, answers, mask, where, activations, gradients, dquery, &dmemory);
-    file.compare("grad.in.query", dquery);
-    if (cross) file.compare("grad.in.key_value", dmemory);
-    compare_parameters(file, links, "grad.param.", dparameters.layout(), std::as_const(dparameters).data());
+    Gradients<Scalar> gradients(model);
+    pass.backward(file.tensor<Scalar>("in.grad_out", output.shape()), gradients);
+    file.compare("grad.in.query", pass.gradient(queries_from));
+    if (cross) file.compare("grad.in.key_value", pass.gradient(keys_from));
+    compare_parameters(file, links, "grad.param.", parameters.layout(), std::as_const(gradients.values).data());
 }
 
 template void check_multihead_attention<float>(CaseFile&, CaseConfig&);

@@ -43,7 +43,7 @@ private:
         const std::int64_t head_size = file_.sizes(prefix_ + name, 2)[1];
         const auto weight = file_.numbers<Scalar>(prefix_ + name, Shape{{Axis::C, width_}, {Axis::D, head_size}});
         Tensor<Scalar> out({{Axis::B, 1}, {Axis::H, 1}, {position, length_}, {Axis::D, head_size}});
-        linear<Scalar>(x_.data(), length_, width_, head_size, weight.data(), nullptr, out.data());
+        linear<Scalar>(x_.data(), length_, MatrixView::of(weight.data(), width_, head_size), nullptr, out.data());
         return out;
     }
     /// The file has no axes for batch and head.
@@ -84,7 +84,7 @@ void check_notebook(CaseFile& file) {
     const std::int64_t out_width = file.sizes("w_o", 2)[1];
     const auto w_o = file.numbers<Scalar>("w_o", Shape{{Axis::N, concat_width}, {Axis::C, out_width}});
     Tensor<Scalar> output({{Axis::T, length}, {Axis::C, out_width}});
-    linear<Scalar>(concat.data(), length, concat_width, out_width, w_o.data(), nullptr, output.data());
+    linear<Scalar>(concat.data(), length, MatrixView::of(w_o.data(), concat_width, out_width), nullptr, output.data());
     file.compare("output", output);
 }
 

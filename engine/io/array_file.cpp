@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "engine/io/file_error.hpp"
+#include "engine/tensor/matrix_view.hpp"
 
 namespace attn {
 
@@ -35,21 +36,6 @@ constexpr std::array<DTypeText, 13> kDTypes = {{{"BOOL", 1},
                                                 {"BF16", 2},
                                                 {"F32", 4},
                                                 {"F64", 8}}};
-
-float from_bf16(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U); }
-
-/// IEEE 754 binary16.
-float from_f16(std::uint16_t bits) {
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000U) << 16U;
-    const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
-    const std::uint32_t fraction = bits & 0x3FFU;
-    if (exponent == 0) {
-        const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-        return sign != 0 ? -magnitude : magnitude;
-    }
-    const std::uint32_t wide_exponent = exponent == 0x1F ? 0xFF : exponent + (127 - 15);
-    return std::bit_cast<float>(sign | (wide_exponent << 23U) | (fraction << 13U));
-}
 
 /// Calls use(element type's value) for every element, after widening F16 and BF16 to float.
 template <class Stored, class Array, class Use>
@@ -83,9 +69,9 @@ void each_element(const Array& array, Use&& use) {
     case DType::I64:
         return each_stored<std::int64_t>(array, use);
     case DType::F16:
-        return each_stored<std::uint16_t>(array, [&](std::uint16_t bits, std::size_t i) { use(from_f16(bits), i); });
+        return each_stored<std::uint16_t>(array, [&](std::uint16_t bits, std::size_t i) { use(widen_f16(bits), i); });
     case DType::BF16:
-        return each_stored<std::uint16_t>(array, [&](std::uint16_t bits, std::size_t i) { use(from_bf16(bits), i); });
+        return each_stored<std::uint16_t>(array, [&](std::uint16_t bits, std::size_t i) { use(widen_bf16(bits), i); });
     case DType::F32:
         return each_stored<float>(array, use);
     case DType::F64:

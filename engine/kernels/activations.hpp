@@ -10,9 +10,9 @@ void relu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx
     map_rows(x, dy, n, dx, [](Vec<Scalar> v, Vec<Scalar> d) { return v > Scalar{0} ? d : Vec<Scalar>{}; });
 }
 
-/// GELU is x s(x); what is computed of it for kCount vectors at once.
+/// GELU and SiLU are x s(x); what is computed of them for kCount vectors at once.
 template <int kCount, class Scalar>
-struct Gelu {
+struct Gated {
     Vec<Scalar> share[kCount];  ///< s(x)
     Vec<Scalar> slope[kCount];  ///< s(x) + x s'(x)
 };
@@ -28,9 +28,9 @@ struct GeluTanh {
     static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 9 : 20);
 
     template <int kCount>
-    ATTN_INLINE static Gelu<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+    ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
         constexpr Scalar kOne = 1, kUnit = -2 * kRootTwoOverPi * kLog2e;
-        Gelu<kCount, Scalar> g;
+        Gated<kCount, Scalar> g;
         Vec<Scalar> x[kCount], square[kCount], power[kCount];
         each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c])); });
         each<kCount>([&](int c) { square[c] = x[c] * x[c]; });
@@ -75,13 +75,37 @@ ATTN_INLINE void normal_distribution(const Vec<float> (&v)[kCount], const Vec<fl
 template <class Scalar>
 struct GeluErf {
     template <int kCount>
-    ATTN_INLINE static Gelu<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+    ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
         constexpr Scalar kHalf = static_cast<Scalar>(0.5), kDensity = static_cast<Scalar>(0.39894228040143267794);  // 1 / sqrt(2 pi)
-        Gelu<kCount, Scalar> g;
+        Gated<kCount, Scalar> g;
         Vec<Scalar> bell[kCount];
         each<kCount>([&](int c) { bell[c] = exp_of<Scalar>(v[c] * v[c] * -kHalf); });
         normal_distribution(v, bell, g.share);
         each<kCount>([&](int c) { g.slope[c] = g.share[c] + v[c] * (kDensity * bell[c]); });
+        return g;
+    }
+};
+
+/// SiLU: s is the logistic function 1/(1 + e^-x).
+template <class Scalar>
+struct SiluForm {
+    static constexpr Scalar kLog2e = static_cast<Scalar>(1.44269504088896340736);
+    /// Below the first s is exactly 0, because e^-x is infinite there, and above the second exactly 1; the power of two has no larger
+    /// range.
+    static constexpr Scalar kLeast = static_cast<Scalar>(sizeof(Scalar) == 4 ? -88.7228 : -709.7827);
+    static constexpr Scalar kMost = static_cast<Scalar>(sizeof(Scalar) == 4 ? 80 : 700);
+
+    template <int kCount>
+    ATTN_INLINE static Gated<kCount, Scalar> of(const Vec<Scalar> (&v)[kCount]) {
+        constexpr Scalar kOne = 1;
+        Gated<kCount, Scalar> g;
+        Vec<Scalar> x[kCount], power[kCount];
+        each<kCount>([&](int c) { x[c] = smaller_of(splat(kMost), larger_of(splat(kLeast), v[c])); });
+        each<kCount>([&](int c) { power[c] = x[c] * -kLog2e; });
+        raise_two<Scalar>(power);
+        each<kCount>([&](int c) { g.share[c] = kOne / (kOne + power[c]); });
+        // s' = s (1 - s)
+        each<kCount>([&](int c) { g.slope[c] = g.share[c] + (g.share[c] - g.share[c] * g.share[c]) * x[c]; });
         return g;
     }
 };
@@ -102,35 +126,35 @@ ATTN_INLINE void load_group(const Scalar* x, std::int64_t count, Vec<Scalar> (&v
 }
 
 template <template <class> class Form, class Scalar>
-ATTN_INLINE void gelu(const Scalar* x, std::int64_t n, Scalar* y) {
+ATTN_INLINE void gated(const Scalar* x, std::int64_t n, Scalar* y) {
     for_groups<Scalar>(
         n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
             Vec<Scalar> v[kCount];
             load_group(x + i, count, v);
-            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            const Gated<kCount, Scalar> g = Form<Scalar>::of(v);
             each<kCount>([&](int c) { store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count); });
         });
 }
 
 template <template <class> class Form, class Scalar>
-ATTN_INLINE void gelu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+ATTN_INLINE void gated_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
     for_groups<Scalar>(
         n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
             Vec<Scalar> v[kCount], d[kCount];
             load_group(x + i, count, v);
             load_group(dy + i, count, d);
-            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            const Gated<kCount, Scalar> g = Form<Scalar>::of(v);
             each<kCount>([&](int c) { store_count(dx + i + c * kWidth<Scalar>, d[c] * g.slope[c], count); });
         });
 }
 
 template <template <class> class Form, class Scalar>
-ATTN_INLINE void gelu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+ATTN_INLINE void gated_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
     for_groups<Scalar>(
         n, [=]<int kCount>(Number<kCount>, std::int64_t i, std::int64_t count) __attribute__((always_inline)) {
             Vec<Scalar> v[kCount];
             load_group(x + i, count, v);
-            const Gelu<kCount, Scalar> g = Form<Scalar>::of(v);
+            const Gated<kCount, Scalar> g = Form<Scalar>::of(v);
             each<kCount>([&](int c) {
                 store_count(y + i + c * kWidth<Scalar>, v[c] * g.share[c], count);
                 store_count(x + i + c * kWidth<Scalar>, g.slope[c], count);
@@ -140,25 +164,37 @@ ATTN_INLINE void gelu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
 
 template <class Scalar>
 [[gnu::flatten]] void gelu_tanh(const Scalar* x, std::int64_t n, Scalar* y) {
-    gelu<GeluTanh>(x, n, y);
+    gated<GeluTanh>(x, n, y);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_tanh_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gelu_with_slope<GeluTanh>(x, n, y);
+    gated_with_slope<GeluTanh>(x, n, y);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_tanh_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gelu_backward<GeluTanh>(x, dy, n, dx);
+    gated_backward<GeluTanh>(x, dy, n, dx);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_erf(const Scalar* x, std::int64_t n, Scalar* y) {
-    gelu<GeluErf>(x, n, y);
+    gated<GeluErf>(x, n, y);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_erf_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
-    gelu_with_slope<GeluErf>(x, n, y);
+    gated_with_slope<GeluErf>(x, n, y);
 }
 template <class Scalar>
 [[gnu::flatten]] void gelu_erf_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    gelu_backward<GeluErf>(x, dy, n, dx);
+    gated_backward<GeluErf>(x, dy, n, dx);
+}
+template <class Scalar>
+[[gnu::flatten]] void silu(const Scalar* x, std::int64_t n, Scalar* y) {
+    gated<SiluForm>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void silu_with_slope(Scalar* x, std::int64_t n, Scalar* y) {
+    gated_with_slope<SiluForm>(x, n, y);
+}
+template <class Scalar>
+[[gnu::flatten]] void silu_backward(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
+    gated_backward<SiluForm>(x, dy, n, dx);
 }

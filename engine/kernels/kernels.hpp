@@ -134,6 +134,9 @@ struct Kernels {
     /// The same, and x becomes the slope there: the derivative costs little beside the value.
     void (*gelu_erf_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
     void (*gelu_tanh_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
+    /// x / (1 + e^-x)
+    void (*silu)(const Scalar* x, std::int64_t n, Scalar* y);
+    void (*silu_with_slope)(Scalar* x, std::int64_t n, Scalar* y);
 
     void (*softmax_rows)(const SoftmaxRows<Scalar>& rows);
     void (*softmax_backward_rows)(const SoftmaxBackwardRows<Scalar>& rows);
@@ -149,16 +152,21 @@ struct Kernels {
     /// -log softmax(x)[target], and whether no number is larger than x[target]; sets dx = factor (softmax(x) - one-hot(target)) unless
     /// null.
     RowLoss (*cross_entropy_row)(const Scalar* x, std::int64_t n, std::int64_t target, Scalar factor, Scalar* dx);
-    /// dx = f'(x) dy for the three activations.
+    /// dx = f'(x) dy for the activations.
     void (*relu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*gelu_erf_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
     void (*gelu_tanh_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*silu_backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
 
     /// y = (x - mean) rstd gain + bias of `rows` rows of n numbers; a constant row gives exactly the bias.
     void (*layer_norm_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, Scalar eps,
                             Scalar* y, Scalar* mean, Scalar* rstd);
     /// The gradient of layer_norm_rows, as NormBackwardArguments says.
     void (*layer_norm_backward_rows)(const NormBackwardArguments<Scalar>& arguments, std::int64_t rows, std::int64_t n);
+    /// y = x rstd gain with rstd = 1 / sqrt(mean(x^2) + eps) of `rows` rows of n numbers.
+    void (*rms_norm_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, Scalar eps, Scalar* y, Scalar* rstd);
+    /// Its gradient, without mean and dbias.
+    void (*rms_norm_backward_rows)(const NormBackwardArguments<Scalar>& arguments, std::int64_t rows, std::int64_t n);
     /// sums += each row of x, one after the other.
     void (*add_rows)(const Scalar* x, std::int64_t rows, std::int64_t n, Scalar* sums);
 

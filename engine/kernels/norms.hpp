@@ -1,5 +1,5 @@
-// Part of every kernel build: layer normalisation, some rows side by side, because one row alone waits for its own sums most of the time.
-// Included by build.hpp inside an unnamed namespace.
+// Part of every kernel build: layer and RMS normalisation, some rows side by side, because one row alone waits for its own sums most of the
+// time. Included by build.hpp inside an unnamed namespace.
 
 /// Calls f(Number<rows>, first row) for all rows, four at a time and the last ones one by one.
 template <class F>
@@ -103,4 +103,73 @@ template <class Scalar>
     for_rows(
         rows,
         [&o, n ]<int kRows>(Number<kRows>, std::int64_t row) __attribute__((always_inline)) { norm_backward_rows<kRows>(o, row, n); });
+}
+
+/// y = x rstd gain with rstd = 1 / sqrt(mean(x^2) + eps).
+template <int kRows, class Scalar>
+ATTN_INLINE void rms_rows(const Scalar* x, const Scalar* gain, Scalar eps, std::int64_t n, Scalar* y, Scalar* rstd) {
+    Vec<Scalar> squares[kRows] = {};
+    Scalar factor[kRows];
+    for_vectors<Scalar>(
+        n, [&](std::int64_t i, std::int64_t here) __attribute__((always_inline)) {
+            each<kRows>([&](int r) {
+                const Vec<Scalar> v = load_count(x + r * n + i, here);
+                squares[r] += v * v;
+            });
+        });
+    each<kRows>([&](int r) {
+        const Scalar mean = sum_lanes<Scalar>(squares[r]) / static_cast<Scalar>(n);
+        rstd[r] = factor[r] = Scalar{1} / static_cast<Scalar>(__builtin_sqrt(static_cast<double>(mean + eps)));
+    });
+    for_vectors<Scalar>(
+        n, [&](std::int64_t i, std::int64_t here) __attribute__((always_inline)) {
+            const Vec<Scalar> g = load_count(gain + i, here);
+            each<kRows>([&](int r) { store_count(y + r * n + i, load_count(x + r * n + i, here) * factor[r] * g, here); });
+        });
+}
+
+template <class Scalar>
+[[gnu::flatten]] void rms_norm_rows(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, Scalar eps, Scalar* y,
+                                    Scalar* rstd) {
+    for_rows(
+        rows, [=]<int kRows>(Number<kRows>, std::int64_t row)
+                  __attribute__((always_inline)) { rms_rows<kRows>(x + row * n, gain, eps, n, y + row * n, rstd + row); });
+}
+
+/// With z = x rstd and g = gain dy: dx = rstd (g - z mean(g z)).
+template <int kRows, class Scalar>
+ATTN_INLINE void rms_backward_rows(const NormBackwardArguments<Scalar>& o, std::int64_t first, std::int64_t n) {
+    const std::int64_t start = first * n;
+    const Scalar *x = o.x + start, *dy = o.dy + start, *rstd = o.rstd + first;
+    Vec<Scalar> sum_z[kRows] = {};
+    Scalar mean_gz[kRows];
+    for_vectors<Scalar>(
+        n, [&](std::int64_t i, std::int64_t here) __attribute__((always_inline)) {
+            const Vec<Scalar> gain = load_count(o.gain + i, here);
+            Vec<Scalar> dgain = load_count(o.dgain + i, here);
+            each<kRows>([&](int r) {
+                const Vec<Scalar> dz = load_count(dy + r * n + i, here) * (load_count(x + r * n + i, here) * rstd[r]);
+                sum_z[r] += dz * gain;
+                dgain += dz;
+            });
+            store_count(o.dgain + i, dgain, here);
+        });
+    each<kRows>([&](int r) { mean_gz[r] = sum_lanes<Scalar>(sum_z[r]) / static_cast<Scalar>(n); });
+    for_vectors<Scalar>(
+        n, [&](std::int64_t i, std::int64_t here) __attribute__((always_inline)) {
+            const Vec<Scalar> gain = load_count(o.gain + i, here);
+            each<kRows>([&](int r) {
+                const std::int64_t at = r * n + i;
+                const Vec<Scalar> d = load_count(dy + at, here) * gain - load_count(x + at, here) * rstd[r] * mean_gz[r];
+                const Vec<Scalar> plus = o.plus != nullptr ? load_count(o.plus + start + at, here) : Vec<Scalar>{};
+                store_count(o.dx + start + at, d * rstd[r] + plus, here);
+            });
+        });
+}
+
+template <class Scalar>
+[[gnu::flatten]] void rms_norm_backward_rows(const NormBackwardArguments<Scalar>& arguments, std::int64_t rows, std::int64_t n) {
+    const NormBackwardArguments<Scalar> o = arguments;
+    for_rows(
+        rows, [&o, n ]<int kRows>(Number<kRows>, std::int64_t row) __attribute__((always_inline)) { rms_backward_rows<kRows>(o, row, n); });
 }

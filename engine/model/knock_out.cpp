@@ -57,7 +57,7 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
     const std::vector<std::int32_t> targets = next_tokens(trace.tokens);
-    ModelPass<float> pass(*trace.parameters);
+    ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     Tap<float> tap(false, std::move(stop));
     ForwardSettings settings = trace.settings;
     const auto measure = [&] {

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/model/weights.hpp"
-#include "engine/ops/layer_norm.hpp"
-#include "engine/ops/linear.hpp"
+#include "engine/model/part_pass.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/softmax.hpp"
 #include "engine/plan/plan.hpp"
@@ -56,21 +54,14 @@ Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     const Shape& shape = stage->value.shape();
     if (shape.rank() != 3 || shape[2].size != config.d_model)
         throw ShapeError(tensor_name(stream) + " " + shape.text() + " is no stream of d_model " + std::to_string(config.d_model));
-    const ModelWeights<const Scalar> weights = weights_of(*trace.parameters);
-    const std::int64_t rows = shape[0].size * shape[1].size, width = config.d_model, vocab = config.vocab_size;
-    const Scalar* x = stage->value.data();
-    Tensor<Scalar> normed;
-    if (config.final_norm && trace.settings.mistake != Mistake::MissingNorm) {
-        normed.resize(shape);
-        Tensor<Scalar> mean({shape[0], shape[1]}), rstd({shape[0], shape[1]});
-        layer_norm(x, rows, width, weights.main.final_norm.gain, weights.main.final_norm.bias, config.layer_norm_eps, normed.data(),
-                   mean.data(), rstd.data());
-        x = normed.data();
-    }
-    Tensor<Scalar> logits({shape[0], shape[1], {Axis::V, vocab}});
-    if (config.tied_lm_head) linear_tied(x, rows, width, vocab, weights.token_embedding, logits.data());
-    else linear<Scalar>(x, rows, width, vocab, weights.lm_head, nullptr, logits.data());
-    return logits;
+    // What is edited in the head belongs to the last layer alone.
+    ForwardSettings settings = trace.settings;
+    settings.edits.clear();
+    PartPass<Scalar> pass(*trace.parameters, settings);
+    const StageId last = pass.plan().streams(predicting_stack(config)).back();
+    pass.give(last, stage->value);
+    pass.forward_after(last);
+    return pass.value({Stage::Logits, -1, predicting_stack(config)});
 }
 
 LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop) {

@@ -1,6 +1,7 @@
 #include "engine/model/packed_weights.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/parallel.hpp"
@@ -17,14 +18,11 @@ PackedWeights<Scalar>::PackedWeights(const Parameters<Scalar>& parameters) {
         size += (numbers + kLine - 1) / kLine * kLine;
         return at;
     };
-    const ModelWeights<const Scalar> weights = weights_of(parameters);
-    for_each_linear(weights, [&](const LinearWeights<const Scalar>& linear) {
-        const auto& all = parameters.layout().entries();
-        const auto is_it = [&](const ParameterInfo& info) { return parameters.data() + info.offset == linear.weight; };
-        const Shape& shape = std::find_if(all.begin(), all.end(), is_it)->shape;
-        const std::int64_t in = shape[0].size, out = shape[1].size, at = room(kernel.packed_size(in, out));
-        entries_.push_back({linear.weight, in, out, at, room(kernel.packed_size(out, in))});
-    });
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        if (info.shape.rank() != 2 || info.name.find("layers.") == std::string::npos) continue;
+        const std::int64_t in = info.shape[0].size, out = info.shape[1].size, at = room(kernel.packed_size(in, out));
+        entries_.push_back({parameters.data() + info.offset, in, out, at, room(kernel.packed_size(out, in))});
+    }
     copies_.resize(static_cast<std::size_t>(size));
 }
 
@@ -40,13 +38,13 @@ void PackedWeights<Scalar>::pack() {
 }
 
 template <class Scalar>
-void PackedWeights<Scalar>::attach(ModelWeights<const Scalar>& weights) const {
-    for_each_linear(weights, [&](LinearWeights<const Scalar>& linear) {
-        const auto is_it = [&](const Entry& entry) { return entry.weight == linear.weight; };
-        const Entry& entry = *std::find_if(entries_.begin(), entries_.end(), is_it);
-        linear.packed = copies_.data() + entry.at;
-        linear.packed_across = copies_.data() + entry.across_at;
-    });
+PackedMatrix<Scalar> PackedWeights<Scalar>::find(const MatrixView& matrix) const {
+    const auto is_it = [&](const Entry& e) {
+        return e.weight == matrix.numbers<Scalar>() && e.in == matrix.rows && e.out == matrix.columns && !matrix.transposed;
+    };
+    const auto entry = std::find_if(entries_.begin(), entries_.end(), is_it);
+    if (entry == entries_.end()) return {};
+    return {copies_.data() + entry->at, copies_.data() + entry->across_at};
 }
 
 template class PackedWeights<float>;

@@ -6,20 +6,26 @@
 #include <vector>
 
 #include "engine/model/parameters.hpp"
-#include "engine/model/weights.hpp"
+#include "engine/tensor/matrix_view.hpp"
 
 namespace attn {
+
+/// A matrix and its transpose as Kernels::pack_b() leaves them; null where nobody packed them.
+template <class Scalar>
+struct PackedMatrix {
+    const Scalar *data = nullptr, *across = nullptr;
+};
 
 template <class Scalar>
 class PackedWeights {
 public:
-    /// Room for every weight [in,out] and its transpose. `parameters` have to outlive this.
+    /// Room for every matrix [in,out] of a layer and its transpose. `parameters` have to outlive this.
     explicit PackedWeights(const Parameters<Scalar>& parameters);
 
     /// Takes the parameters' present values, spread over threads.
     void pack();
-    /// Lets `weights`, which are those of the same parameters, find their packed copies.
-    void attach(ModelWeights<const Scalar>& weights) const;
+    /// The copies of a matrix that lies in the parameters; none of part of one, or of one outside the layers.
+    PackedMatrix<Scalar> find(const MatrixView& matrix) const;
 
 private:
     struct Entry {

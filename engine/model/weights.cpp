@@ -1,72 +1,58 @@
 #include "engine/model/weights.hpp"
 
-#include <string>
+#include <utility>
+
+#include "engine/plan/plan.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn {
 namespace {
 
-template <class Value, class Source>
-class Finder {
-public:
-    explicit Finder(Source& parameters) : parameters_(parameters) {}
-
-    NormWeights<Value> norm(const std::string& name) const { return {find(name + ".weight"), find(name + ".bias")}; }
-    LinearWeights<Value> linear(const std::string& name) const { return {find(name + ".weight"), find(name + ".bias")}; }
-    Value* find(const std::string& name) const { return parameters_.find(name); }
-
-    LayerWeights<Value> layer(const std::string& prefix) const {
-        LayerWeights<Value> out;
-        out.self.norm = norm(prefix + "norm_1");
-        out.self.qkv = linear(prefix + "attention.qkv");
-        out.self.out = linear(prefix + "attention.out");
-        out.cross.norm = norm(prefix + "cross_norm");
-        out.cross.q = linear(prefix + "cross_attention.q");
-        out.cross.kv = linear(prefix + "cross_attention.kv");
-        out.cross.out = linear(prefix + "cross_attention.out");
-        out.feed_forward.norm = norm(prefix + "norm_2");
-        out.feed_forward.in = linear(prefix + "ffn.in");
-        out.feed_forward.out = linear(prefix + "ffn.out");
-        return out;
-    }
-
-    StackWeights<Value> stack(const std::string& prefix) const {
-        StackWeights<Value> out;
-        for (std::int64_t i = 0; i < parameters_.config().num_layers; ++i)
-            out.layers.push_back(layer(prefix + "layers." + std::to_string(i) + "."));
-        out.final_norm = norm(prefix + "final_norm");
-        return out;
-    }
-
-    ModelWeights<Value> model() const {
-        ModelWeights<Value> out;
-        out.token_embedding = find("token_embedding.weight");
-        out.position_embedding = find("position_embedding.weight");
-        const bool both = parameters_.config().architecture == Architecture::EncoderDecoder;
-        if (both) out.encoder = stack("encoder.");
-        out.main = stack(both ? "decoder." : "");
-        out.lm_head = find("lm_head.weight");
-        return out;
-    }
-
-private:
-    Source& parameters_;
-};
+/// Calls f(name) for every parameter that the plan of a configuration reads.
+template <class F>
+void for_each_parameter(const Config& config, const F& f) {
+    const Plan plan(config);
+    for (const PlanNode& node : plan.nodes())
+        for (const PlanParameter* parameter : {&node.weight, &node.bias})
+            if (!parameter->empty()) f(parameter->name);
+}
 
 }  // namespace
 
 template <class Scalar>
-ModelWeights<const Scalar> weights_of(const Parameters<Scalar>& parameters) {
-    return Finder<const Scalar, const Parameters<Scalar>>(parameters).model();
+Weights::Weights(const Parameters<Scalar>& parameters) : config_(parameters.config()) {
+    for_each_parameter(config_, [&](const std::string& name) {
+        const ParameterView<Scalar> view = parameters.view(name);
+        views_[name] = {view.data, kNumberKind<Scalar>, view.rows, view.columns, view.stride, false};
+    });
 }
 
 template <class Scalar>
-ModelWeights<Scalar> weights_of(Parameters<Scalar>& parameters) {
-    return Finder<Scalar, Parameters<Scalar>>(parameters).model();
+Weights::Weights(std::shared_ptr<const Parameters<Scalar>> parameters) : Weights(*parameters) {
+    owner_ = std::move(parameters);
 }
 
-template ModelWeights<const float> weights_of<float>(const Parameters<float>&);
-template ModelWeights<const double> weights_of<double>(const Parameters<double>&);
-template ModelWeights<float> weights_of<float>(Parameters<float>&);
-template ModelWeights<double> weights_of<double>(Parameters<double>&);
+Weights::Weights(const Config& config, std::map<std::string, MatrixView, std::less<>> views, std::shared_ptr<const void> owner)
+    : config_(config), views_(std::move(views)), owner_(std::move(owner)) {
+    const ParameterLayout layout(config_);
+    for_each_parameter(config_, [&](const std::string& name) {
+        const ParameterPlace place = layout.place(name);
+        const MatrixView view = find(name);
+        if (!view) throw ShapeError("the model has no parameter " + name);
+        if (view.rows != place.rows() || view.columns != place.columns)
+            throw ShapeError(name + " is [" + std::to_string(view.rows) + ", " + std::to_string(view.columns) + "]; expected [" +
+                             std::to_string(place.rows()) + ", " + std::to_string(place.columns) + "]");
+    });
+}
+
+MatrixView Weights::find(std::string_view name) const {
+    const auto found = views_.find(name);
+    return found == views_.end() ? MatrixView{} : found->second;
+}
+
+template Weights::Weights(const Parameters<float>&);
+template Weights::Weights(const Parameters<double>&);
+template Weights::Weights(std::shared_ptr<const Parameters<float>>);
+template Weights::Weights(std::shared_ptr<const Parameters<double>>);
 
 }  // namespace attn

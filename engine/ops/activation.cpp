@@ -3,41 +3,31 @@
 #include "engine/kernels/kernels.hpp"
 #include "engine/ops/parallel.hpp"
 
-#include "engine/tensor/error.hpp"
-
 namespace attn {
 namespace {
 
+/// The functions of one activation. One without a slope is cheaper without it.
 template <class Scalar>
-auto forward_of(Activation activation) {
-    const Kernels<Scalar>& k = kernels<Scalar>();
-    switch (activation) {
-    case Activation::Relu:
-        return k.relu;
-    case Activation::GeluErf:
-        return k.gelu_erf;
-    case Activation::GeluTanh:
-        break;
-    case Activation::Silu:
-        throw ConfigError("SiLU cannot be computed");
-    }
-    return k.gelu_tanh;
-}
+struct Functions {
+    void (*forward)(const Scalar* x, std::int64_t n, Scalar* y);
+    void (*backward)(const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx);
+    void (*with_slope)(Scalar* x, std::int64_t n, Scalar* y);
+};
 
 template <class Scalar>
-auto backward_of(Activation activation) {
+Functions<Scalar> functions_of(Activation activation) {
     const Kernels<Scalar>& k = kernels<Scalar>();
     switch (activation) {
     case Activation::Relu:
-        return k.relu_backward;
+        return {k.relu, k.relu_backward, nullptr};
     case Activation::GeluErf:
-        return k.gelu_erf_backward;
+        return {k.gelu_erf, k.gelu_erf_backward, k.gelu_erf_with_slope};
+    case Activation::Silu:
+        return {k.silu, k.silu_backward, k.silu_with_slope};
     case Activation::GeluTanh:
         break;
-    case Activation::Silu:
-        throw ConfigError("SiLU cannot be computed");
     }
-    return k.gelu_tanh_backward;
+    return {k.gelu_tanh, k.gelu_tanh_backward, k.gelu_tanh_with_slope};
 }
 
 constexpr std::int64_t kGrain = 64, kCost = 4;
@@ -46,13 +36,13 @@ constexpr std::int64_t kGrain = 64, kCost = 4;
 
 template <class Scalar>
 void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y) {
-    const auto f = forward_of<Scalar>(activation);
+    const auto f = functions_of<Scalar>(activation).forward;
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, last - first, y + first); });
 }
 
 template <class Scalar>
 void activate_backward(Activation activation, const Scalar* x, const Scalar* dy, std::int64_t n, Scalar* dx) {
-    const auto f = backward_of<Scalar>(activation);
+    const auto f = functions_of<Scalar>(activation).backward;
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, dy + first, last - first, dx + first); });
 }
 
@@ -61,8 +51,7 @@ bool leaves_slope(Activation activation) { return activation != Activation::Relu
 template <class Scalar>
 void activate_once(Activation activation, Scalar* x, std::int64_t n, Scalar* y) {
     if (!leaves_slope(activation)) return activate(activation, x, n, y);
-    const Kernels<Scalar>& k = kernels<Scalar>();
-    const auto f = activation == Activation::GeluErf ? k.gelu_erf_with_slope : k.gelu_tanh_with_slope;
+    const auto f = functions_of<Scalar>(activation).with_slope;
     parallel_ranges(n, kGrain, kCost, [&](std::int64_t first, std::int64_t last) { f(x + first, last - first, y + first); });
 }
 

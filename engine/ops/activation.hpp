@@ -7,7 +7,7 @@
 
 namespace attn {
 
-/// y = ReLU(x), or GELU(x) (Hendrycks and Gimpel, 2016) by the error function or by tanh.
+/// y = ReLU(x), GELU(x) (Hendrycks and Gimpel, 2016) by the error function or by tanh, or SiLU(x) = x / (1 + e^-x).
 ///   x [n]  ->  y [n]
 template <class Scalar>
 void activate(Activation activation, const Scalar* x, std::int64_t n, Scalar* y);

@@ -1,6 +1,5 @@
 #include "engine/ops/embedding.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "engine/kernels/kernels.hpp"
@@ -16,11 +15,8 @@ void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, con
 }
 
 template <class Scalar>
-void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t width, Scalar* y) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-        const Scalar* row = table + ids[i] * width;
-        std::copy(row, row + width, y + static_cast<std::int64_t>(i) * width);
-    }
+void embed(std::span<const std::int32_t> ids, const MatrixView& table, Scalar* y) {
+    for (std::size_t i = 0; i < ids.size(); ++i) copy_numbers(table.rows_from(ids[i], 1), y + static_cast<std::int64_t>(i) * table.columns);
 }
 
 template <class Scalar>
@@ -34,7 +30,7 @@ void embed_backward(std::span<const std::int32_t> ids, const Scalar* dy, std::in
 
 template void embed_backward<float>(std::span<const std::int32_t>, const float*, std::int64_t, float*);
 template void embed_backward<double>(std::span<const std::int32_t>, const double*, std::int64_t, double*);
-template void embed<float>(std::span<const std::int32_t>, const float*, std::int64_t, float*);
-template void embed<double>(std::span<const std::int32_t>, const double*, std::int64_t, double*);
+template void embed<float>(std::span<const std::int32_t>, const MatrixView&, float*);
+template void embed<double>(std::span<const std::int32_t>, const MatrixView&, double*);
 
 }  // namespace attn

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/tensor/matrix_view.hpp"
+
 namespace attn {
 
 /// Throws Error naming the first id outside [0, vocab_size) and its position.
@@ -12,7 +14,7 @@ void require_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size, con
 /// y[i] = table[ids[i]]; the ids have been checked.
 ///   ids [rows]  table [V,width]  ->  y [rows,width]
 template <class Scalar>
-void embed(std::span<const std::int32_t> ids, const Scalar* table, std::int64_t width, Scalar* y);
+void embed(std::span<const std::int32_t> ids, const MatrixView& table, Scalar* y);
 
 /// dtable[ids[i]] += dy[i], in the order of i
 ///   dy [rows,width]  ->  dtable [V,width]

@@ -1,5 +1,7 @@
 #include "engine/ops/gemm.hpp"
 
+#include <algorithm>
+
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/scratch.hpp"
 
@@ -86,11 +88,67 @@ void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Sca
     });
 }
 
+namespace {
+
+/// Columns of op(B) that are converted together.
+constexpr std::int64_t kConvertedColumns = 2 * kPackedGrain;
+
+/// The product whose B is stored in another precision: some columns at a time are converted and used at once.
+template <class Scalar>
+void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
+    const std::int64_t parts = (g.n + kConvertedColumns - 1) / kConvertedColumns;
+    parallel_for(parts, kConvertedColumns * g.k * (1 + g.m / kFlopsPerOperation), [&](std::int64_t part) {
+        const std::int64_t first = part * kConvertedColumns, last = std::min(first + kConvertedColumns, g.n);
+        GemmArguments<Scalar> here = columns_of(g, first, last);
+        // As it is stored, row by row.
+        const MatrixView columns = b.columns_from(first, last - first), rows = b.transposed ? columns.across() : columns;
+        Scalar* numbers = scratch<Scalar, ScratchUse::Converted>(rows.rows * rows.columns);
+        copy_numbers(rows, numbers);
+        here.b = numbers;
+        here.ldb = rows.columns;
+        here.transpose_b = b.transposed ? Transpose::Yes : Transpose::No;
+        gemm(here);
+    });
+}
+
+/// Whether the product can read B as it is.
+template <class Scalar>
+bool is_readable(const GemmArguments<Scalar>& g, const MatrixView& b) {
+    return g.packed_b != nullptr || b.kind == kNumberKind<Scalar>;
+}
+
+template <class Scalar>
+GemmArguments<Scalar> with_b(GemmArguments<Scalar> g, const MatrixView& b) {
+    g.b = b.numbers<Scalar>();
+    g.ldb = b.stride;
+    g.transpose_b = b.transposed ? Transpose::Yes : Transpose::No;
+    return g;
+}
+
+}  // namespace
+
+template <class Scalar>
+void parallel_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
+    if (is_readable(g, b)) parallel_gemm(with_b(g, b));
+    else converting_gemm(g, b);
+}
+
+template <class Scalar>
+void parallel_gemms(const GemmArguments<Scalar>& coarse, const GemmArguments<Scalar>& fine, const MatrixView& fine_b) {
+    if (is_readable(fine, fine_b)) return parallel_gemms(coarse, with_b(fine, fine_b));
+    converting_gemm(fine, fine_b);
+    parallel_gemm(coarse);
+}
+
 template void gemm<float>(const GemmArguments<float>&);
 template void gemm<double>(const GemmArguments<double>&);
 template void parallel_gemm<float>(const GemmArguments<float>&);
 template void parallel_gemm<double>(const GemmArguments<double>&);
 template void parallel_gemms<float>(const GemmArguments<float>&, const GemmArguments<float>&);
 template void parallel_gemms<double>(const GemmArguments<double>&, const GemmArguments<double>&);
+template void parallel_gemm<float>(const GemmArguments<float>&, const MatrixView&);
+template void parallel_gemm<double>(const GemmArguments<double>&, const MatrixView&);
+template void parallel_gemms<float>(const GemmArguments<float>&, const GemmArguments<float>&, const MatrixView&);
+template void parallel_gemms<double>(const GemmArguments<double>&, const GemmArguments<double>&, const MatrixView&);
 
 }  // namespace attn

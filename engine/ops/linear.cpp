@@ -1,95 +1,74 @@
 #include "engine/ops/linear.hpp"
 
+#include <utility>
+
 #include "engine/ops/column_sums.hpp"
 #include "engine/ops/gemm.hpp"
 
 namespace attn {
+namespace {
+
+/// dW = x^T dy, or its transpose dy^T x.
+template <class Scalar>
+GemmArguments<Scalar> weight_product(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out,
+                                     const WeightGradient<Scalar>& dweight) {
+    GemmArguments<Scalar> g{.m = in, .n = out, .k = rows, .a = x, .lda = in, .b = dy, .ldb = out, .c = dweight.data, .ldc = dweight.stride};
+    if (dweight.transposed) {
+        std::swap(g.m, g.n);
+        std::swap(g.a, g.b);
+        std::swap(g.lda, g.ldb);
+    }
+    g.transpose_a = Transpose::Yes;
+    g.accumulate = !dweight.replaces;
+    return g;
+}
+
+}  // namespace
 
 template <class Scalar>
-void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y,
-            const Scalar* plus, const Scalar* packed) {
+void linear(const Scalar* x, std::int64_t rows, const MatrixView& weight, const Scalar* bias, Scalar* y, const Scalar* plus,
+            const Scalar* packed) {
     parallel_gemm<Scalar>({.m = rows,
-                           .n = out,
-                           .k = in,
+                           .n = weight.columns,
+                           .k = weight.rows,
                            .a = x,
-                           .lda = in,
-                           .b = weight,
-                           .ldb = out,
+                           .lda = weight.rows,
                            .c = y,
-                           .ldc = out,
+                           .ldc = weight.columns,
                            .bias = bias,
                            .plus = plus,
                            .packed_b = packed,
-                           .packed_k = in,
-                           .packed_n = out,
-                           .packed_is_far = true});
+                           .packed_k = weight.rows,
+                           .packed_n = weight.columns,
+                           .packed_is_far = true},
+                          weight);
 }
 
 template <class Scalar>
-void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
-                     Scalar* dx, Scalar* dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options) {
-    const GemmArguments<Scalar> weight_gradient{.m = in,
-                                                .n = out,
-                                                .k = rows,
-                                                .a = x,
-                                                .lda = in,
-                                                .b = dy,
-                                                .ldb = out,
-                                                .c = dweight,
-                                                .ldc = out,
-                                                .transpose_a = Transpose::Yes,
-                                                .accumulate = !options.replaces};
-    if (dx == nullptr) parallel_gemm(weight_gradient);
-    else
-        parallel_gemms<Scalar>(weight_gradient, {.m = rows,
-                                                 .n = in,
-                                                 .k = out,
-                                                 .a = dy,
-                                                 .lda = out,
-                                                 .b = weight,
-                                                 .ldb = out,
-                                                 .c = dx,
-                                                 .ldc = in,
-                                                 .transpose_b = Transpose::Yes,
-                                                 .times = options.times,
-                                                 .packed_b = options.packed_across,
-                                                 .packed_k = out,
-                                                 .packed_n = in,
-                                                 .packed_is_far = true});
+void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, const MatrixView& weight, Scalar* dx,
+                     const WeightGradient<Scalar>& dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options) {
+    const std::int64_t in = weight.rows, out = weight.columns;
+    const GemmArguments<Scalar> weight_gradient = weight_product(dy, x, rows, in, out, dweight);
+    const GemmArguments<Scalar> input_gradient{.m = rows,
+                                               .n = in,
+                                               .k = out,
+                                               .a = dy,
+                                               .lda = out,
+                                               .c = dx,
+                                               .ldc = in,
+                                               .times = options.times,
+                                               .packed_b = options.packed_across,
+                                               .packed_k = out,
+                                               .packed_n = in,
+                                               .packed_is_far = true};
+    parallel_gemms<Scalar>(weight_gradient, input_gradient, weight.across());
     if (dbias != nullptr) add_column_sums(dy, rows, out, dbias);
 }
 
-template <class Scalar>
-void linear_tied(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table, Scalar* y) {
-    parallel_gemm<Scalar>(
-        {.m = rows, .n = out, .k = in, .a = x, .lda = in, .b = table, .ldb = in, .c = y, .ldc = out, .transpose_b = Transpose::Yes});
-}
-
-template <class Scalar>
-void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table,
-                          Scalar* dx, Scalar* dtable) {
-    parallel_gemms<Scalar>({.m = out,
-                            .n = in,
-                            .k = rows,
-                            .a = dy,
-                            .lda = out,
-                            .b = x,
-                            .ldb = in,
-                            .c = dtable,
-                            .ldc = in,
-                            .transpose_a = Transpose::Yes,
-                            .accumulate = true},
-                           {.m = rows, .n = in, .k = out, .a = dy, .lda = out, .b = table, .ldb = in, .c = dx, .ldc = in});
-}
-
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
-    template void linear<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, const Scalar*, Scalar*,           \
-                                 const Scalar*, const Scalar*);                                                                            \
-    template void linear_tied<Scalar>(const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*);                    \
-    template void linear_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*, Scalar*,  \
-                                          Scalar*, Scalar*, const LinearBackwardOptions<Scalar>&);                                         \
-    template void linear_tied_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, std::int64_t, std::int64_t, const Scalar*,      \
-                                               Scalar*, Scalar*);
+    template void linear<Scalar>(const Scalar*, std::int64_t, const MatrixView&, const Scalar*, Scalar*, const Scalar*, const Scalar*);    \
+    template void linear_backward<Scalar>(const Scalar*, const Scalar*, std::int64_t, const MatrixView&, Scalar*,                          \
+                                          const WeightGradient<Scalar>&, Scalar*, const LinearBackwardOptions<Scalar>&);
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
 #undef ATTN_INSTANTIATE

@@ -3,38 +3,37 @@
 
 #include <cstdint>
 
+#include "engine/tensor/matrix_view.hpp"
+
 namespace attn {
 
 /// y = x W + b + plus
 ///   x [rows,in]  weight [in,out]  bias [out] or null  plus [rows,out] or null  ->  y [rows,out]
 ///   packed: W as Kernels::pack_b() leaves it, or null
 template <class Scalar>
-void linear(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight, const Scalar* bias, Scalar* y,
-            const Scalar* plus = nullptr, const Scalar* packed = nullptr);
+void linear(const Scalar* x, std::int64_t rows, const MatrixView& weight, const Scalar* bias, Scalar* y, const Scalar* plus = nullptr,
+            const Scalar* packed = nullptr);
+
+/// Where the gradient of W is added.
+template <class Scalar>
+struct WeightGradient {
+    Scalar* data = nullptr;
+    std::int64_t stride = 0;  ///< numbers from one row to the next
+    bool transposed = false;  ///< it is that of the transpose [out,in]
+    bool replaces = false;    ///< dW = x^T dy
+};
 
 /// What may help linear_backward() or be done by the way.
 template <class Scalar>
 struct LinearBackwardOptions {
     const Scalar* packed_across = nullptr;  ///< W^T as Kernels::pack_b() leaves it
     const Scalar* times = nullptr;          ///< [rows,in]: dx = dy W^T times, number by number
-    bool replaces = false;                  ///< dW = x^T dy
 };
 
-/// Gradients of linear(): dx = dy W^T (skipped when dx is null), dW += x^T dy, db += column sums of dy (skipped when null).
+/// Gradients of linear(): dx = dy W^T, dW += x^T dy, db += column sums of dy (skipped when null).
 ///   dy [rows,out]  x [rows,in]  weight [in,out]  ->  dx [rows,in]  dweight [in,out]  dbias [out]
 template <class Scalar>
-void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* weight,
-                     Scalar* dx, Scalar* dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options = {});
-
-/// y = x E^T, the head that is tied to the embedding table.
-///   x [rows,in]  table [out,in]  ->  y [rows,out]
-template <class Scalar>
-void linear_tied(const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table, Scalar* y);
-
-/// Gradients of linear_tied(): dx = dy E, dE += dy^T x.
-///   dy [rows,out]  x [rows,in]  table [out,in]  ->  dx [rows,in]  dtable [out,in]
-template <class Scalar>
-void linear_tied_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t in, std::int64_t out, const Scalar* table,
-                          Scalar* dx, Scalar* dtable);
+void linear_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, const MatrixView& weight, Scalar* dx,
+                     const WeightGradient<Scalar>& dweight, Scalar* dbias, const LinearBackwardOptions<Scalar>& options = {});
 
 }  // namespace attn

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/plan/config.hpp"
+#include "engine/plan/mask_rule.hpp"
 #include "engine/plan/mistake.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
@@ -40,16 +41,6 @@ struct PlanParameter {
 
     bool empty() const { return name.empty(); }
     bool operator==(const PlanParameter&) const = default;
-};
-
-/// What a mask lets attend.
-enum class MaskRule : std::uint8_t {
-    Right,
-    Inverted,          ///< exactly what should not
-    Missing,           ///< everything
-    LeaksOne,          ///< causal: one position of the future too
-    MasksSelf,         ///< causal: only what is before the position itself
-    PaddingOnQueries,  ///< padded queries attend nowhere, padded keys are seen
 };
 
 /// How an operation does what it does. Each reads its own; those of a right model follow from the configuration.

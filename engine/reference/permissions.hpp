@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
+#include "engine/plan/mistake.hpp"
 
 namespace attn::reference {
 

@@ -37,10 +37,15 @@ public:
     /// True when the stage differs from what was computed for it.
     bool edits(const StageId& id) const { return any_edit_at(edits_, id); }
 
+    /// Throws Cancelled once a stop is requested.
+    void check() const {
+        if (stop_.stop_requested()) throw Cancelled();
+    }
+
     /// Called once per stage with the computed tensor, before anything downstream reads it. The tensor stays where it is, so that
     /// recording copies nothing, and must live until take().
     void operator()(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask = nullptr) {
-        if (stop_.stop_requested()) throw Cancelled();
+        check();
         if (active()) show(id, value, mask);
     }
 

@@ -105,7 +105,7 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, std::spa
 
     ForwardSettings forward = settings;
     forward.dropout = {};
-    ModelPass<float> pass(parameters);
+    ModelPass<float> pass(parameters, Keep::OneLayer);
     Tap<float> tap(false, stop);
     const CounterRandom random(sampling.seed, 0);
     std::vector<std::int32_t> text(prompt.begin(), prompt.end());

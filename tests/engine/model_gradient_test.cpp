@@ -65,6 +65,39 @@ std::vector<Case> cases() {
             c.config.num_layers = norm == NormPlacement::None ? 1 : 2;
             c.config.final_norm = norm == NormPlacement::Pre;
         });
+    const auto modern = [](Case& c) {
+        c.config.d_model = 8;
+        c.config.num_heads = 4;
+        c.config.num_kv_heads = 2;
+        c.config.norm_kind = NormKind::Rms;
+        c.config.activation = Activation::Silu;
+        c.config.ffn_gated = true;
+        c.config.ffn_bias = c.config.qkv_bias = c.config.output_bias = false;
+        c.config.position = PositionKind::Rotary;
+        c.config.rotary_base = 7;
+    };
+    with("grouped heads", [](Case& c) { c.config.d_model = 8, c.config.num_heads = 4, c.config.num_kv_heads = 2; });
+    with("one head of keys, no mask", [](Case& c) { c.config.num_kv_heads = 1, c.settings.masks = {}; });
+    with("RMS norm", [](Case& c) { c.config.norm_kind = NormKind::Rms; });
+    with("RMS norm, post-norm", [](Case& c) { c.config.norm_kind = NormKind::Rms, c.config.norm = NormPlacement::Post; });
+    with("gated", [](Case& c) { c.config.ffn_gated = true; });
+    with("gated by ReLU, no norm", [](Case& c) {
+        c.config.ffn_gated = true;
+        c.config.activation = Activation::Relu;
+        c.config.norm = NormPlacement::None;
+    });
+    with("rotary", [](Case& c) { c.config.d_head = 4, c.config.position = PositionKind::Rotary; });
+    with("all of them", modern);
+    with("all of them with dropout, untied", [&](Case& c) {
+        modern(c);
+        c.config.tied_lm_head = false;
+        c.settings.dropout = {.attention = 0.3, .residual = 0.2, .embedding = 0.2, .seed = 4};
+    });
+    with("all of them in an encoder-decoder", [&](Case& c) {
+        modern(c);
+        c.config.architecture = Architecture::EncoderDecoder;
+        c.config.norm = NormPlacement::Post;
+    });
     with("encoder-decoder without feed-forward", [](Case& c) {
         c.config.architecture = Architecture::EncoderDecoder;
         c.config.feed_forward = c.config.final_norm = false;
@@ -140,9 +173,11 @@ TEST(ModelGradients, ReplaceWhatAnotherPassLeft) {
     }
     for (const MistakeInfo& info : mistakes()) {
         SCOPED_TRACE(info.name);
-        Case c = cases()[0];
-        c.settings.mistake = info.mistake;
-        expect_replaced(c, kGradientTokens, {}, kGradientTargets);
+        for (Case& c : cases()) {
+            if (c.name != "pre-norm" && c.name != "all of them") continue;
+            c.settings.mistake = info.mistake;
+            expect_replaced(c, kGradientTokens, kGradientSource, kGradientTargets);
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 #include "engine/ops/activation.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/embedding.hpp"
-#include "engine/ops/layer_norm.hpp"
 #include "engine/ops/linear.hpp"
+#include "engine/ops/norm.hpp"
 #include "engine/tensor/error.hpp"
 #include "tests/engine/gradient_fixture.hpp"
 
@@ -24,23 +24,40 @@ TEST_F(OpGradients, TheCheckCatchesABrokenGradientAndNan) {
 TEST_F(OpGradients, OfLinear) {
     for (const auto& [rows, in, out] : {std::array{1, 1, 1}, std::array{5, 3, 4}, std::array{70, 2, 9}}) {
         Values x = draw(rows * in), w = draw(in * out), b = draw(out), y(static_cast<std::size_t>(rows * out)), r = draw(rows * out);
-        const auto loss = [&, rows = rows, in = in, out = out] {
-            linear(x.data(), rows, in, out, w.data(), b.data(), y.data());
+        const MatrixView weight = MatrixView::of(w.data(), in, out), table = MatrixView::of(w.data(), out, in);
+        const auto loss = [&, rows = rows] {
+            linear(x.data(), rows, weight, b.data(), y.data());
             return project(r, y);
         };
         Values dx(x.size()), dw(w.size()), db(b.size());
-        linear_backward(r.data(), x.data(), rows, in, out, w.data(), dx.data(), dw.data(), db.data());
+        linear_backward(r.data(), x.data(), rows, weight, dx.data(), {dw.data(), out}, db.data());
         EXPECT_LE(worst_gradient_error(x, dx, loss), kGradientTolerance);
         EXPECT_LE(worst_gradient_error(w, dw, loss), kGradientTolerance);
         EXPECT_LE(worst_gradient_error(b, db, loss), kGradientTolerance);
-        const auto tied_loss = [&, rows = rows, in = in, out = out] {
-            linear_tied(x.data(), rows, in, out, w.data(), y.data());
+        const auto tied_loss = [&, rows = rows] {
+            linear<double>(x.data(), rows, table.across(), nullptr, y.data());
             return project(r, y);
         };
         Values dtable(w.size());
-        linear_tied_backward(r.data(), x.data(), rows, in, out, w.data(), dx.data(), dtable.data());
+        linear_backward<double>(r.data(), x.data(), rows, table.across(), dx.data(), {dtable.data(), in, true}, nullptr);
         EXPECT_LE(worst_gradient_error(x, dx, tied_loss), kGradientTolerance);
         EXPECT_LE(worst_gradient_error(w, dtable, tied_loss), kGradientTolerance);
+    }
+}
+
+TEST_F(OpGradients, OfRmsNorm) {
+    for (const auto& [rows, n] : {std::array{1, 1}, std::array{3, 7}, std::array{80, 5}, std::array{2, 33}}) {
+        Values x = draw(rows * n), gain = draw(n), plus = draw(rows * n), r = draw(rows * n);
+        Values y(x.size()), rstd(static_cast<std::size_t>(rows));
+        const auto loss = [&, rows = rows, n = n] {
+            rms_norm(x.data(), rows, n, gain.data(), 1e-2, y.data(), rstd.data());
+            return project(r, y) + project(plus, x);
+        };
+        loss();
+        Values dx(x.size()), dgain(gain.size());
+        rms_norm_backward<double>(r.data(), x.data(), rows, n, gain.data(), rstd.data(), {dx.data(), dgain.data(), nullptr, plus.data()});
+        EXPECT_LE(worst_gradient_error(x, dx, loss), kGradientTolerance);
+        EXPECT_LE(worst_gradient_error(gain, dgain, loss), kGradientTolerance);
     }
 }
 
@@ -63,7 +80,7 @@ TEST_F(OpGradients, OfLayerNorm) {
 }
 
 TEST_F(OpGradients, OfActivations) {
-    for (const Activation activation : {Activation::Relu, Activation::GeluErf, Activation::GeluTanh}) {
+    for (const Activation activation : {Activation::Relu, Activation::GeluErf, Activation::GeluTanh, Activation::Silu}) {
         Values x = draw(37), y(37), r = draw(37), dx(37);
         for (double& v : x) v += v < 0 ? -0.01 : 0.01;  // away from ReLU's corner
         const auto loss = [&] {
@@ -79,7 +96,7 @@ TEST_F(OpGradients, OfEmbedding) {
     const std::vector<std::int32_t> ids{2, 0, 2, 1};
     Values table = draw(4 * 3), y(4 * 3), r = draw(4 * 3), dtable(4 * 3);
     const auto loss = [&] {
-        embed<double>(ids, table.data(), 3, y.data());
+        embed<double>(ids, MatrixView::of(table.data(), 4, 3), y.data());
         return project(r, y);
     };
     embed_backward<double>(ids, r.data(), 3, dtable.data());

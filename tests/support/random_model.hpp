@@ -11,8 +11,10 @@ namespace attn::testing_support {
 
 class RandomModel {
 public:
-    explicit RandomModel(unsigned seed) : random_(seed) {
+    /// `modern`: with grouped heads, RMS norms, gated feed-forward blocks and rotary positions, too.
+    explicit RandomModel(unsigned seed, bool modern = false) : random_(seed) {
         draw_config();
+        if (modern) draw_modern_config();
         tokens = draw_batch(batch_);
         if (config.architecture == Architecture::EncoderDecoder) source = draw_batch(batch_);
         draw_settings();
@@ -74,6 +76,21 @@ private:
         config.layer_norm_eps = coin() ? 1e-5 : 1e-2;
         config.seed = static_cast<std::uint64_t>(between(0, 1 << 30));
         batch_ = between(1, 3);
+    }
+
+    void draw_modern_config() {
+        do config.num_kv_heads = between(1, config.num_heads);
+        while (config.num_heads % config.num_kv_heads != 0);
+        config.norm_kind = one_of<NormKind>(2);
+        config.activation = one_of<Activation>(4);
+        config.ffn_gated = coin();
+        config.ffn_bias = coin();
+        if (coin(0.4)) return;
+        config.position = PositionKind::Rotary;
+        config.rotary_base = coin() ? 10000 : 10;
+        if (config.head_size() % 2 == 0) return;
+        config.d_head = 2 * between(1, 3);
+        config.output_projection = true;
     }
 
     TokenBatch draw_batch(std::int64_t batch) {

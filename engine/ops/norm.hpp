@@ -1,5 +1,5 @@
 #pragma once
-/// Layer normalisation (Ba, Kiros and Hinton, 2016).
+/// Layer normalisation (Ba, Kiros and Hinton, 2016) and RMS normalisation (Zhang and Sennrich, 2019).
 
 #include <cstdint>
 
@@ -11,10 +11,10 @@ template <class Scalar>
 void layer_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* bias, double eps, Scalar* y,
                 Scalar* mean, Scalar* rstd);
 
-/// Where layer_norm_backward() leaves its results, and what it adds to the first.
+/// Where the backward functions leave their results, and what they add to the first.
 template <class Scalar>
-struct LayerNormGradients {
-    Scalar *dx, *dgain, *dbias;
+struct NormGradients {
+    Scalar *dx, *dgain, *dbias;    ///< RMS normalisation has no bias
     const Scalar* plus = nullptr;  ///< [rows,n] or null
 };
 
@@ -23,6 +23,16 @@ struct LayerNormGradients {
 /// With z = (x - mean) rstd and g = gain dy: dx = rstd (g - mean(g) - z mean(g z)).
 template <class Scalar>
 void layer_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* mean,
-                         const Scalar* rstd, const LayerNormGradients<Scalar>& gradients);
+                         const Scalar* rstd, const NormGradients<Scalar>& gradients);
+
+/// y = x / sqrt(mean of x^2 + eps) * gain of every row.
+///   x [rows,n]  gain [n]  ->  y [rows,n]  rstd [rows] = 1 / sqrt(mean of x^2 + eps)
+template <class Scalar>
+void rms_norm(const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, double eps, Scalar* y, Scalar* rstd);
+
+/// Gradients of rms_norm(), as layer_norm_backward(). With z = x rstd and g = gain dy: dx = rstd (g - z mean(g z)).
+template <class Scalar>
+void rms_norm_backward(const Scalar* dy, const Scalar* x, std::int64_t rows, std::int64_t n, const Scalar* gain, const Scalar* rstd,
+                       const NormGradients<Scalar>& gradients);
 
 }  // namespace attn

@@ -1,0 +1,51 @@
+#include "engine/attention/rotation.hpp"
+
+#include <cmath>
+
+#include "engine/ops/parallel.hpp"
+
+namespace attn {
+
+template <class Scalar>
+void RotationTable<Scalar>::prepare(std::int64_t positions, std::int64_t head_size, double base) {
+    const std::int64_t pairs = head_size / 2;
+    if (positions <= positions_ && pairs == pairs_ && base == base_) return;
+    positions_ = positions, pairs_ = pairs, base_ = base;
+    cosines_.resize(static_cast<std::size_t>(positions * pairs));
+    sines_.resize(cosines_.size());
+    for (std::int64_t i = 0; i < pairs; ++i) {
+        const double frequency = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(head_size));
+        for (std::int64_t t = 0; t < positions; ++t) {
+            const double angle = static_cast<double>(t) * frequency;
+            cosines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::cos(angle));
+            sines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::sin(angle));
+        }
+    }
+}
+
+template <class Scalar>
+void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, const RotationTable<Scalar>& table, bool back,
+                  const HeadsView<Scalar>& y) {
+    const std::int64_t pairs = table.pairs();
+    const Scalar sign = back ? Scalar{-1} : Scalar{1};
+    parallel_for(sizes.batches * sizes.heads, 2 * sizes.positions * sizes.head_size, [&](std::int64_t bh) {
+        for (std::int64_t t = 0; t < sizes.positions; ++t) {
+            const Scalar *from = x.at(bh / sizes.heads, bh % sizes.heads, t), *cosines = table.cosines(t), *sines = table.sines(t);
+            Scalar* to = y.at(bh / sizes.heads, bh % sizes.heads, t);
+            for (std::int64_t i = 0; i < pairs; ++i) {
+                const Scalar a = from[i], b = from[i + pairs], sine = sign * sines[i];
+                to[i] = a * cosines[i] - b * sine;
+                to[i + pairs] = b * cosines[i] + a * sine;
+            }
+        }
+    });
+}
+
+template class RotationTable<float>;
+template class RotationTable<double>;
+template void rotate_heads<float>(const HeadsView<const float>&, const RotationSizes&, const RotationTable<float>&, bool,
+                                  const HeadsView<float>&);
+template void rotate_heads<double>(const HeadsView<const double>&, const RotationSizes&, const RotationTable<double>&, bool,
+                                   const HeadsView<double>&);
+
+}  // namespace attn

@@ -1,0 +1,38 @@
+#pragma once
+/// Rotary positions (Su et al., 2021): queries and keys turned by their position, so that a score depends on how far the two are apart.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/attention/heads_view.hpp"
+
+namespace attn {
+
+/// Cosines and sines of the angles t * base^(-2i/D) for positions t and pairs i < D/2. Allocates only when there are more of them than
+/// before.
+template <class Scalar>
+class RotationTable {
+public:
+    void prepare(std::int64_t positions, std::int64_t head_size, double base);
+    std::int64_t pairs() const { return pairs_; }
+    const Scalar* cosines(std::int64_t t) const { return cosines_.data() + t * pairs_; }
+    const Scalar* sines(std::int64_t t) const { return sines_.data() + t * pairs_; }
+
+private:
+    std::int64_t positions_ = 0, pairs_ = 0;
+    double base_ = 0;
+    std::vector<Scalar> cosines_, sines_;  ///< [positions,pairs]
+};
+
+/// Sizes of the heads that are turned.
+struct RotationSizes {
+    std::int64_t batches = 0, heads = 0, positions = 0, head_size = 0;
+};
+
+/// Turns numbers i and i + D/2 of a head together, as one pair: y_i = x_i cos - x_j sin, y_j = x_j cos + x_i sin. `back` turns them the
+/// other way, which is the gradient. y may be x.
+template <class Scalar>
+void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, const RotationTable<Scalar>& table, bool back,
+                  const HeadsView<Scalar>& y);
+
+}  // namespace attn

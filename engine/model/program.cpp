@@ -1,0 +1,298 @@
+#include "engine/model/program.hpp"
+
+#include <algorithm>
+
+#include "engine/attention/scaled_dot_product.hpp"
+#include "engine/model/steps/steps.hpp"
+#include "engine/ops/elementwise.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+bool makes_by_single_nodes(const OpSettings& settings) { return settings.by_reshape || settings.masks_late || settings.over_queries; }
+
+std::int64_t readers_of(const Plan& plan, const StageId& id) {
+    std::int64_t count = 0;
+    for (const PlanNode& node : plan.nodes()) count += std::count(node.inputs.begin(), node.inputs.end(), id);
+    return count;
+}
+
+}  // namespace
+
+bool can_fuse(const Plan& plan) {
+    return std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+        // What is turned is turned in place, so that nothing else may read it.
+        const bool shares = node.op == Op::Rotate && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
+        return shares || makes_by_single_nodes(node.settings);
+    });
+}
+
+template <class Scalar>
+Program<Scalar>::Program(const Plan& plan, const Weights& weights, Form form, Keep keep) : plan_(plan), weights_(weights), form_(form) {
+    find_nodes();
+    cut_into_steps();
+    share_values(keep);
+    share_gradients();
+    values_.resize(nodes_.size());
+    gradients_.resize(nodes_.size());
+    statistics_.resize(nodes_.size());
+    zeros_.resize(nodes_.size());
+}
+
+template <class Scalar>
+void Program<Scalar>::use(const PackedWeights<Scalar>& packed) {
+    for (Node<Scalar>& node : nodes_)
+        if (node.plan->op == Op::Linear) node.packed = packed.find(node.weight);
+}
+
+template <class Scalar>
+std::size_t Program<Scalar>::place(const StageId& id) const {
+    for (std::size_t i = nodes_.size(); i-- > 0;)
+        if (nodes_[i].plan->id == id) return i;
+    throw Error("the model has no stage " + tensor_name(id));
+}
+
+// --- what a program is made of
+// -------------------------------------------------------------------------------------------------------------
+
+template <class Scalar>
+void Program<Scalar>::find_nodes() {
+    nodes_.reserve(plan_.nodes().size());
+    for (const PlanNode& plan : plan_.nodes()) {
+        Node<Scalar> node;
+        node.plan = &plan;
+        for (const StageId& input : plan.inputs) node.inputs.push_back(place(input));
+        find_parameters(node);
+        nodes_.push_back(std::move(node));
+    }
+}
+
+template <class Scalar>
+void Program<Scalar>::find_parameters(Node<Scalar>& node) {
+    const PlanParameter &weight = node.plan->weight, &bias = node.plan->bias;
+    if (node.plan->op == Op::Norm) {
+        node.gain = find_row(weight);
+    } else if (!weight.empty()) {
+        const MatrixView matrix = weights_.find(weight.name);
+        node.weight = weight.transposed ? matrix.across() : matrix;
+        node.columns = node.weight.columns;
+    }
+    node.bias = find_row(bias);
+    if (!weight.empty()) node.dweight = layout_.place(weight.name);
+    if (!bias.empty()) node.dbias = layout_.place(bias.name);
+}
+
+/// A parameter of one row, which is small: where it is stored as another type, a converted copy.
+template <class Scalar>
+const Scalar* Program<Scalar>::find_row(const PlanParameter& parameter) {
+    if (parameter.empty()) return nullptr;
+    const MatrixView view = weights_.find(parameter.name);
+    if (const Scalar* numbers = view.numbers<Scalar>()) return numbers;
+    std::vector<Scalar>& row = rows_.emplace_back(static_cast<std::size_t>(view.columns));
+    copy_numbers(view, row.data());
+    return row.data();
+}
+
+template <class Scalar>
+void Program<Scalar>::cut_into_steps() {
+    for (std::size_t first = 0; first < nodes_.size();) {
+        Step<Scalar> step = next_step(*this, first);
+        step.first = first;
+        if (nodes_[first].plan->op == Op::Linear && step.count > 1 && nodes_[first].plan->has_heads()) merge(first, step.count);
+        // What is turned stays among the columns it came from.
+        if (fused() && nodes_[first].plan->op == Op::Rotate) nodes_[first].first_column = nodes_[nodes_[first].inputs[0]].first_column;
+        steps_.push_back(step);
+        first += step.count;
+    }
+}
+
+/// Gives the first of several maps that lie side by side the parameters of all.
+template <class Scalar>
+void Program<Scalar>::merge(std::size_t first, std::size_t count) {
+    Node<Scalar>& all = nodes_[first];
+    for (std::size_t i = first + 1; i < first + count; ++i) {
+        Node<Scalar>& node = nodes_[i];
+        node.first_column = all.weight.columns;
+        all.weight.columns += node.columns;
+    }
+}
+
+/// The node in whose memory a node's result lies in fused form: maps side by side lie in the first one's, and what is turned stays where
+/// it is.
+template <class Scalar>
+std::size_t Program<Scalar>::home(std::size_t place) const {
+    const Node<Scalar>& node = nodes_[place];
+    if (node.plan->op == Op::Rotate) return node.inputs[0];
+    return node.first_column > 0 ? place - 1 : place;
+}
+
+/// Lets what one layer computes lie where the layer before had it, and the maps of an attention in one place: one after the other takes
+/// the numbers of the one before.
+template <class Scalar>
+void Program<Scalar>::share_values(Keep keep) {
+    value_slots_.resize(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const PlanNode& node = *nodes_[i].plan;
+        value_slots_[i] = i;
+        if (fused() && home(i) != i) value_slots_[i] = value_slots_[home(i)];
+        if (keep == Keep::Everything) continue;
+        // A stream is made of the one before.
+        const std::vector<StageId> streams = plan_.streams(node.id.stack);
+        const int first = std::find(streams.begin(), streams.end(), node.id) != streams.end() ? node.id.layer % 2 : 0;
+        if (node.id.layer > first) value_slots_[i] = value_slots_[place({node.id.stage, first, node.id.stack})];
+        else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
+    }
+}
+
+/// In fused form, with nobody to show them to, a layer's gradients are needed until the layer below has them: every layer has them where
+/// the last one did, where they stay in the cache.
+template <class Scalar>
+void Program<Scalar>::share_gradients() {
+    gradient_slots_.resize(nodes_.size());
+    for (std::size_t i = 0; i < nodes_.size(); ++i) gradient_slots_[i] = i;
+    if (!fused()) return;
+    const int last_layer = static_cast<int>(config().num_layers) - 1;
+    std::vector<char> read(nodes_.size());  // by a node that comes later
+    for (std::size_t i = nodes_.size(); i-- > 0;) {
+        const PlanNode& node = *nodes_[i].plan;
+        if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i)
+            gradient_slots_[i] = gradient_slots_[place({node.id.stage, last_layer, node.id.stack})];
+        // The stream's gradient is that of the sum, which nobody needs any more when something is added to it.
+        const bool adds_to_stream = node.op == Op::Add && node.inputs.size() > 1 && node.dropout_site != node.id;
+        if (adds_to_stream && read[nodes_[i].inputs[0]] == 0) gradient_slots_[nodes_[i].inputs[0]] = gradient_slots_[i];
+        for (const std::size_t input : nodes_[i].inputs) read[input] = 1;
+    }
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+        if (home(i) != i) gradient_slots_[i] = gradient_slots_[home(i)];
+}
+
+// --- passes
+// --------------------------------------------------------------------------------------------------------------------------------
+
+template <class Scalar>
+void Program<Scalar>::forward(const PassSetting<Scalar>& setting, std::size_t first, std::size_t last) {
+    setting_ = &setting;
+    for (const Step<Scalar>& step : steps_) {
+        if (step.first < first || step.first >= last) continue;
+        setting.tap.check();
+        step.forward(*this, step);
+        if (setting.tap.active())
+            for (std::size_t i = step.first; i <= step.last(); ++i) show(i);
+    }
+}
+
+template <class Scalar>
+void Program<Scalar>::backward(const PassSetting<Scalar>& setting, std::size_t first, std::size_t last) {
+    setting_ = &setting;
+    for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+        if (step->first < first || step->first >= last) continue;
+        setting.tap.check();
+        for (std::size_t i = step->last() + 1; i-- > step->first && !fused();) finish_gradient(i);
+        if (step->backward != nullptr) step->backward(*this, *step);
+    }
+}
+
+template <class Scalar>
+const std::shared_ptr<const Mask>& Program<Scalar>::shown_mask(std::size_t place) {
+    static const std::shared_ptr<const Mask> kNone;
+    const Op op = nodes_[place].plan->op;
+    if (op == Op::Mask) return score_mask(place);
+    return op == Op::Softmax || op == Op::Dropout ? mask(place) : kNone;
+}
+
+template <class Scalar>
+void Program<Scalar>::show(std::size_t place) {
+    setting_->tap(nodes_[place].plan->id, value(place), shown_mask(place));
+}
+
+/// Before a node's own way back.
+template <class Scalar>
+void Program<Scalar>::finish_gradient(std::size_t place) {
+    const PlanNode& node = *nodes_[place].plan;
+    if (node.op == Op::Tokens) return;
+    if (!has_gradient(place)) {  // nothing reads it
+        Tensor<Scalar>& gradient = begin_gradient(place);
+        std::fill(gradient.values().begin(), gradient.values().end(), Scalar{0});
+    }
+    if (setting_->tap.active()) setting_->tap(node.id, gradient(place), shown_mask(place));
+}
+
+// --- for the steps
+// -------------------------------------------------------------------------------------------------------------------------
+
+template <class Scalar>
+HeadsView<Scalar> Program<Scalar>::heads_in(Tensor<Scalar>& tensor, std::size_t place) const {
+    const Shape& shape = tensor.shape();
+    const std::int64_t size = config().head_size();
+    if (shape.rank() == 4) return {tensor.data(), shape[1].size * shape[2].size * size, shape[2].size * size, size};
+    const std::int64_t positions = shape[1].size, columns = shape[2].size, first = nodes_[place].first_column;
+    return {tensor.empty() ? nullptr : tensor.data() + first, positions * columns, size, columns};
+}
+
+template <class Scalar>
+Tensor<Scalar>& Program<Scalar>::begin_gradient(std::size_t place) {
+    has_gradient_[place] = 1;
+    gradient(place).resize(value(place).shape());
+    return gradient(place);
+}
+
+template <class Scalar>
+void Program<Scalar>::pass_on(std::size_t from, std::size_t to) {
+    if (gradient_slots_[from] == gradient_slots_[to]) {
+        has_gradient_[to] = 1;
+        return;
+    }
+    if (has_gradient(to)) return add_to_gradient(to, gradient(from));
+    has_gradient_[to] = 1;
+    gradient(to) = gradient(from);
+}
+
+template <class Scalar>
+void Program<Scalar>::add_to_gradient(std::size_t place, const Tensor<Scalar>& part) {
+    Tensor<Scalar>& sum = gradient(place);
+    add(sum.data(), part.data(), sum.size(), sum.data());
+}
+
+template <class Scalar>
+Scalar* Program<Scalar>::parameter_gradient(const ParameterPlace& place) {
+    return place.whole == nullptr ? nullptr : setting_->gradients->values.data() + place.offset();
+}
+
+template <class Scalar>
+const TokenBatch& Program<Scalar>::tokens(std::size_t place) const {
+    return nodes_[place].plan->id.stack == Stack::Encoder ? *setting_->source : *setting_->tokens;
+}
+
+template <class Scalar>
+const std::shared_ptr<const Mask>& Program<Scalar>::mask(std::size_t place) const {
+    const StageId& id = nodes_[place].plan->id;
+    const PassMasks& masks = setting_->masks;
+    return is_cross(id.stage) ? masks.cross : id.stack == Stack::Encoder ? masks.encoder : masks.self;
+}
+
+template <class Scalar>
+const std::shared_ptr<const Mask>& Program<Scalar>::score_mask(std::size_t place) {
+    const std::shared_ptr<const Mask>& mask = this->mask(place);
+    if (!nodes_[place].plan->settings.masks_late) return mask;
+    if (everything_ == nullptr || everything_->queries() != mask->queries() || everything_->keys() != mask->keys())
+        everything_ = std::make_shared<const Mask>(mask->queries(), mask->keys());
+    return everything_;
+}
+
+template <class Scalar>
+DropoutPattern Program<Scalar>::dropout(double rate, const StageId& site, const Shape& shape) const {
+    const std::int64_t per_sequence = shape[0].size == 0 ? 0 : shape.count() / shape[0].size;
+    return {rate, settings().dropout.seed, site, setting_->first_sequence * per_sequence};
+}
+
+template <class Scalar>
+const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::int64_t positions) {
+    rotation_.prepare(positions, config().head_size(), nodes_[place].plan->settings.rotary_base);
+    return rotation_;
+}
+
+template class Program<float>;
+template class Program<double>;
+
+}  // namespace attn

@@ -1,0 +1,261 @@
+#include <algorithm>
+
+#include "engine/attention/fused_attention.hpp"
+#include "engine/attention/multi_head.hpp"
+#include "engine/attention/scaled_dot_product.hpp"
+#include "engine/attention/softmax_over_queries.hpp"
+#include "engine/model/steps/steps.hpp"
+
+namespace attn {
+namespace {
+
+/// Sizes of the attention that a node belongs to, from the keys or values [B,G,S,D] that it reads and the queries' shape [B,H,T,...].
+AttentionSizes attention_sizes_of(const Shape& queries, const Shape& keys) {
+    const std::int64_t size = keys[3].size;
+    return {queries[0].size, queries[1].size, queries[2].size, keys[2].size, size, size, keys[1].size};
+}
+
+/// The same from a map [B,H,T,S] alone.
+AttentionSizes map_sizes(const Shape& map) { return {map[0].size, map[1].size, map[2].size, map[3].size, 0, 0}; }
+
+template <class Scalar>
+double rate_of(const Program<Scalar>& program, std::size_t dropout) {
+    const double rate = program.settings().dropout.attention;
+    return rate > 0 ? rate : program.node(dropout).plan->settings.least_rate;
+}
+
+template <class Scalar>
+void scores_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const Tensor<Scalar>&q = program.input(step.first), &k = program.input(step.first, 1);
+    const AttentionSizes sizes = attention_sizes_of(q.shape(), k.shape());
+    require_mask_fits(*program.mask(step.first), sizes);
+    attention_scores(q, k, sizes, program.value(step.first));
+}
+
+template <class Scalar>
+void scores_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::vector<std::size_t>& inputs = program.node(step.first).inputs;
+    const Tensor<Scalar>&q = program.value(inputs[0]), &k = program.value(inputs[1]);
+    program.contribute(inputs[0], [&](Tensor<Scalar>& dq) {
+        program.contribute(inputs[1], [&](Tensor<Scalar>& dk) {
+            attention_scores_backward(program.gradient(step.first), q, k, *program.score_mask(step.first),
+                                      attention_sizes_of(q.shape(), k.shape()), dq, dk);
+        });
+    });
+}
+
+template <class Scalar>
+void scale_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    scale_scores(program.input(step.first), program.node(step.first).plan->settings.factor, program.value(step.first));
+}
+
+template <class Scalar>
+void scale_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    program.contribute(program.node(step.first).inputs[0], [&](Tensor<Scalar>& dx) {
+        scale_scores(program.gradient(step.first), program.node(step.first).plan->settings.factor, dx);
+    });
+}
+
+template <class Scalar>
+void mask_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const Tensor<Scalar>& scaled = program.input(step.first);
+    mask_scores(scaled, *program.score_mask(step.first), map_sizes(scaled.shape()), program.value(step.first));
+}
+
+/// A masked cell's gradient is 0 already, so what is left of masking is the identity.
+template <class Scalar>
+void mask_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    program.pass_on(step.first, program.node(step.first).inputs[0]);
+}
+
+/// The softmax, before anything else is put in its place.
+template <class Scalar>
+void weigh(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& weights) {
+    const Tensor<Scalar>& masked = program.input(place);
+    const bool over_queries = program.node(place).plan->settings.over_queries;
+    (over_queries ? softmax_over_queries<Scalar> : attention_weights<Scalar>)(masked, *program.score_mask(place),
+                                                                              program.settings().temperature, map_sizes(masked.shape()),
+                                                                              weights);
+}
+
+template <class Scalar>
+void zero_masked(const Mask& mask, Tensor<Scalar>& map) {
+    const AttentionSizes sizes = map_sizes(map.shape());
+    Scalar* row = map.data();
+    for (std::int64_t b = 0; b < sizes.batches; ++b)
+        for (std::int64_t h = 0; h < sizes.heads; ++h)
+            for (std::int64_t t = 0; t < sizes.queries; ++t, row += sizes.keys)
+                for (std::int64_t s = 0; s < sizes.keys; ++s)
+                    if (!mask.may_attend(b, h, t, s)) row[s] = 0;
+}
+
+template <class Scalar>
+void softmax_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    Tensor<Scalar>& weights = program.value(step.first);
+    weigh(program, step.first, weights);
+    if (program.node(step.first).plan->settings.masks_late) zero_masked(*program.mask(step.first), weights);
+}
+
+template <class Scalar>
+void softmax_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const OpSettings& settings = program.node(step.first).plan->settings;
+    // Edits, or a mask that comes later, may have put other numbers in the place of what the softmax gave.
+    const bool is_changed = program.setting().tap.edits(program.node(step.first).plan->id) || settings.masks_late;
+    Tensor<Scalar> again;
+    if (is_changed) weigh(program, step.first, again);
+    const Tensor<Scalar>& weights = is_changed ? again : program.value(step.first);
+    const auto gradient = settings.over_queries ? softmax_over_queries_backward<Scalar> : attention_weights_backward<Scalar>;
+    program.contribute(program.node(step.first).inputs[0], [&](Tensor<Scalar>& dmasked) {
+        gradient(program.gradient(step.first), weights, *program.score_mask(step.first), program.settings().temperature,
+                 map_sizes(weights.shape()), dmasked);
+    });
+}
+
+template <class Scalar>
+void drop(const Program<Scalar>& program, std::size_t place, const Tensor<Scalar>& from, Tensor<Scalar>& to) {
+    const DropoutPattern pattern = program.dropout(rate_of(program, place), program.node(place).plan->dropout_site, from.shape());
+    to.resize(from.shape());
+    dropout(pattern, from.data(), from.size(), to.data());
+}
+
+template <class Scalar>
+void dropout_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    drop(program, step.first, program.input(step.first), program.value(step.first));
+}
+
+template <class Scalar>
+void dropout_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    program.contribute(program.node(step.first).inputs[0],
+                       [&](Tensor<Scalar>& dx) { drop(program, step.first, program.gradient(step.first), dx); });
+}
+
+template <class Scalar>
+void mix_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const Tensor<Scalar>&map = program.input(step.first), &v = program.input(step.first, 1);
+    attention_context(map, v, *program.mask(step.first), attention_sizes_of(map.shape(), v.shape()), program.value(step.first));
+}
+
+template <class Scalar>
+void mix_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::vector<std::size_t>& inputs = program.node(step.first).inputs;
+    const Tensor<Scalar>&map = program.value(inputs[0]), &v = program.value(inputs[1]);
+    program.contribute(inputs[0], [&](Tensor<Scalar>& dmap) {
+        program.contribute(inputs[1], [&](Tensor<Scalar>& dv) {
+            attention_context_backward(program.gradient(step.first), map, v, *program.mask(step.first),
+                                       attention_sizes_of(map.shape(), v.shape()), dmap, dv);
+        });
+    });
+}
+
+template <class Scalar>
+void join_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const Tensor<Scalar>& context = program.input(step.first);
+    Tensor<Scalar>& concat = program.value(step.first);
+    const Shape& shape = context.shape();
+    concat.resize({shape[0], shape[2], {Axis::C, shape[1].size * shape[3].size}});
+    const bool by_reshape = program.node(step.first).plan->settings.by_reshape;
+    (by_reshape ? join_heads_by_reshape<Scalar> : join_heads<Scalar>)(context, 0, concat);
+}
+
+template <class Scalar>
+void join_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t input = program.node(step.first).inputs[0];
+    const Shape& shape = program.value(input).shape();
+    const bool by_reshape = program.node(step.first).plan->settings.by_reshape;
+    program.contribute(input, [&](Tensor<Scalar>& dcontext) {
+        (by_reshape ? split_heads_by_reshape<Scalar> : split_heads<Scalar>)(program.gradient(step.first),
+                                                                            {0, shape[1], shape[3].size, Axis::T}, dcontext);
+    });
+}
+
+/// In the fused form the whole attention is one step; of its nodes only these have memory.
+template <class Scalar>
+struct FusedAttention {
+    FusedAttention(Program<Scalar>& all, const Step<Scalar>& step)
+        : program(all), scores(step.first), mask(step.first + 2), weights(step.first + 3), dropped(step.first + 4), mix(step.first + 5),
+          concat(step.first + 6), q(all.node(scores).inputs[0]), k(all.node(scores).inputs[1]),
+          v(all.node(mix).inputs[1]), sizes{all.value(q).shape()[0].size, all.config().num_heads,   all.value(q).shape()[1].size,
+                                            all.value(k).shape()[1].size, all.config().head_size(), all.config().head_size(),
+                                            all.config().kv_heads()},
+          pattern(all.dropout(rate_of(all, dropped), all.node(dropped).plan->dropout_site, sizes.map_shape())) {
+        require_mask_fits(*all.mask(mask), sizes);
+    }
+
+    AttentionRule rule() const {
+        return {*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
+    }
+
+    Program<Scalar>& program;
+    std::size_t scores, mask, weights, dropped, mix, concat;
+    std::size_t q, k, v;
+    AttentionSizes sizes;
+    DropoutPattern pattern;
+};
+
+template <class Scalar>
+void fused_attention_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const FusedAttention<Scalar> run(program, step);
+    const Shape& rows = program.value(run.q).shape();
+    program.value(run.concat).resize({rows[0], {Axis::T, rows[1].size}, {Axis::C, program.config().attention_width()}});
+    fused_attention<Scalar>(program.heads(run.q), program.heads(run.k), program.heads(run.v), run.rule(), run.sizes,
+                            program.value(run.weights), program.value(run.dropped), program.zeros(run.weights), program.heads(run.concat));
+}
+
+template <class Scalar>
+void fused_attention_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const FusedAttention<Scalar> run(program, step);
+    for (const std::size_t place : {run.q, run.k, run.v}) program.begin_gradient(place);
+    fused_attention_backward<Scalar>(program.gradient_heads(run.concat), program.heads(run.q), program.heads(run.k), program.heads(run.v),
+                                     program.value(run.weights), program.value(run.dropped), run.rule(), run.sizes,
+                                     {program.gradient_heads(run.q), program.gradient_heads(run.k), program.gradient_heads(run.v)});
+}
+
+}  // namespace
+
+template <class Scalar>
+StepFunctions<Scalar> scores_step() {
+    return {&scores_forward<Scalar>, &scores_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> scale_step() {
+    return {&scale_forward<Scalar>, &scale_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> mask_step() {
+    return {&mask_forward<Scalar>, &mask_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> softmax_step() {
+    return {&softmax_forward<Scalar>, &softmax_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> dropout_step() {
+    return {&dropout_forward<Scalar>, &dropout_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> mix_step() {
+    return {&mix_forward<Scalar>, &mix_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> join_heads_step() {
+    return {&join_forward<Scalar>, &join_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> fused_attention_step() {
+    return {&fused_attention_forward<Scalar>, &fused_attention_step_backward<Scalar>};
+}
+
+#define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template StepFunctions<Scalar> scores_step<Scalar>();                                                                                  \
+    template StepFunctions<Scalar> scale_step<Scalar>();                                                                                   \
+    template StepFunctions<Scalar> mask_step<Scalar>();                                                                                    \
+    template StepFunctions<Scalar> softmax_step<Scalar>();                                                                                 \
+    template StepFunctions<Scalar> dropout_step<Scalar>();                                                                                 \
+    template StepFunctions<Scalar> mix_step<Scalar>();                                                                                     \
+    template StepFunctions<Scalar> join_heads_step<Scalar>();                                                                              \
+    template StepFunctions<Scalar> fused_attention_step<Scalar>();
+ATTN_INSTANTIATE(float)
+ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
+
+}  // namespace attn

@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "engine/attention/position.hpp"
+#include "engine/model/steps/steps.hpp"
+#include "engine/ops/column_sums.hpp"
+#include "engine/ops/elementwise.hpp"
+#include "engine/ops/embedding.hpp"
+
+namespace attn {
+namespace {
+
+/// Where a pass reads a stack's tokens, and the shape of its stream.
+struct StreamSizes {
+    std::int64_t batches, positions, width;
+    Shape stream() const { return {{Axis::B, batches}, {Axis::T, positions}, {Axis::C, width}}; }
+    std::int64_t sequence() const { return positions * width; }
+};
+
+template <class Scalar>
+StreamSizes stream_sizes(const Program<Scalar>& program, std::size_t place) {
+    const TokenBatch& tokens = program.tokens(place);
+    return {tokens.size(), tokens.length, program.config().d_model};
+}
+
+template <class Scalar>
+void tokens_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const TokenBatch& tokens = program.tokens(step.first);
+    Tensor<Scalar>& out = program.value(step.first);
+    out.resize({{Axis::B, tokens.size()}, {Axis::T, tokens.length}});
+    std::transform(tokens.ids.begin(), tokens.ids.end(), out.data(), [](std::int32_t id) { return static_cast<Scalar>(id); });
+}
+
+template <class Scalar>
+void embed_into(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& out) {
+    out.resize(stream_sizes(program, place).stream());
+    embed<Scalar>(program.tokens(place).ids, program.node(place).weight, out.data());
+}
+
+template <class Scalar>
+void embed_step_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    embed_into(program, step.first, program.value(step.first));
+}
+
+template <class Scalar>
+void embed_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    embed_backward<Scalar>(program.tokens(step.first).ids, program.gradient(step.first).data(), program.config().d_model,
+                           program.dweight(step.first));
+}
+
+/// Positions of one sequence: rows of the table, or sines and cosines.
+template <class Scalar>
+void fill_positions(const Program<Scalar>& program, std::size_t place, const StreamSizes& sizes, Scalar* out) {
+    const MatrixView& table = program.node(place).weight;
+    if (!table) return sinusoidal_positions(sizes.positions, sizes.width, out);
+    copy_numbers(table.rows_from(0, sizes.positions), out);
+}
+
+template <class Scalar>
+void positions_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const StreamSizes sizes = stream_sizes(program, step.first);
+    Tensor<Scalar>& out = program.value(step.first);
+    out.resize(sizes.stream());
+    for (std::int64_t b = 0; b < sizes.batches; ++b) fill_positions(program, step.first, sizes, out.data() + b * sizes.sequence());
+}
+
+template <class Scalar>
+void add_to_table(Program<Scalar>& program, std::size_t positions, const Tensor<Scalar>& gradient) {
+    const StreamSizes sizes = stream_sizes(program, positions);
+    if (Scalar* table = program.dweight(positions)) add_column_sums(gradient.data(), sizes.batches, sizes.sequence(), table);
+}
+
+template <class Scalar>
+void positions_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    add_to_table(program, step.first, program.gradient(step.first));
+}
+
+/// With nobody to show them to, the two parts are not kept.
+template <class Scalar>
+void fused_embedding_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t embedding = step.first + 1, sum = step.last();
+    const StreamSizes sizes = stream_sizes(program, sum);
+    Tensor<Scalar>& out = program.value(sum);
+    embed_into(program, embedding, out);
+    for (const std::size_t input : program.node(sum).inputs) {
+        if (input == embedding) continue;
+        Tensor<Scalar>& positions = program.value(input);
+        positions.resize({{Axis::T, sizes.positions}, {Axis::C, sizes.width}});
+        fill_positions(program, input, sizes, positions.data());
+        for (std::int64_t b = 0; b < sizes.batches; ++b) {
+            Scalar* one = out.data() + b * sizes.sequence();
+            add(one, positions.data(), sizes.sequence(), one);
+        }
+    }
+    const DropoutPattern pattern = program.dropout(program.settings().dropout.embedding, program.node(sum).plan->dropout_site, out.shape());
+    dropout(pattern, out.data(), out.size(), out.data());
+}
+
+template <class Scalar>
+void fused_embedding_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t embedding = step.first + 1, sum = step.last();
+    Tensor<Scalar>& gradient = program.gradient(sum);
+    const DropoutPattern pattern =
+        program.dropout(program.settings().dropout.embedding, program.node(sum).plan->dropout_site, gradient.shape());
+    dropout(pattern, gradient.data(), gradient.size(), gradient.data());
+    for (const std::size_t input : program.node(sum).inputs)
+        if (input != embedding) add_to_table(program, input, gradient);
+    embed_backward<Scalar>(program.tokens(embedding).ids, gradient.data(), program.config().d_model, program.dweight(embedding));
+}
+
+}  // namespace
+
+template <class Scalar>
+StepFunctions<Scalar> tokens_step() {
+    return {&tokens_forward<Scalar>, nullptr};
+}
+template <class Scalar>
+StepFunctions<Scalar> embed_step() {
+    return {&embed_step_forward<Scalar>, &embed_step_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> positions_step() {
+    return {&positions_forward<Scalar>, &positions_backward<Scalar>};
+}
+template <class Scalar>
+StepFunctions<Scalar> fused_embedding_step() {
+    return {&fused_embedding_forward<Scalar>, &fused_embedding_backward<Scalar>};
+}
+
+template StepFunctions<float> tokens_step();
+template StepFunctions<double> tokens_step();
+template StepFunctions<float> embed_step();
+template StepFunctions<double> embed_step();
+template StepFunctions<float> positions_step();
+template StepFunctions<double> positions_step();
+template StepFunctions<float> fused_embedding_step();
+template StepFunctions<double> fused_embedding_step();
+
+}  // namespace attn

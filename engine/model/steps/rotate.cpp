@@ -1,0 +1,43 @@
+#include "engine/model/steps/steps.hpp"
+
+namespace attn {
+namespace {
+
+/// Of a node's result, which may be packed rows that other heads lie in too.
+template <class Scalar>
+RotationSizes rotated_sizes(const Program<Scalar>& program, std::size_t place, const Shape& shape) {
+    const bool queries = program.node(place).plan->axes[1] == Axis::H;
+    const std::int64_t heads = queries ? program.config().num_heads : program.config().kv_heads();
+    return {shape[0].size, heads, shape[shape.rank() == 4 ? 2 : 1].size, program.config().head_size()};
+}
+
+/// In fused form the two lie in the same memory, and the input is turned where it is: nothing else reads it.
+template <class Scalar>
+void rotate_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t input = program.node(step.first).inputs[0];
+    program.value(step.first).resize(program.value(input).shape());
+    const RotationSizes sizes = rotated_sizes(program, step.first, program.value(input).shape());
+    rotate_heads<Scalar>(program.heads(input), sizes, program.rotation(step.first, sizes.positions), false, program.heads(step.first));
+}
+
+template <class Scalar>
+void rotate_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t input = program.node(step.first).inputs[0];
+    const RotationSizes sizes = rotated_sizes(program, step.first, program.value(input).shape());
+    program.contribute(input, [&](Tensor<Scalar>& dx) {
+        dx.resize(program.value(input).shape());
+        rotate_heads<Scalar>(program.gradient_heads(step.first), sizes, program.rotation(step.first, sizes.positions), true,
+                             program.heads_in(dx, input));
+    });
+}
+
+}  // namespace
+
+template <class Scalar>
+StepFunctions<Scalar> rotate_step() {
+    return {&rotate_forward<Scalar>, &rotate_backward<Scalar>};
+}
+template StepFunctions<float> rotate_step();
+template StepFunctions<double> rotate_step();
+
+}  // namespace attn

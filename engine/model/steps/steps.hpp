@@ -1,0 +1,96 @@
+#pragma once
+/// The functions that compute the steps of a program, forward and back: one pair for every operation, and one for every run of operations
+/// that are computed together in fused form.
+
+#include "engine/model/program.hpp"
+
+namespace attn {
+
+template <class Scalar>
+struct StepFunctions {
+    void (*forward)(Program<Scalar>&, const Step<Scalar>&) = nullptr;
+    void (*backward)(Program<Scalar>&, const Step<Scalar>&) = nullptr;
+};
+
+/// The step that begins with a node: as many nodes as can be computed together.
+template <class Scalar>
+Step<Scalar> next_step(const Program<Scalar>& program, std::size_t first);
+
+// Single nodes.
+template <class Scalar>
+StepFunctions<Scalar> tokens_step();
+template <class Scalar>
+StepFunctions<Scalar> embed_step();
+template <class Scalar>
+StepFunctions<Scalar> positions_step();
+template <class Scalar>
+StepFunctions<Scalar> add_step();
+template <class Scalar>
+StepFunctions<Scalar> norm_step();
+template <class Scalar>
+StepFunctions<Scalar> linear_step();
+template <class Scalar>
+StepFunctions<Scalar> rotate_step();
+template <class Scalar>
+StepFunctions<Scalar> scores_step();
+template <class Scalar>
+StepFunctions<Scalar> scale_step();
+template <class Scalar>
+StepFunctions<Scalar> mask_step();
+template <class Scalar>
+StepFunctions<Scalar> softmax_step();
+template <class Scalar>
+StepFunctions<Scalar> dropout_step();
+template <class Scalar>
+StepFunctions<Scalar> mix_step();
+template <class Scalar>
+StepFunctions<Scalar> join_heads_step();
+template <class Scalar>
+StepFunctions<Scalar> activate_step();
+template <class Scalar>
+StepFunctions<Scalar> multiply_step();
+template <class Scalar>
+StepFunctions<Scalar> probabilities_step();
+
+// Runs of nodes.
+/// Linear maps into heads whose parameters lie side by side: one product.
+template <class Scalar>
+StepFunctions<Scalar> projection_step();
+/// Tokens to embedding.
+template <class Scalar>
+StepFunctions<Scalar> fused_embedding_step();
+/// Scores to concat.
+template <class Scalar>
+StepFunctions<Scalar> fused_attention_step();
+/// A linear map and the residual that it is added to.
+template <class Scalar>
+StepFunctions<Scalar> linear_and_add_step();
+/// A feed-forward block, gated or not, and the residual that it is added to, if there is one.
+template <class Scalar>
+StepFunctions<Scalar> fused_feed_forward_step();
+
+/// Gradients of the linear map at a place, or of those that it stands for, from that of the result: of the parameters and of the input,
+/// which `times` multiplies number by number unless it is null.
+template <class Scalar>
+void map_backward(Program<Scalar>& program, std::size_t place, const Tensor<Scalar>& dy, const Scalar* times = nullptr);
+
+/// out = x + dropout(out)
+template <class Scalar>
+void add_dropped(const DropoutPattern& pattern, const Tensor<Scalar>& x, Tensor<Scalar>& out);
+/// The gradient of what the map at `place` found, from that of the sum that its dropped copy went into.
+template <class Scalar>
+const Tensor<Scalar>& dropped_gradient(Program<Scalar>& program, std::size_t place, std::size_t sum);
+
+/// The residual dropout that an addition applies to what it adds to the stream.
+template <class Scalar>
+DropoutPattern residual_dropout(const Program<Scalar>& program, std::size_t add, const Shape& shape) {
+    return program.dropout(program.settings().dropout.residual, program.node(add).plan->dropout_site, shape);
+}
+
+/// Rows of a tensor [B,P,...].
+template <class Scalar>
+std::int64_t rows_of(const Tensor<Scalar>& x) {
+    return x.shape()[0].size * x.shape()[1].size;
+}
+
+}  // namespace attn
