@@ -51,12 +51,11 @@ Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out) {
     return y;
 }
 
-Tensor<double> project_heads(const Tensor<double>& x, const LinearMap& map, std::int64_t heads, std::int64_t head_size, Axis position) {
-    const std::int64_t batch = x.shape()[0].size, positions = x.shape()[1].size;
-    const Tensor<double> packed = linear(x, map, {Axis::N, heads * head_size});
-    Tensor<double> y({{Axis::B, batch}, {Axis::H, heads}, {position, positions}, {Axis::D, head_size}});
+Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position) {
+    const std::int64_t batch = packed.shape()[0].size, positions = packed.shape()[1].size, head_size = width_of(packed) / heads.size;
+    Tensor<double> y({{Axis::B, batch}, heads, {position, positions}, {Axis::D, head_size}});
     for (std::int64_t b = 0; b < batch; ++b)
-        for (std::int64_t h = 0; h < heads; ++h)
+        for (std::int64_t h = 0; h < heads.size; ++h)
             for (std::int64_t t = 0; t < positions; ++t)
                 for (std::int64_t d = 0; d < head_size; ++d) y(b, h, t, d) = packed(b, t, h * head_size + d);
     return y;
@@ -88,6 +87,42 @@ Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const do
     return y;
 }
 
+Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps) {
+    Tensor<double> y(x.shape());
+    const std::int64_t n = width_of(x);
+    for (std::int64_t row = 0; row < rows_of(x); ++row) {
+        const double* in = x.data() + row * n;
+        double* out = y.data() + row * n;
+        double mean_square = 0;
+        for (std::int64_t c = 0; c < n; ++c) mean_square += in[c] * in[c] / static_cast<double>(n);
+        for (std::int64_t c = 0; c < n; ++c) out[c] = gamma[c] * in[c] / std::sqrt(mean_square + eps);
+    }
+    return y;
+}
+
+Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b) {
+    Tensor<double> y(a.shape());
+    for (std::int64_t i = 0; i < a.size(); ++i) y.data()[i] = a.data()[i] * b.data()[i];
+    return y;
+}
+
+Tensor<double> rotated(const Tensor<double>& x, double base) {
+    Tensor<double> y(x.shape());
+    const Shape& shape = x.shape();
+    const std::int64_t half = shape[3].size / 2;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t p = 0; p < shape[2].size; ++p)
+                for (std::int64_t i = 0; i < half; ++i) {
+                    const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
+                    const double angle = static_cast<double>(p) * frequency, cosine = std::cos(angle), sine = std::sin(angle);
+                    const double first = x(b, h, p, i), second = x(b, h, p, i + half);
+                    y(b, h, p, i) = first * cosine - second * sine;
+                    y(b, h, p, i + half) = second * cosine + first * sine;
+                }
+    return y;
+}
+
 double activate(Activation activation, double x) {
     switch (activation) {
     case Activation::Relu:
@@ -104,14 +139,14 @@ double activate(Activation activation, double x) {
 
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k) {
     const std::int64_t batch = q.shape()[0].size, heads = q.shape()[1].size, queries = q.shape()[2].size, keys = k.shape()[2].size;
-    const std::int64_t head_size = q.shape()[3].size;
+    const std::int64_t head_size = q.shape()[3].size, queries_a_key_head = heads / k.shape()[1].size;
     Tensor<double> scores({{Axis::B, batch}, {Axis::H, heads}, {Axis::T, queries}, {Axis::S, keys}});
     for (std::int64_t b = 0; b < batch; ++b)
         for (std::int64_t h = 0; h < heads; ++h)
             for (std::int64_t t = 0; t < queries; ++t)
                 for (std::int64_t s = 0; s < keys; ++s) {
                     double sum = 0;
-                    for (std::int64_t d = 0; d < head_size; ++d) sum += q(b, h, t, d) * k(b, h, s, d);
+                    for (std::int64_t d = 0; d < head_size; ++d) sum += q(b, h, t, d) * k(b, h / queries_a_key_head, s, d);
                     scores(b, h, t, s) = sum;
                 }
     return scores;
@@ -166,9 +201,9 @@ Tensor<double> weights_over_queries(const Tensor<double>& masked, const Permissi
     return weights;
 }
 
-Tensor<double> heads_in_order(const Tensor<double>& packed, std::int64_t heads, Axis position) {
+Tensor<double> heads_in_order(const Tensor<double>& packed, Dim heads, Axis position) {
     const Shape& shape = packed.shape();
-    Tensor<double> out({shape[0], {Axis::H, heads}, {position, shape[1].size}, {Axis::D, shape[2].size / heads}});
+    Tensor<double> out({shape[0], heads, {position, shape[1].size}, {Axis::D, shape[2].size / heads.size}});
     for (std::int64_t i = 0; i < packed.size(); ++i) out.data()[i] = packed.data()[i];
     return out;
 }
@@ -182,7 +217,7 @@ Tensor<double> concat_in_order(const Tensor<double>& context) {
 
 Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions) {
     const Shape& shape = weights.shape();
-    const std::int64_t head_size = v.shape()[3].size;
+    const std::int64_t head_size = v.shape()[3].size, queries_a_key_head = shape[1].size / v.shape()[1].size;
     Tensor<double> context({shape[0], shape[1], shape[2], {Axis::D, head_size}});
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)
@@ -190,7 +225,8 @@ Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<doubl
                 for (std::int64_t s = 0; s < shape[3].size; ++s) {
                     // A masked key takes no part at all: 0 times its infinity would be NaN.
                     if (!permissions.may_attend(b, h, t, s)) continue;
-                    for (std::int64_t d = 0; d < head_size; ++d) context(b, h, t, d) += weights(b, h, t, s) * v(b, h, s, d);
+                    for (std::int64_t d = 0; d < head_size; ++d)
+                        context(b, h, t, d) += weights(b, h, t, s) * v(b, h / queries_a_key_head, s, d);
                 }
     return context;
 }

@@ -18,17 +18,24 @@ struct LinearMap {
 
 /// x [B,T,in] -> [B,T,out]
 Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out);
-/// x [B,T,in] -> [B,H,T,D], output o = h D + d. `position` names the third axis: T for queries, S for keys and values.
-Tensor<double> project_heads(const Tensor<double>& x, const LinearMap& map, std::int64_t heads, std::int64_t head_size, Axis position);
+/// packed [B,P,N=HD] -> [B,H,P,D], column h D + d. `heads` names and counts the second axis (H, or G of keys and values), `position`
+/// the third: T for queries, S for keys and values.
+Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position);
 /// x [B,T,C], table [V,C] -> x tableᵀ [B,T,V]
 Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, Dim out);
 
 /// Over the last axis: γ (x - mean) / √(variance + eps) + β, with the biased variance (Ba et al. 2016).
 Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const double* beta, double eps);
-/// ReLU max(0,x); GELU x Φ(x), exactly or by tanh (Hendrycks & Gimpel 2016).
+/// Over the last axis: γ x / √(mean of x² + eps) (Zhang & Sennrich 2019).
+Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps);
+/// ReLU max(0,x); GELU x Φ(x), exactly or by tanh (Hendrycks & Gimpel 2016); SiLU x / (1 + exp(-x)) (Elfwing et al. 2018).
 double activate(Activation activation, double x);
+/// Two shapes alike: each number times the one in its place.
+Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
+/// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + D/2) of position p turned by p base^(-2i/D). D is even.
+Tensor<double> rotated(const Tensor<double>& x, double base);
 
-/// q [B,H,T,D], k [B,H,S,D] -> Σ_d q k [B,H,T,S]
+/// q [B,H,T,D], k [B,G,S,D] -> Σ_d q k [B,H,T,S]. G divides H: query head h reads key head h / (H/G) (Ainslie et al. 2023).
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);
 /// scaled + bias; -inf where attention is not allowed
 Tensor<double> apply_mask(const Tensor<double>& scaled, const Permissions& permissions);
@@ -38,12 +45,12 @@ Tensor<double> attention_weights(const Tensor<double>& masked, const Permissions
 void forget_forbidden(Tensor<double>& weights, const Permissions& permissions);
 /// Softmax over the queries that may attend to a key: the mistake of a wrong axis.
 Tensor<double> weights_over_queries(const Tensor<double>& masked, const Permissions& permissions, double temperature);
-/// weights [B,H,T,S], v [B,H,S,D] -> Σ_s weights v [B,H,T,D] over the keys that may be attended
+/// weights [B,H,T,S], v [B,G,S,D] -> Σ_s weights v [B,H,T,D] over the keys that may be attended; heads as in attention_scores()
 Tensor<double> weighted_values(const Tensor<double>& weights, const Tensor<double>& v, const Permissions& permissions);
 /// [B,H,T,D] -> [B,T,C=HD], head after head
 Tensor<double> concat_heads(const Tensor<double>& context);
-/// [B,P,C=HD] -> [B,H,P,D], the numbers in their order: the mistake of a split without transpose.
-Tensor<double> heads_in_order(const Tensor<double>& packed, std::int64_t heads, Axis position);
+/// [B,P,N=HD] -> [B,H,P,D], the numbers in their order: the mistake of a split without transpose.
+Tensor<double> heads_in_order(const Tensor<double>& packed, Dim heads, Axis position);
 /// [B,H,T,D] -> [B,T,C=HD], the numbers in their order: the mistake of a join without transpose.
 Tensor<double> concat_in_order(const Tensor<double>& context);
 /// Softmax over the last axis.

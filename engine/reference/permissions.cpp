@@ -12,23 +12,23 @@ bool painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
 }
 
 /// The last key that a causal mask shows to query t.
-std::int64_t last_key(std::int64_t t, Mistake mistake) {
-    if (mistake == Mistake::CausalLeaksOne) return t + 1;
-    if (mistake == Mistake::CausalMasksSelf) return t - 1;
+std::int64_t last_key(std::int64_t t, MaskRule rule) {
+    if (rule == MaskRule::LeaksOne) return t + 1;
+    if (rule == MaskRule::MasksSelf) return t - 1;
     return t;
 }
 
 /// What every rule but padding says about query t and key s.
-bool pattern_allows(const MaskSettings& settings, std::int64_t t, std::int64_t s, Mistake mistake) {
-    if (settings.causal && s > last_key(t, mistake) && s >= settings.prefix) return false;
+bool pattern_allows(const MaskSettings& settings, std::int64_t t, std::int64_t s, MaskRule rule) {
+    if (settings.causal && s > last_key(t, rule) && s >= settings.prefix) return false;
     if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
     if (settings.block > 0 && t / settings.block != s / settings.block) return false;
     return !painted(settings, t, s);
 }
 
-bool as_mistaken(bool allowed, Mistake mistake) {
-    if (mistake == Mistake::InvertedMask) return !allowed;
-    return allowed || mistake == Mistake::MaskMissing;
+bool ruled(bool allowed, MaskRule rule) {
+    if (rule == MaskRule::Inverted) return !allowed;
+    return allowed || rule == MaskRule::Missing;
 }
 
 Permissions empty_permissions(std::size_t batches, std::int64_t queries, std::int64_t keys) {
@@ -49,25 +49,25 @@ Permissions everything_allowed(std::int64_t queries, std::int64_t keys) {
 }
 
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                             Mistake mistake) {
+                             MaskRule rule) {
     Permissions out = empty_permissions(lengths.size(), positions, positions);
     for (std::int64_t b = 0; b < out.batches; ++b)
         for (std::int64_t t = 0; t < positions; ++t)
             for (std::int64_t s = 0; s < positions; ++s) {
-                const std::int64_t padded = mistake == Mistake::PaddingOnQueries ? t : s;
+                const std::int64_t padded = rule == MaskRule::PaddingOnQueries ? t : s;
                 const bool is_padding = settings.padding && padded >= lengths[static_cast<std::size_t>(b)];
-                out.keep[out.at(b, 0, t, s)] = as_mistaken(!is_padding && pattern_allows(settings, t, s, mistake), mistake);
+                out.keep[out.at(b, 0, t, s)] = ruled(!is_padding && pattern_allows(settings, t, s, rule), rule);
             }
     return out;
 }
 
 Permissions padding_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& key_lengths, std::int64_t queries,
-                                std::int64_t keys, Mistake mistake) {
+                                std::int64_t keys, MaskRule rule) {
     Permissions out = empty_permissions(key_lengths.size(), queries, keys);
     for (std::int64_t b = 0; b < out.batches; ++b)
         for (std::int64_t t = 0; t < queries; ++t)
             for (std::int64_t s = 0; s < keys; ++s)
-                out.keep[out.at(b, 0, t, s)] = as_mistaken(!settings.padding || s < key_lengths[static_cast<std::size_t>(b)], mistake);
+                out.keep[out.at(b, 0, t, s)] = ruled(!settings.padding || s < key_lengths[static_cast<std::size_t>(b)], rule);
     return out;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
-#include "engine/plan/mistake.hpp"
+#include "engine/plan/mask_rule.hpp"
 
 namespace attn::reference {
 
@@ -25,13 +25,13 @@ struct Permissions {
     }
 };
 
-/// Self-attention over `lengths.size()` sequences padded to `positions`. A mistake about masks is made here too, in its own words.
+/// Self-attention over `lengths.size()` sequences padded to `positions`.
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
-                             Mistake mistake = Mistake::None);
+                             MaskRule rule = MaskRule::Right);
 /// Nobody is kept from anything.
 Permissions everything_allowed(std::int64_t queries, std::int64_t keys);
 /// Attention where only padding of the keys counts: an encoder's own positions, or a decoder looking at its memory.
 Permissions padding_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& key_lengths, std::int64_t queries,
-                                std::int64_t keys, Mistake mistake = Mistake::None);
+                                std::int64_t keys, MaskRule rule = MaskRule::Right);
 
 }  // namespace attn::reference

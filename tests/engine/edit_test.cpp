@@ -394,6 +394,7 @@ TEST_F(EditKinds, GradientShownAtAnEditIsThatOfItsNumber) {
         const auto stage = static_cast<Stage>(s);
         if (!is_editable(stage) || Plan(config_).find({stage, is_layer_stage(stage) ? 1 : -1}) == nullptr) continue;
         Edit edit = edit_of(EditKind::Set, stage, is_layer_stage(stage) ? 1 : -1);
+        if (Plan(parameters_->config()).find(edit.at) == nullptr) continue;
         edit.sequence = edit.head = 0, edit.row = 2, edit.column = 1, edit.value = 0.4;
         settings_.edits = {edit};
         const auto gradients = trace_gradients<double>(*parameters_, kTokens, {}, kTargets, settings_);
