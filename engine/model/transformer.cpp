@@ -15,7 +15,7 @@ Trace<Scalar> trace_forward(std::shared_ptr<const Parameters<Scalar>> parameters
 
     Trace<Scalar> trace;
     trace.config = parameters->config();
-    trace.plan = std::make_shared<const Plan>(trace.config);
+    trace.plan = std::make_shared<const Plan>(trace.config, settings.mistake);
     trace.settings = settings;
     trace.tokens = tokens;
     if (trace.config.architecture == Architecture::EncoderDecoder) trace.source_tokens = source;

@@ -48,10 +48,35 @@ bool has_fully_masked_row(const Mask& mask) {
     return false;
 }
 
+/// The keys or values of every query head: a variable that repeats each of them for the heads that share it.
+std::string of_every_head(Script& script, const StageId& id) {
+    const std::string shared = script.operand(id);
+    if (!script.stage(id).value.shape().has(Axis::G)) return shared;
+    script.remark("Several query heads share one head of keys and values.");
+    const std::int64_t times = script.config().group_size();
+    script.line(fmt::format("{0}_of_head = {0}.repeat({1}, axis=1)", shared, times),
+                fmt::format("{0}_of_head = {0}.repeat_interleave({1}, dim=1)", shared, times));
+    return shared + "_of_head";
+}
+
 }  // namespace
 
+void write_rotate(Script& script) {
+    const Shape& shape = script.result().value.shape();
+    const std::string x = script.input();
+    script.line(fmt::format("base, positions, half = {}, {}, {}", script.node().settings.rotary_base, shape[2].size, shape[3].size / 2));
+    script.line(
+        "angle = np.arange(positions)[:, None] * base ** (-np.arange(half) / half)",
+        "angle = torch.arange(positions, dtype=torch.float64)[:, None] * base ** (-torch.arange(half, dtype=torch.float64) / half)");
+    script.line("cos, sin = np.cos(angle), np.sin(angle)", "cos, sin = torch.cos(angle).float(), torch.sin(angle).float()");
+    script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:]", x));
+    const std::string turned = "first * cos - second * sin, second * cos + first * sin";
+    script.line(fmt::format("{} = np.concatenate([{}], axis=-1)", script.result_name(), turned),
+                fmt::format("{} = torch.cat([{}], dim=-1)", script.result_name(), turned));
+}
+
 void write_scores(Script& script) {
-    const std::string q = script.input(0), k = script.input(1);
+    const std::string q = script.input(0), k = of_every_head(script, script.node().inputs.at(1));
     script.line(fmt::format("{} = {} @ {}.swapaxes(-2, -1)", script.result_name(), q, k),
                 fmt::format("{} = {} @ {}.transpose(-2, -1)", script.result_name(), q, k));
 }
@@ -115,7 +140,7 @@ void write_dropped(Script& script) {
 
 void write_mix(Script& script) {
     const StageId map = script.node().inputs.at(0), values = script.node().inputs.at(1);
-    const std::string dropped = script.operand(map), v = script.operand(values), name = script.result_name();
+    const std::string dropped = script.operand(map), v = of_every_head(script, values), name = script.result_name();
     const Mask& mask = *script.stage(map).mask;
     if (all_finite(script.stage(values).value) || mask.allows_everything())
         return script.line(fmt::format("{} = {} @ {}", name, dropped, v));

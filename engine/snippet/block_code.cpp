@@ -7,9 +7,15 @@
 namespace attn::snippet {
 void write_norm(Script& script) {
     const std::string name = script.result_name(), x = script.input();
-    const std::string gamma = script.parameter(script.node().weight, "gamma");
+    const OpSettings& settings = script.node().settings;
+    const std::string gamma = script.parameter(script.node().weight, "gamma"), eps = fmt::format("{}", settings.eps);
+    if (settings.norm_kind == NormKind::Rms) {
+        script.line(fmt::format("mean_square = ({0} * {0}).mean(axis=-1, keepdims=True)", x),
+                    fmt::format("mean_square = ({0} * {0}).mean(dim=-1, keepdim=True)", x));
+        return script.line(fmt::format("{} = {} * {} / np.sqrt(mean_square + {})", name, gamma, x, eps),
+                           fmt::format("{} = {} * {} * torch.rsqrt(mean_square + {})", name, gamma, x, eps));
+    }
     const std::string beta = script.parameter(script.node().bias, "beta");
-    const std::string eps = fmt::format("{}", script.config().layer_norm_eps);
     if (script.torch()) {
         script.needs_functional();
         return script.line(fmt::format("{} = F.layer_norm({}, ({},), {}, {}, eps={})", name, x, script.size(Axis::C), gamma, beta, eps));
@@ -48,15 +54,16 @@ void write_linear(Script& script) {
     const std::string name = script.result_name();
     if (!node.has_heads()) return script.line(name + " = " + product);
     const Shape& shape = script.result().value.shape();
-    script.line(fmt::format("B, T, H, D = {}, {}, {}, {}", shape[0].size, shape[2].size, shape[1].size, shape[3].size));
-    script.line(fmt::format("{} = ({}).reshape(B, T, H, D).transpose(0, 2, 1, 3)", name, product),
-                fmt::format("{} = ({}).view(B, T, H, D).transpose(1, 2)", name, product));
+    const std::string heads = axis_letter(shape[1].axis);
+    script.line(fmt::format("B, T, {}, D = {}, {}, {}, {}", heads, shape[0].size, shape[2].size, shape[1].size, shape[3].size));
+    script.line(fmt::format("{} = ({}).reshape(B, T, {}, D).transpose(0, 2, 1, 3)", name, product, heads),
+                fmt::format("{} = ({}).view(B, T, {}, D).transpose(1, 2)", name, product, heads));
 }
 
 void write_activate(Script& script) {
     const std::string name = script.result_name(), x = script.input();
     script.needs_functional();
-    switch (script.config().activation) {
+    switch (script.node().settings.activation) {
     case Activation::Relu:
         return script.line(fmt::format("{} = np.maximum({}, 0)  # ReLU", name, x), fmt::format("{} = F.relu({})", name, x));
     case Activation::GeluErf:
@@ -73,6 +80,11 @@ void write_activate(Script& script) {
     case Activation::Silu:
         return script.line(fmt::format("{0} = {1} / (1 + np.exp(-{1}))  # SiLU", name, x), fmt::format("{} = F.silu({})", name, x));
     }
+}
+
+void write_multiply(Script& script) {
+    const std::string gate = script.input(0), hidden = script.input(1);
+    script.line(fmt::format("{} = {} * {}", script.result_name(), gate, hidden));
 }
 
 }  // namespace attn::snippet

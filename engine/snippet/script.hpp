@@ -77,8 +77,10 @@ void write_add(Script& script);
 void write_norm(Script& script);
 void write_linear(Script& script);
 void write_activate(Script& script);
+void write_multiply(Script& script);
 
 // attention_code.cpp
+void write_rotate(Script& script);
 void write_scores(Script& script);
 void write_scale(Script& script);
 void write_mask(Script& script);

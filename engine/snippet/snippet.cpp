@@ -23,8 +23,7 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
     case Op::Linear:
         return snippet::write_linear(script);
     case Op::Rotate:
-    case Op::Multiply:
-        break;
+        return snippet::write_rotate(script);
     case Op::Scores:
         return snippet::write_scores(script);
     case Op::Scale:
@@ -41,6 +40,8 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
         return snippet::write_join_heads(script);
     case Op::Activate:
         return snippet::write_activate(script);
+    case Op::Multiply:
+        return snippet::write_multiply(script);
     case Op::Probabilities:
         return snippet::write_probabilities(script);
     }

@@ -44,7 +44,7 @@ std::string why_without_effect(const Edit& edit, const Shape& shape, const Mask*
     const EditReach reach(edit, shape, mask);
     const auto outside = [](std::int64_t i, std::int64_t size) { return i != Edit::kAll && (i < 0 || i >= size); };
     if (outside(edit.sequence, reach.sequences())) return beyond("text", edit.sequence, reach.sequences());
-    if (shape.has(Axis::H) && outside(edit.head, reach.heads())) return beyond("head", edit.head, reach.heads());
+    if (shape.rank() == 4 && outside(edit.head, reach.heads())) return beyond("head", edit.head, reach.heads());
     if (outside(edit.row, reach.rows())) return beyond("position", edit.row, reach.rows());
     if (edit.kind == EditKind::TakeRow) {
         if (edit.row == Edit::kAll) return "no position is chosen to receive the other's row";

@@ -18,18 +18,14 @@ Provenance passed_on(const TraceCells& cells, const PlanNode& node, const Index&
     return out;
 }
 
-}  // namespace
-
-Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    const StageId& id = node.id;
+Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const auto [b, t, column, unused] = index;
     const StageId input = node.inputs.at(0);
-    const std::string name = std::string(stage_name(input.stage));
-    if (cells.mistake() == Mistake::MissingNorm) return passed_on(cells, node, index);
+    const std::string name = name_of(input);
     const std::int64_t width = cells.shape(input)[2].size;
     const auto n = static_cast<double>(width);
     Provenance out;
-    out.formula = cell(cells, id, index) + " = γ[" + number(column) + "] · (" + name + "[" + number(t) + "," + number(column) +
+    out.formula = cell(cells, node.id, index) + " = γ[" + number(column) + "] · (" + name + "[" + number(t) + "," + number(column) +
                   "] - mean) ÷ √(variance + ε) + β[" + number(column) + "]";
     out.sentence = "Row " + number(t) + " of " + name +
                    " is brought to mean 0 and variance 1, then scaled and shifted per column. "
@@ -42,7 +38,7 @@ Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& inde
     }
     const Operand x = out.terms[static_cast<std::size_t>(column)].operands.front();
     for (Term& term : out.terms) term.value = (term.value - mean) * (term.value - mean);
-    const double variance = sum_of(out.terms) / n, eps = cells.config().layer_norm_eps, deviation = std::sqrt(variance + eps);
+    const double variance = sum_of(out.terms) / n, eps = node.settings.eps, deviation = std::sqrt(variance + eps);
     const Operand gamma = cells.parameter(node.weight.name, {column, 0, 0, 0});
     const Operand beta = cells.parameter(node.bias.name, {column, 0, 0, 0});
     const double normalised = (x.value - mean) / deviation;
@@ -57,6 +53,40 @@ Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& inde
     return out;
 }
 
+Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const StageId input = node.inputs.at(0);
+    const std::string name = name_of(input);
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + " = γ[" + number(column) + "] · " + name + "[" + number(t) + "," + number(column) +
+                  "] ÷ √(mean square + ε)";
+    out.sentence = "Row " + number(t) + " of " + name +
+                   " is divided by its root mean square, then scaled per column; its mean stays. Each term is a square.";
+    const std::int64_t width = cells.shape(input)[2].size;
+    for (std::int64_t c = 0; c < width; ++c) {
+        out.terms.push_back(single(number(c), cells.operand(input, {b, t, c, 0})));
+        out.terms.back().own = c == column;
+        out.terms.back().value *= out.terms.back().value;
+    }
+    const Operand x = out.terms[static_cast<std::size_t>(column)].operands.front();
+    const Operand gamma = cells.parameter(node.weight.name, {column, 0, 0, 0});
+    const double square = sum_of(out.terms) / static_cast<double>(width), eps = node.settings.eps, root = std::sqrt(square + eps);
+    out.result = gamma.value * x.value / root;
+    out.steps = {{"mean square", square, {}},
+                 {"ε", eps, {}},
+                 {"√(mean square + ε)", root, {}},
+                 {"x ÷ √(mean square + ε)", x.value / root, {x}},
+                 {"× γ", out.result, {gamma}}};
+    return out;
+}
+
+}  // namespace
+
+Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    if (node.settings.passes_on) return passed_on(cells, node, index);
+    return node.settings.norm_kind == NormKind::Rms ? rms_norm(cells, node, index) : layer_norm(cells, node, index);
+}
+
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);
@@ -65,7 +95,7 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
     Provenance out;
     out.terms.push_back(single("x", operand));
     const std::string left = cell(cells, id, index) + " = ", from = " with x = " + operand.label;
-    switch (cells.config().activation) {
+    switch (node.settings.activation) {
     case Activation::Relu:
         out.formula = left + "max(0, x)" + from;
         out.sentence = "ReLU passes positive numbers and sets the rest to 0.";
@@ -97,6 +127,16 @@ Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& 
     }
     }
     out.steps.push_back({"result", out.result, {}});
+    return out;
+}
+
+Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId gate = node.inputs.at(0), hidden = node.inputs.at(1);
+    Provenance out;
+    out.terms.push_back(product("", cells.operand(gate, index), cells.operand(hidden, index)));
+    out.formula = cell(cells, node.id, index) + " = " + cell(cells, gate, index) + " · " + cell(cells, hidden, index);
+    out.sentence = "The activated gate decides how much of the hidden number passes.";
+    out.result = out.terms.front().value;
     return out;
 }
 

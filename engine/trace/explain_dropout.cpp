@@ -22,7 +22,6 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
     Provenance out;
     out.formula = cell(cells, id, index) + " = ";
     for (const StageId& input : node.inputs) {
-        if (cells.mistake() == Mistake::NoPositions && input.stage == Stage::PositionEmbedding) continue;
         out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
         out.terms.push_back(single(input.stage == Stage::TokenEmbedding ? "what" : "where", cells.operand(input, index)));
     }
@@ -39,17 +38,17 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
 
 Provenance residual(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
-    const StageId stream = node.inputs.at(0), result = node.inputs.at(1);
+    const StageId result = node.inputs.back();
     const double rate = cells.settings().dropout.residual;
     const double factor = rate == 0 ? 1 : cells.dropout_factor(node.dropout_site, cells.shape(id), index, rate);
     const std::string added = cell(cells, result, index);
-    const bool replaces = cells.mistake() == Mistake::NoResidual;
+    const bool replaces = node.inputs.size() == 1;
     Provenance out;
-    out.formula = cell(cells, id, index) + " = " + (replaces ? "" : cell(cells, stream, index) + " + ") +
+    out.formula = cell(cells, id, index) + " = " + (replaces ? "" : cell(cells, node.inputs.front(), index) + " + ") +
                   (rate == 0 ? added : "dropout(" + added + ")");
     out.sentence = replaces ? "The stream becomes the sublayer's result." : "The stream keeps its value and adds the sublayer's result.";
     if (rate != 0) out.sentence += " " + fate(factor);
-    if (!replaces) out.terms.push_back(single("stream", cells.operand(stream, index)));
+    if (!replaces) out.terms.push_back(single("stream", cells.operand(node.inputs.front(), index)));
     out.terms.push_back(through_dropout("sublayer", cells.operand(result, index), rate, factor));
     out.result = sum_of(out.terms);
     out.steps.push_back({"sum", out.result, {}});
@@ -65,7 +64,7 @@ Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index
 Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);
-    const double rate = applied_dropout(cells.settings()).attention;
+    const double set = cells.settings().dropout.attention, rate = set == 0 ? node.settings.least_rate : set;
     Provenance out;
     out.masked = cells.masked(id, index);
     const double factor = rate == 0 ? 1 : cells.dropout_factor(id, cells.shape(id), index, rate);

@@ -22,7 +22,7 @@ std::string pattern_words(Pattern pattern) {
 const char* scaled_part(const Edit& edit, const Shape& shape) {
     if (edit.column != Edit::kAll) return edit.row != Edit::kAll ? " this number." : " this column.";
     if (edit.row != Edit::kAll) return " this row.";
-    return shape.has(Axis::H) ? " the head." : " the whole stage.";
+    return shape.rank() == 4 ? " the head." : " the whole stage.";
 }
 
 struct Which {

@@ -12,9 +12,10 @@ struct Place {
 Place place_of(const TraceCells& cells, const PlanNode& node, const Index& index) {
     if (!node.has_heads()) return {index[1], index[2]};
     const auto [b, head, position, dim] = index;
-    const std::int64_t size = cells.config().head_size(), width = cells.config().attention_width();
-    if (cells.mistake() != Mistake::HeadsSplitWithoutTranspose) return {position, head * size + dim};
-    const std::int64_t flat = (head * cells.shape(node.id)[2].size + position) * size + dim;
+    const Shape& shape = cells.shape(node.id);
+    const std::int64_t size = shape[3].size, width = shape[1].size * size;
+    if (!node.settings.by_reshape) return {position, head * size + dim};
+    const std::int64_t flat = (head * shape[2].size + position) * size + dim;
     return {flat / width, flat % width, flat};
 }
 
@@ -26,7 +27,7 @@ std::string weight_text(const PlanNode& node, const std::string& running, std::i
     return "W_" + letter_of(node) + "[" + running + "," + number(column) + "]";
 }
 
-std::string sentence_of(const TraceCells& cells, const PlanNode& node, const Index& index, const Place& place) {
+std::string sentence_of(const PlanNode& node, const Index& index, const Place& place) {
     if (node.id.stage == Stage::Logits)
         return "How well the last row at position " + number(index[1]) + " fits token id " + number(place.column) + ".";
     const Stage self = to_self(node.id.stage);
@@ -34,10 +35,10 @@ std::string sentence_of(const TraceCells& cells, const PlanNode& node, const Ind
     const std::string product = "ow " + number(place.row) + " of " + input + " times column " + number(place.column) + " of " + matrix;
     if (self == Stage::AttentionOut) return "W_O mixes the heads: r" + product + ".";
     if (!node.has_heads()) return "R" + product + ".";
-    if (cells.mistake() != Mistake::HeadsSplitWithoutTranspose)
-        return "R" + product + ", which is dimension " + number(index[3]) + " of head " + number(index[1]) + ".";
-    return "R" + product + ": number " + number(place.flat) + " of the sequence's projections, read as head " + number(index[1]) +
-           ", position " + number(index[2]) + ", dimension " + number(index[3]) + ".";
+    const std::string head = axis_words(node.axes[1]) + (" " + number(index[1]));
+    if (!node.settings.by_reshape) return "R" + product + ", which is dimension " + number(index[3]) + " of " + head + ".";
+    return "R" + product + ": number " + number(place.flat) + " of the sequence's projections, read as " + head + ", position " +
+           number(index[2]) + ", dimension " + number(index[3]) + ".";
 }
 
 }  // namespace
@@ -50,7 +51,7 @@ Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& in
     out.formula = cell(cells, node.id, index) + " = Σ over " + running + " of " + name_of(input) + "[" + number(place.row) + "," + running +
                   "] · " + weight_text(node, running, place.column);
     if (!node.bias.empty()) out.formula += " + b_" + letter_of(node);
-    out.sentence = sentence_of(cells, node, index, place);
+    out.sentence = sentence_of(node, index, place);
     for (std::int64_t i = 0; i < cells.shape(input)[2].size; ++i) {
         const Index at = node.weight.transposed ? Index{place.column, i, 0, 0} : Index{i, place.column, 0, 0};
         out.terms.push_back(product(number(i), cells.operand(input, {index[0], place.row, i, 0}), cells.parameter(node.weight.name, at)));

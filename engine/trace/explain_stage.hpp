@@ -16,6 +16,9 @@ Provenance probabilities(const TraceCells& cells, const PlanNode& node, const In
 // explain_linear.cpp
 Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& index);
 
+// explain_rotation.cpp
+Provenance rotate(const TraceCells& cells, const PlanNode& node, const Index& index);
+
 // explain_attention.cpp
 Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index);
@@ -31,6 +34,7 @@ Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& i
 // explain_block.cpp
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_edit.cpp
 /// Tells what the edits made of a cell whose computation `out` explains.

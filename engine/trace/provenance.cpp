@@ -51,8 +51,7 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
     case Op::Linear:
         return linear(cells, node, index);
     case Op::Rotate:
-    case Op::Multiply:
-        break;
+        return rotate(cells, node, index);
     case Op::Scores:
         return scores(cells, node, index);
     case Op::Scale:
@@ -69,6 +68,8 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return join_heads(cells, node, index);
     case Op::Activate:
         return activate(cells, node, index);
+    case Op::Multiply:
+        return multiply(cells, node, index);
     case Op::Probabilities:
         return probabilities(cells, node, index);
     }
@@ -97,8 +98,9 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
     };
     const std::int64_t position = source.has(Axis::T) ? of(Axis::T) : of(Axis::S);
     const std::int64_t column = index[static_cast<std::size_t>(source.rank() - 1)];
-    const bool splits = !source.has(Axis::H) && target.has(Axis::H), joins = source.has(Axis::H) && !target.has(Axis::H);
-    const std::int64_t head = splits ? column / head_size : of(Axis::H);
+    const bool from_heads = source.has(Axis::H) || source.has(Axis::G), to_heads = target.has(Axis::H) || target.has(Axis::G);
+    const bool splits = !from_heads && to_heads, joins = from_heads && !to_heads;
+    const std::int64_t group = cells.config().group_size(), head = source.has(Axis::G) ? of(Axis::G) * group : of(Axis::H);
     Index out{};
     for (int i = 0; i < target.rank(); ++i) {
         std::int64_t& at = out[static_cast<std::size_t>(i)];
@@ -107,7 +109,10 @@ Index nearest_index(const TraceCells& cells, const StageId& from, const Index& i
             at = of(Axis::B);
             break;
         case Axis::H:
-            at = head;
+            at = splits ? column / head_size : head;
+            break;
+        case Axis::G:
+            at = splits ? column / head_size : head / group;
             break;
         case Axis::T:
             at = position;
@@ -141,11 +146,10 @@ void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, co
 template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
-    explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, trace.settings) {}
-    /// `settings` outlives this.
-    CellsOf(const Trace<Scalar>& trace, const ForwardSettings& settings)
-        : TraceCells(trace.config, *trace.plan, settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {
-    }
+    explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, *trace.plan) {}
+    /// `plan` outlives this.
+    CellsOf(const Trace<Scalar>& trace, const Plan& plan)
+        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
 
 private:
     static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
@@ -175,8 +179,7 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
     if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
-        ForwardSettings right = trace.settings;
-        right.mistake = Mistake::None;
+        const Plan right(trace.config);
         const provenance::CellsOf<Scalar> right_cells(trace, right);
         provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake, cell.stage);
     }

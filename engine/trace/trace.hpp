@@ -57,7 +57,7 @@ struct RecordedStage {
 template <class Scalar>
 struct Trace {
     Config config;
-    std::shared_ptr<const Plan> plan;  ///< of the configuration
+    std::shared_ptr<const Plan> plan;  ///< of the configuration, with the mistake that is made
     ForwardSettings settings;
     TokenBatch tokens;         ///< input of the Main or Decoder stack
     TokenBatch source_tokens;  ///< input of the Encoder stack; empty without one

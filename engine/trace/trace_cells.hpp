@@ -27,10 +27,9 @@ public:
     TraceCells& operator=(const TraceCells&) = delete;
 
     const Config& config() const { return config_; }
+    /// Of what is explained: with a mistake made on purpose, or as it would be right.
     const Plan& plan() const { return plan_; }
     const ForwardSettings& settings() const { return settings_; }
-    /// Made on purpose: formulas are those of what was computed, mistake and all.
-    Mistake mistake() const { return settings_.mistake; }
     /// What the stack reads.
     const TokenBatch& tokens(Stack stack) const { return stack == Stack::Encoder ? source_ : tokens_; }
 

@@ -44,6 +44,15 @@ class Tensor(_np.ndarray):
     def sum(self, dim):
         return _wrap(_np.asarray(self).sum(axis=dim))
 
+    def mean(self, dim, keepdim=False):
+        return _wrap(_np.asarray(self).mean(axis=dim, keepdims=keepdim))
+
+    def float(self):
+        return _wrap(_np.asarray(self).astype(_np.float32))
+
+    def repeat_interleave(self, repeats, dim):
+        return _wrap(_np.asarray(self).repeat(repeats, axis=dim))
+
     def max(self):
         return _wrap(_np.asarray(self).max())
 
@@ -96,6 +105,14 @@ def sin(x):
 
 def cos(x):
     return _wrap(_np.cos(_np.asarray(x)))
+
+
+def rsqrt(x):
+    return _wrap(1 / _np.sqrt(_np.asarray(x)))
+
+
+def cat(tensors, dim):
+    return _wrap(_np.concatenate(tensors, axis=dim))
 
 
 def where(condition, x, y):

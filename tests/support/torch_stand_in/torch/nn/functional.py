@@ -32,3 +32,8 @@ def embedding(ids, table):
     if ids.dtype != np.int64:
         raise RuntimeError("expected indices of type int64")
     return _wrap(np.asarray(table)[np.asarray(ids)])
+
+
+def silu(x):
+    x = np.asarray(x)
+    return _wrap(x / (1 + np.exp(-x)))
