@@ -16,6 +16,7 @@
 #include "engine/io/gpt2_names.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/io/stored_parameters.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -115,16 +116,9 @@ void read_vocabulary(const std::string& text, const std::string& source, Checkpo
 void append_views(std::string_view prefix, const std::vector<StoredParameter>& stored, const float* values,
                   std::vector<std::vector<float>>& turned, std::vector<ArrayView>& views) {
     for (const StoredParameter& parameter : stored) {
-        const float* data = values + parameter.info->offset;
-        const std::size_t count = static_cast<std::size_t>(parameter.info->shape.count());
-        if (parameter.transposed) {
-            const std::int64_t rows = parameter.shape[0], columns = parameter.shape[1];
-            std::vector<float>& out = turned.emplace_back(count);
-            for (std::int64_t r = 0; r < rows; ++r)
-                for (std::int64_t c = 0; c < columns; ++c) out[static_cast<std::size_t>(r * columns + c)] = data[c * rows + r];
-            data = out.data();
-        }
-        views.push_back({fmt::format("{}{}", prefix, parameter.name), DType::F32, parameter.shape, std::as_bytes(std::span(data, count))});
+        std::span<const float> data(values + parameter.place.offset(), static_cast<std::size_t>(parameter.place.shape().count()));
+        if (!parameter.as_it_is()) data = turned.emplace_back(parameter.gathered(values));
+        views.push_back({fmt::format("{}{}", prefix, parameter.name), DType::F32, parameter.shape, std::as_bytes(data)});
     }
 }
 
@@ -189,18 +183,7 @@ private:
 
 void copy_values(const std::vector<const NamedArray*>& arrays, const std::vector<StoredParameter>& stored, std::string_view source,
                  float* out) {
-    for (std::size_t i = 0; i < arrays.size(); ++i) {
-        const StoredParameter& parameter = stored[i];
-        const std::vector<float> values = values_as<float>(*arrays[i], source);
-        float* to = out + parameter.info->offset;
-        if (!parameter.transposed) {
-            std::copy(values.begin(), values.end(), to);
-            continue;
-        }
-        const std::int64_t rows = parameter.shape[0], columns = parameter.shape[1];
-        for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t c = 0; c < columns; ++c) to[c * rows + r] = values[static_cast<std::size_t>(r * columns + c)];
-    }
+    for (std::size_t i = 0; i < arrays.size(); ++i) stored[i].scatter(values_as<float>(*arrays[i], source), out);
 }
 
 std::int64_t parse_steps(const ArrayFile& file) {
@@ -291,7 +274,7 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
     }
     try {
         const ParameterLayout layout(config);
-        const std::vector<StoredParameter> stored = stored_parameters(layout, config.architecture);
+        const std::vector<StoredParameter> stored = stored_parameters(layout, config);
         Tensors tensors(file);
         const auto weights = tensors.take_all("", stored, ours);
         const bool resumable = ours && (tensors.has_prefix(kFirstMoments) || tensors.has_prefix(kSecondMoments));
@@ -330,7 +313,7 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
     settings.model = parameters.config();
     const std::string name = escaped(file.target().native(), 0);
 
-    const std::vector<StoredParameter> stored = stored_parameters(parameters.layout(), settings.model.architecture);
+    const std::vector<StoredParameter> stored = stored_parameters(parameters.layout(), settings.model);
     std::vector<std::vector<float>> turned;
     std::vector<ArrayView> views;
     append_views("", stored, parameters.data(), turned, views);

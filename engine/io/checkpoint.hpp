@@ -16,8 +16,8 @@
 
 namespace attn {
 
-/// What a `.safetensors` file written here holds: the parameters (a decoder-only model's under the names and in the shapes that
-/// Hugging Face's GPT2LMHeadModel writes, see gpt2_names.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
+/// What a `.safetensors` file written here holds: the parameters (under the names and in the shapes that Hugging Face's
+/// transformers gives such a model where it has a class for it, see stored_parameters.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
 /// `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
 ///   format      "pt", which other tools ask for
 ///   attnscope   "attnscope-checkpoint/1"

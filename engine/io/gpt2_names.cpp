@@ -32,27 +32,6 @@ constexpr std::array<PartName, 6> kLayerParts = {{{"norm_1", "ln_1"},
 constexpr std::array<PartName, 4> kOuterParts = {
     {{"token_embedding", "wte"}, {"position_embedding", "wpe"}, {"final_norm", "ln_f"}, {"lm_head", "lm_head"}}};
 
-/// "token_embedding.weight" -> "transformer.wte.weight", "layers.0.norm_1.bias" -> "transformer.h.0.ln_1.bias"
-std::string gpt2_name(std::string_view ours) {
-    if (ours == kHead) return std::string(ours);
-    const std::size_t last_dot = ours.rfind('.');
-    const std::string_view kind = ours.substr(last_dot);
-    std::string_view part = ours.substr(0, last_dot);
-    std::string layer;
-    if (part.starts_with(kLayer)) {
-        part.remove_prefix(kLayer.size());
-        const std::size_t dot = part.find('.');
-        layer = fmt::format("h.{}.", part.substr(0, dot));
-        part.remove_prefix(dot + 1);
-    }
-    const auto translate = [&](const auto& parts) -> std::string {
-        for (const PartName& name : parts)
-            if (name.ours == part) return fmt::format("{}{}{}{}", kPrefix, layer, name.theirs, kind);
-        throw Error("GPT-2 has no name for the parameter " + std::string(ours));
-    };
-    return layer.empty() ? translate(kOuterParts) : translate(kLayerParts);
-}
-
 const char* activation_name(Activation activation) {
     switch (activation) {
     case Activation::Relu:
@@ -169,22 +148,33 @@ private:
 
 }  // namespace
 
-std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, Architecture architecture) {
-    std::vector<StoredParameter> stored;
-    stored.reserve(layout.entries().size());
-    for (const ParameterInfo& info : layout.entries()) {
-        StoredParameter& parameter = stored.emplace_back(StoredParameter{info.name, {}, &info});
-        for (int axis = 0; axis < info.shape.rank(); ++axis) parameter.shape.push_back(info.shape[axis].size);
-        if (architecture != Architecture::DecoderOnly) continue;
-        parameter.name = gpt2_name(info.name);
-        parameter.transposed = info.name == kHead;
-        if (parameter.transposed) std::swap(parameter.shape[0], parameter.shape[1]);
+std::string gpt2_name(std::string_view ours) {
+    if (ours == kHead) return std::string(ours);
+    const std::size_t last_dot = ours.rfind('.');
+    const std::string_view kind = ours.substr(last_dot);
+    std::string_view part = ours.substr(0, last_dot);
+    std::string layer;
+    if (part.starts_with(kLayer)) {
+        part.remove_prefix(kLayer.size());
+        const std::size_t dot = part.find('.');
+        layer = fmt::format("h.{}.", part.substr(0, dot));
+        part.remove_prefix(dot + 1);
     }
-    return stored;
+    const auto translate = [&](const auto& parts) -> std::string {
+        for (const PartName& name : parts)
+            if (name.ours == part) return fmt::format("{}{}{}{}", kPrefix, layer, name.theirs, kind);
+        throw Error("GPT-2 has no name for the parameter " + std::string(ours));
+    };
+    return layer.empty() ? translate(kOuterParts) : translate(kLayerParts);
+}
+
+bool has_gpt2_parts(const Config& config) {
+    return config.norm_kind == NormKind::LayerNorm && config.position != PositionKind::Rotary && !config.grouped() && !config.ffn_gated &&
+           config.ffn_bias;
 }
 
 bool is_gpt2(const Config& config) {
-    return config.architecture == Architecture::DecoderOnly && config.norm == NormPlacement::Pre &&
+    return config.architecture == Architecture::DecoderOnly && has_gpt2_parts(config) && config.norm == NormPlacement::Pre &&
            config.position == PositionKind::Learned && config.qkv_bias && config.output_projection && config.output_bias &&
            config.residual && config.feed_forward && config.final_norm && config.lm_head && config.attention_width() == config.d_model;
 }

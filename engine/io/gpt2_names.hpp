@@ -1,28 +1,22 @@
 #pragma once
-/// Under which names and in which shapes a model's parameters stand in a file.
+/// GPT-2 models as Hugging Face's transformers writes them.
 
-#include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "engine/io/array_file.hpp"
-#include "engine/model/parameters.hpp"
+#include "engine/plan/config.hpp"
 
 namespace attn {
 
-struct StoredParameter {
-    std::string name;                 ///< in the file
-    std::vector<std::int64_t> shape;  ///< in the file
-    const ParameterInfo* info;        ///< in memory; owned by the layout
-    bool transposed = false;          ///< the file's [rows, columns] are [columns, rows] in memory
-};
-
-/// A decoder-only model as GPT2LMHeadModel of Hugging Face's transformers writes it: transformer.wte.weight [V,C], transformer.wpe.weight,
+/// "token_embedding.weight" -> "transformer.wte.weight", "layers.0.norm_1.bias" -> "transformer.h.0.ln_1.bias": the names of
+/// GPT2LMHeadModel of Hugging Face's transformers, whose file has transformer.wte.weight [V,C], transformer.wpe.weight,
 /// transformer.h.N.{ln_1, attn.c_attn [C,3HD], attn.c_proj, ln_2, mlp.c_fc, mlp.c_proj}.{weight, bias} with weights [in,out],
-/// transformer.ln_f.{weight, bias}, lm_head.weight [V,C] unless tied. Other models under our own names and shapes.
-/// `layout` has to outlive the result.
-std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, Architecture architecture);
+/// transformer.ln_f.{weight, bias}, lm_head.weight [V,C] unless tied. Throws Error for a parameter that such models lack.
+std::string gpt2_name(std::string_view ours);
 
+/// True unless the configuration has parts that GPT-2 has no tensors for or another meaning of them (a gate, another norm, ...).
+bool has_gpt2_parts(const Config& config);
 /// True for a configuration that GPT2LMHeadModel computes as we do.
 bool is_gpt2(const Config& config);
 /// Text of the config.json with which transformers loads such a model. Throws ConfigError unless is_gpt2().

@@ -13,6 +13,7 @@
 #include "engine/io/curve_csv.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/gpt2_names.hpp"
+#include "engine/io/llama_names.hpp"
 
 namespace attn {
 namespace {
@@ -129,6 +130,7 @@ void RunFolderWriter::write_tables(const RunFolder& run) const {
     write_whole_file(folder_ / kHeadsName, heads_csv(run.heads));
     const Config& config = run.checkpoint.parameters->config();
     if (is_gpt2(config)) write_whole_file(folder_ / kConfigName, gpt2_config_json(config));
+    if (is_llama(config)) write_whole_file(folder_ / kConfigName, llama_config_json(config));
 }
 
 void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_moments) {

@@ -17,10 +17,19 @@ bool is_embedding(const ParameterInfo& info) { return info.name.ends_with("embed
 bool is_residual_projection(const ParameterInfo& info) {
     return info.name.ends_with("attention.out.weight") || info.name.ends_with("ffn.out.weight");
 }
-/// How many matrices lie side by side in a packed projection.
-std::int64_t packed_parts(const ParameterInfo& info) {
-    return info.name.ends_with("qkv.weight") ? 3 : info.name.ends_with(".kv.weight") ? 2 : 1;
+/// One of the matrices that lie side by side in a projection to queries, keys and values.
+struct PackedPart {
+    std::int64_t first_column, heads;
+};
+
+std::vector<PackedPart> packed_parts(const Config& config, const ParameterInfo& info) {
+    const std::int64_t q = config.attention_width(), k = config.kv_width(), heads = config.num_heads, shared = config.kv_heads();
+    if (info.name.ends_with("qkv.weight")) return {{0, heads}, {q, shared}, {q + k, shared}};
+    if (info.name.ends_with(".kv.weight")) return {{0, shared}, {k, shared}};
+    return {{0, heads}};
 }
+
+bool is_packed(const ParameterInfo& info) { return info.name.ends_with("qkv.weight") || info.name.ends_with(".kv.weight"); }
 
 /// Standard deviation of a normal, or half-width of a uniform distribution.
 struct Distribution {
@@ -40,8 +49,8 @@ Distribution distribution_of(const Config& config, const ParameterInfo& info) {
     case Init::Transformer: {
         if (is_bias(info)) return {};
         if (is_embedding(info)) return {1 / std::sqrt(static_cast<double>(config.d_model))};
-        // Xavier uniform (Glorot and Bengio, 2010), every packed matrix for itself.
-        const double fan_out = static_cast<double>(info.shape[1].size / packed_parts(info));
+        // Xavier uniform (Glorot and Bengio, 2010), every packed matrix for itself; fewer keys and values have the queries' bounds.
+        const double fan_out = static_cast<double>(is_packed(info) ? config.attention_width() : info.shape[1].size);
         return {std::sqrt(6 / (fan_in + fan_out)), true};
     }
     case Init::Vivid:
@@ -116,18 +125,22 @@ void draw_columns(NumpyRandom& random, Scalar* matrix, std::int64_t rows, std::i
         for (std::int64_t c = 0; c < columns; ++c) matrix[r * stride + first + c] = static_cast<Scalar>(random.normal());
 }
 
-/// Q, K and V one after the other; with separate heads, head after head, each drawing its own W_Q, W_K, W_V.
+/// Q, K and V one after the other; with separate heads, head after head, each drawing its own W_Q, W_K, W_V (where several share keys and
+/// values, the first of them does).
 template <class Scalar>
 void draw_packed(NumpyRandom& random, const Config& config, const ParameterInfo& info, Scalar* matrix) {
-    const std::int64_t rows = info.shape[0].size, stride = info.shape[1].size, parts = packed_parts(info), width = stride / parts;
+    const std::int64_t rows = info.shape[0].size, stride = info.shape[1].size, head_size = config.head_size();
+    const std::vector<PackedPart> parts = packed_parts(config, info);
     if (!config.separate_heads) {
-        for (std::int64_t part = 0; part < parts; ++part) draw_columns(random, matrix, rows, stride, part * width, width);
+        for (const PackedPart& part : parts) draw_columns(random, matrix, rows, stride, part.first_column, part.heads * head_size);
         return;
     }
-    const std::int64_t head_size = config.head_size();
     for (std::int64_t head = 0; head < config.num_heads; ++head)
-        for (std::int64_t part = 0; part < parts; ++part)
-            draw_columns(random, matrix, rows, stride, part * width + head * head_size, head_size);
+        for (const PackedPart& part : parts) {
+            const std::int64_t shared_by = config.num_heads / part.heads;
+            if (head % shared_by == 0)
+                draw_columns(random, matrix, rows, stride, part.first_column + head / shared_by * head_size, head_size);
+        }
 }
 
 template <class Scalar>

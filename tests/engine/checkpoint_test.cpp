@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/io/gpt2_names.hpp"
+#include "engine/io/llama_names.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/io/safetensors.hpp"
 #include "tests/engine/io_support.hpp"
@@ -192,6 +193,53 @@ TEST(Checkpoint, HasTheNamesAndShapesOfGpt2) {
     std::size_t model = 0;
     for (const NamedArray& array : file.arrays) model += array.name.starts_with("optimizer.") || array.name == "task.text" ? 0 : 1;
     EXPECT_EQ(model, checkpoint.parameters->layout().entries().size());
+}
+
+/// The parts of a Llama: 4 heads over 2 key/value heads.
+Config small_llama_model() {
+    Config config = small_model();
+    config.num_heads = 4;
+    config.num_kv_heads = 2;
+    config.norm_kind = NormKind::Rms;
+    config.position = PositionKind::Rotary;
+    config.ffn_gated = true;
+    config.activation = Activation::Silu;
+    return config;
+}
+
+TEST(Checkpoint, HasTheNamesAndShapesOfLlama) {
+    const Checkpoint checkpoint = filled(small_llama_model());
+    const std::string bytes = bytes_of(checkpoint);
+    MemoryInput source(test::as_bytes(bytes), "c");
+    const ArrayFile file = read_safetensors(source);
+    using Sizes = std::vector<std::int64_t>;
+    EXPECT_EQ(file.at("model.embed_tokens.weight").shape, (Sizes{5, 8}));
+    EXPECT_EQ(file.at("model.layers.1.input_layernorm.weight").shape, (Sizes{8}));
+    EXPECT_EQ(file.at("model.layers.1.self_attn.q_proj.weight").shape, (Sizes{8, 8}));
+    EXPECT_EQ(file.at("model.layers.1.self_attn.k_proj.weight").shape, (Sizes{4, 8}));
+    EXPECT_EQ(file.at("model.layers.1.self_attn.v_proj.bias").shape, (Sizes{4}));
+    EXPECT_EQ(file.at("model.layers.0.mlp.gate_proj.weight").shape, (Sizes{12, 8}));
+    EXPECT_EQ(file.at("model.layers.0.mlp.down_proj.weight").shape, (Sizes{8, 12}));
+    EXPECT_EQ(file.at("model.norm.weight").shape, (Sizes{8}));
+    EXPECT_EQ(file.at("optimizer.exp_avg.model.layers.0.self_attn.k_proj.bias").shape, (Sizes{4}));
+    // Rows of the file are columns of ours, the values' behind the queries' and the keys'.
+    const ParameterView<float> ours = checkpoint.parameters->view("layers.1.attention.v.weight");
+    EXPECT_EQ(ours.data, checkpoint.parameters->find("layers.1.attention.qkv.weight") + 12);
+    const auto values = file.values<float>("model.layers.1.self_attn.v_proj.weight");
+    for (std::size_t out = 0; out < 4; ++out)
+        for (std::size_t in = 0; in < 8; ++in) EXPECT_EQ(values[out * 8 + in], ours.data[in * 16 + out]);
+    expect_equal(parse(bytes), checkpoint);
+}
+
+TEST(Checkpoint, PartsThatNoForeignModelHasKeepOurNames) {
+    Config config = small_llama_model();
+    config.norm_kind = NormKind::LayerNorm;  // neither GPT-2 nor Llama
+    const Checkpoint checkpoint = filled(config);
+    const std::string bytes = bytes_of(checkpoint);
+    MemoryInput source(test::as_bytes(bytes), "c");
+    EXPECT_EQ(read_safetensors(source).at("layers.0.attention.qkv.weight").shape, (std::vector<std::int64_t>{8, 16}));
+    expect_equal(parse(bytes), checkpoint);
+    for (const auto refuse : {gpt2_config_json, llama_config_json}) EXPECT_THROW(refuse(config), ConfigError);
 }
 
 TEST(Checkpoint, ModelsOfOtherKindsKeepOurNames) {
