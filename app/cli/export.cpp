@@ -68,8 +68,10 @@ void write_tensor(const ExportOptions& options, const Snapshot& snapshot, const 
     if (options.stage.empty()) throw Error("--stage is missing: .csv and .npy hold one stage or parameter; only .safetensors holds all");
     const TensorChoice choice = choice_of(options, *snapshot.trace);
     const Shape whole = chosen_tensor(snapshot, {choice.stage, {}, {}, choice.gradients, choice.parameter}, gradients).shape();
-    if (options.head && !whole.has(Axis::H)) throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
-    if (options.sequence && !whole.has(Axis::B)) throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
+    if (options.head && !whole.has(Axis::H) && !whole.has(Axis::G))
+        throw Error(fmt::format("{} has no heads: leave --head out", name_of(choice)));
+    if (options.sequence && !whole.has(Axis::B))
+        throw Error(fmt::format("{} does not belong to a sequence: leave --batch out", name_of(choice)));
     (options.out.extension() == ".csv" ? write_tensor_csv : write_tensor_npy)(options.out, snapshot, choice, gradients);
     say(options, snapshot, name_of(choice) + " " + chosen_tensor(snapshot, choice, gradients).shape().text());
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/panels/maps/head_of.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -28,7 +30,8 @@ StageId closest(const Trace<float>& trace, const StageId& wanted) {
 
 void select_axes(AxisSelection& selection, const Shape& shape, const CellRef& cell) {
     for (int a = 0; a < shape.rank(); ++a)
-        if (shape[a].axis != Axis::B && shape[a].axis != Axis::H) selection.set(shape[a].axis, cell.index[static_cast<std::size_t>(a)]);
+        if (shape[a].axis != Axis::B && shape[a].axis != Axis::H && shape[a].axis != Axis::G)
+            selection.set(shape[a].axis, cell.index[static_cast<std::size_t>(a)]);
 }
 
 /// True when the selection says something about this tensor.
@@ -92,7 +95,7 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& 
     for (int a = 0; a < shape.rank(); ++a) {
         std::int64_t index = 0;
         if (shape[a].axis == Axis::B) index = view.batch;
-        else if (shape[a].axis == Axis::H) index = view.head;
+        else if (shape[a].axis == Axis::H || shape[a].axis == Axis::G) index = head_of(trace.config, shape, view.head);
         else index = selection.on(shape[a].axis).value_or(default_index(shape[a], selection));
         if (index >= shape[a].size) return std::nullopt;
         cell.index[static_cast<std::size_t>(a)] = index;
@@ -108,7 +111,8 @@ void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell)
     const Shape& shape = stage->value.shape();
     for (int a = 0; a < shape.rank(); ++a) {
         if (shape[a].axis == Axis::B) view.batch = cell.index[static_cast<std::size_t>(a)];
-        if (shape[a].axis == Axis::H) view.head = cell.index[static_cast<std::size_t>(a)];
+        if (shape[a].axis == Axis::H || shape[a].axis == Axis::G)
+            view.head = query_head(trace.config, shape, cell.index[static_cast<std::size_t>(a)], view.head);
     }
     select_axes(view.locked, shape, cell);
     view.hovered.clear();

@@ -16,9 +16,8 @@ namespace {
 constexpr float kItemWidth = 116, kGroupGap = 24;
 
 /// What stands above a stage's picture: of the sum only what there is to add.
-std::string_view symbol_of(const PanelContext& context, Stage stage) {
-    const bool no_positions = context.trace().config.position == PositionKind::None;
-    return stage == Stage::Embedding && no_positions ? "X" : stage_symbol(stage);
+std::string_view symbol_of(const PanelContext& context, const StageId& id) {
+    return id.stage == Stage::Embedding && context.trace().plan->at(id).inputs.size() == 1 ? "X" : stage_symbol(id.stage);
 }
 
 /// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens. All layers have the shapes of the first.
@@ -84,7 +83,7 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, stage.id.stage));
+    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, stage.id));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, stage);
     const float text_width_left = end.x - x - context.px(4);
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,

@@ -43,7 +43,7 @@ public:
     bool operator==(const AxisSelection&) const = default;
 
 private:
-    std::array<std::optional<std::int64_t>, 10> index_{};
+    std::array<std::optional<std::int64_t>, static_cast<std::size_t>(Axis::N) + 1> index_{};
 };
 
 struct PaneState {

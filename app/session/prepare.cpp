@@ -10,6 +10,7 @@
 #include "app/session/document_error.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/parameters.hpp"
+#include "engine/plan/plan.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace attn::app {
@@ -154,20 +155,34 @@ std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pa
     return chips;
 }
 
-/// Numbers that one stack records per sequence.
-double stack_numbers(const Config& config, double positions, double memory_positions, bool cross) {
-    const auto c = static_cast<double>(config.d_model);
-    const auto heads = static_cast<double>(config.num_heads);
-    const auto width = static_cast<double>(config.attention_width());
-    const double norm = config.norm == NormPlacement::None ? 0 : c;
-    const double residual = config.residual ? c : 0;
-    const double around = norm + residual + (config.output_projection ? c : 0);
-    // q, context and concat; k and v; the five maps
-    const auto attention = [&](double keys) { return positions * (3 * width + around + 5 * heads * keys) + 2 * width * keys; };
-    const double feed_forward = config.feed_forward ? 2 * static_cast<double>(config.d_ff) + c + norm + residual : 0;
-    const double layer = attention(positions) + (cross ? attention(memory_positions) : 0) + positions * feed_forward;
-    const double outside = 1 + (config.position == PositionKind::None ? 2 : 3) * c + (config.final_norm ? c : 0);
-    return positions * outside + static_cast<double>(config.num_layers) * layer;
+/// Indices of an axis of the stage, other than sequences and positions.
+std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
+    switch (axis) {
+    case Axis::H:
+        return config.num_heads;
+    case Axis::G:
+        return config.kv_heads();
+    case Axis::D:
+        return config.head_size();
+    case Axis::F:
+        return config.d_ff;
+    case Axis::V:
+        return config.vocab_size;
+    default:
+        return node.op == Op::JoinHeads ? config.attention_width() : config.d_model;
+    }
+}
+
+/// Numbers of a stage's tensor for one sequence.
+double stage_numbers(const Config& config, const PlanNode& node, double positions, double source_positions) {
+    const double own = node.id.stack == Stack::Encoder ? source_positions : positions;
+    double numbers = 1;
+    for (const Axis axis : node.axes) {
+        if (axis == Axis::T) numbers *= own;
+        else if (axis == Axis::S) numbers *= is_cross(node.id.stage) ? source_positions : own;
+        else if (axis != Axis::B) numbers *= static_cast<double>(axis_size(config, node, axis));
+    }
+    return numbers;
 }
 
 }  // namespace
@@ -235,10 +250,9 @@ Prepared prepare(const Setup& setup, double room_mib) {
 }
 
 double trace_mib(const Config& config, double sequences, double positions, double source_positions) {
-    const bool two_stacks = config.architecture == Architecture::EncoderDecoder;
-    double numbers = stack_numbers(config, positions, source_positions, two_stacks);
-    if (two_stacks) numbers += stack_numbers(config, source_positions, 0, false);
-    if (config.lm_head) numbers += 2 * positions * static_cast<double>(config.vocab_size);
+    double numbers = 0;
+    const Plan plan(config);
+    for (const PlanNode& node : plan.nodes()) numbers += stage_numbers(config, node, positions, source_positions);
     return 4 * (numbers * sequences + static_cast<double>(ParameterLayout(config).count())) / kMiB;
 }
 
@@ -247,10 +261,12 @@ Field field_at_fault(const Config& config) {
         Field field;
         void (*apply)(Config&);
     };
-    static constexpr std::array<Repair, 7> kRepairs{{
+    static constexpr std::array<Repair, 9> kRepairs{{
         {Field::DModel, [](Config& c) { c.d_model = 8 * std::clamp<std::int64_t>(c.num_heads, 1, 64); }},
         {Field::Heads, [](Config& c) { c.num_heads = 1; }},
+        {Field::KeyHeads, [](Config& c) { c.num_kv_heads = 0; }},
         {Field::HeadSize, [](Config& c) { c.d_head = 0; }},
+        {Field::RotaryBase, [](Config& c) { c.rotary_base = 10000; }},
         {Field::Layers, [](Config& c) { c.num_layers = 1; }},
         {Field::FeedForward, [](Config& c) { c.d_ff = 8; }},
         {Field::ContextLength, [](Config& c) { c.context_length = 64; }},

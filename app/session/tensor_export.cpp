@@ -43,18 +43,22 @@ Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const G
     return {stage->value.shape(), stage->value.data()};
 }
 
-/// The axes that stay, and which index the fixed ones have.
+/// The axes that stay, and which index the fixed ones have. A chosen head is one of the queries: of shared keys and values, the one that
+/// it reads.
 struct Part {
     Shape shape;
     std::vector<std::optional<std::int64_t>> fixed;  ///< for every axis of the whole tensor
 };
 
-Part part_of(const Shape& whole, const TensorChoice& choice) {
+Part part_of(const Config& config, const Shape& whole, const TensorChoice& choice) {
     Part part;
     for (const Dim& dim : whole) {
-        const std::optional<std::int64_t> index = dim.axis == Axis::B ? choice.batch : dim.axis == Axis::H ? choice.head : std::nullopt;
-        if (index && (*index < 0 || *index >= dim.size))
-            throw Error(fmt::format("there is no {} {}: there are {}", axis_words(dim.axis), *index, dim.size));
+        const bool head = dim.axis == Axis::H || dim.axis == Axis::G;
+        std::optional<std::int64_t> index = dim.axis == Axis::B ? choice.batch : head ? choice.head : std::nullopt;
+        const std::int64_t shared = dim.axis == Axis::G ? config.group_size() : 1;
+        if (index && (*index < 0 || *index >= dim.size * shared))
+            throw Error(fmt::format("there is no {} {}: there are {}", head ? "head" : "sequence", *index, dim.size * shared));
+        if (index) *index /= shared;
         if (!index) part.shape.push_back(dim);
         part.fixed.push_back(index);
     }
@@ -91,6 +95,7 @@ public:
         case Axis::B:
             return "sequence";
         case Axis::H:
+        case Axis::G:
             return "head";
         case Axis::T:
             return "query";
@@ -184,7 +189,7 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
 
 Tensor<float> chosen_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {
     const Whole whole = whole_tensor(snapshot, choice, gradients);
-    const Part part = part_of(whole.shape, choice);
+    const Part part = part_of(snapshot.trace->config, whole.shape, choice);
     Tensor<float> chosen(part.shape);
     std::vector<std::int64_t> index(part.fixed.size());
     for (std::int64_t i = 0; i < chosen.size(); ++i) {

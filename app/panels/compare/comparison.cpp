@@ -1,4 +1,5 @@
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/head_of.hpp"
 
 #include <fmt/format.h>
 
@@ -134,13 +135,13 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
     if (trace == nullptr) side.missing = std::move(state.missing);
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
-    else if (stage->value.shape().has(Axis::H) && side.head >= stage->value.shape().size_of(Axis::H))
-        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, stage->value.shape().size_of(Axis::H));
+    else if (has_heads(stage->value.shape()) && side.head >= state.trace->config.num_heads)
+        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, state.trace->config.num_heads);
     else if (side.batch >= stage->value.shape()[0].size)
         side.missing = fmt::format("That state has no text {}: it has {}.", side.batch, stage->value.shape()[0].size);
     else side.trace = trace;
     // A head of a stage that has none is not worth a word.
-    if (stage != nullptr && !stage->value.shape().has(Axis::H)) side.head = shown.head;
+    if (stage != nullptr && !has_heads(stage->value.shape())) side.head = shown.head;
     const std::string place = where(side, shown);
     side.name = source->source == Compare::Itself && !place.empty() ? place.substr(2) : state_name(context, *source, state) + place;
     return side;

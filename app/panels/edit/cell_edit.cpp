@@ -8,6 +8,7 @@
 
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/maps/head_of.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -90,7 +91,8 @@ void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, 
     context.view.locked.set(matrix.row_axis, at.row);
     context.view.locked.set(matrix.col_axis, at.col);
     const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.trace().find(cell->stage) : nullptr;
-    if (stage != nullptr && stage->value.shape().has(Axis::H)) context.view.head = cell->index[1];
+    if (stage != nullptr && has_heads(stage->value.shape()))
+        context.view.head = query_head(context.trace().config, stage->value.shape(), cell->index[1], context.view.head);
 }
 
 std::optional<HeatmapCell> place_in(const Matrix& matrix, const CellRef& cell) {

@@ -67,11 +67,11 @@ std::string_view pattern_name(Pattern pattern) {
     return "";
 }
 
-std::string place_words(const StageId& id, std::int64_t head) {
+std::string place_words(const StageId& id, std::int64_t head, Axis heads) {
     std::string words = id.layer < 0 ? "" : fmt::format("layer {}", id.layer);
     if (id.stack != Stack::Main)
         words = std::string(id.stack == Stack::Encoder ? "encoder" : "decoder") + (words.empty() ? "" : " ") + words;
-    if (head >= 0) words += fmt::format("{}head {}", words.empty() ? "" : ", ", head);
+    if (head >= 0) words += fmt::format("{}{} {}", words.empty() ? "" : ", ", axis_words(heads), head);
     return words;
 }
 
@@ -80,7 +80,10 @@ EditWords words_of(const PanelContext& context, const Edit& edit) {
     words.place = std::string(stage_name(edit.at.stage));
     std::replace(words.place.begin(), words.place.end(), '_', ' ');
     const bool has_heads = to_self(edit.at.stage) >= Stage::Q && to_self(edit.at.stage) <= Stage::Context;
-    if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll); !place.empty()) words.place += ", " + place;
+    const RecordedStage<float>* stage = context.ready() ? context.trace().find(edit.at) : nullptr;
+    const Axis heads = stage != nullptr && stage->value.shape().has(Axis::G) ? Axis::G : Axis::H;
+    if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll, heads); !place.empty())
+        words.place += ", " + place;
     if (has_heads && edit.head == Edit::kAll) words.place += ", all heads";
     if (edit.sequence != Edit::kAll && context.snapshot.tokens.size() > 1) words.place += fmt::format(", text {}", edit.sequence);
 

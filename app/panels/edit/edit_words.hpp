@@ -19,7 +19,7 @@ EditWords words_of(const PanelContext& context, const Edit& edit);
 std::string target_of(const PanelContext& context, const Edit& edit);
 
 /// "layer 0, head 1" of a stage that is one of a layer; `head` negative for all or none.
-std::string place_words(const StageId& id, std::int64_t head);
+std::string place_words(const StageId& id, std::int64_t head, Axis heads = Axis::H);
 
 /// "uniform", "the previous token": what a frozen row looks like.
 std::string_view pattern_name(Pattern pattern);

@@ -1,4 +1,5 @@
 #include "app/panels/maps/matrix.hpp"
+#include "app/panels/maps/head_of.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -51,7 +52,7 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
     const RecordedStage<float>* stage = trace.find(id);
     if (stage == nullptr || stage->value.empty()) return {};
-    return slice(*stage, batch, head);
+    return slice(*stage, batch, head_of(trace.config, stage->value.shape(), head));
 }
 
 Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch) {

@@ -64,7 +64,7 @@ public:
     /// so that no newer tensor can have the address of one that is gone.
     void use(const Snapshot& snapshot, OtherStates others = {});
 
-    /// Slice of a recorded stage for one sequence and head; empty when the trace has no such stage.
+    /// Slice of a recorded stage for one sequence and head of the queries; empty when the trace has no such stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
     /// The same of the mean over its heads, [B,T,S].
     Matrix mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch);

@@ -1,12 +1,28 @@
 #include "app/panels/views/equation.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/plan/plan.hpp"
 
 namespace attn::app {
 namespace {
+
+const char* activation_name(Activation activation) {
+    switch (activation) {
+    case Activation::Relu:
+        return "ReLU";
+    case Activation::GeluErf:
+    case Activation::GeluTanh:
+        return "GELU";
+    case Activation::Silu:
+        return "SiLU";
+    }
+    return "";
+}
 
 /// Builds the matrices of one stage's equation: the arguments that all of them share.
 class Builder {
@@ -26,7 +42,7 @@ public:
             equation_.result.symbol = "P";
             break;
         case Op::Add:
-            sum();
+            sum("+");
             break;
         case Op::Norm:
             norm();
@@ -35,13 +51,13 @@ public:
             linear();
             break;
         case Op::Rotate:
-        case Op::Multiply:
+            rowwise("rotate");
             break;
         case Op::Scores:
             product(input(0, "Q"), store_.transposed(input(1, "K"), "Kᵀ"), {}, "scores");
             break;
         case Op::Scale:
-            rowwise("÷ √" + std::to_string(trace_.config.head_size()));
+            scale();
             break;
         case Op::Mask:
             rowwise("mask");
@@ -60,7 +76,10 @@ public:
             concat();
             break;
         case Op::Activate:
-            rowwise(trace_.config.activation == Activation::Relu ? "ReLU" : "GELU");
+            rowwise(activation_name(node_.settings.activation));
+            break;
+        case Op::Multiply:
+            sum("∘");
             break;
         }
         return std::move(equation_);
@@ -92,8 +111,14 @@ private:
         equation_.row_sums = true;
     }
 
+    void scale() {
+        const double divisor = 1 / node_.settings.factor, size = static_cast<double>(trace_.config.head_size());
+        const bool root = std::abs(divisor - std::sqrt(size)) <= 1e-9 * divisor;
+        rowwise(root ? fmt::format("÷ √{}", size) : divisor == 1 ? "" : fmt::format("÷ {:.4g}", divisor));
+    }
+
     void norm() {
-        rowwise("norm");
+        rowwise(node_.settings.norm_kind == NormKind::Rms ? "RMS norm" : "norm");
         for (const auto& [part, symbol] : {std::pair{&node_.weight, "γ"}, std::pair{&node_.bias, "β"}}) {
             Matrix matrix = store_.parameter(trace_, part->name, Axis::N, Axis::C, 0, -1);
             matrix.symbol = symbol;
@@ -101,8 +126,9 @@ private:
         }
     }
 
-    void sum() {
-        equation_.op = "+";
+    /// Number by number: the sum of the inputs, or their product.
+    void sum(std::string op) {
+        equation_.op = std::move(op);
         for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
             Matrix matrix = input(i);
             if (!matrix.empty()) equation_.operands.push_back(std::move(matrix));
@@ -126,8 +152,10 @@ private:
     /// What the head shown uses of a parameter.
     Matrix parameter(const PlanParameter& used, std::string symbol, Axis rows, Axis cols) {
         if (used.empty()) return {};
-        const std::int64_t size = trace_.config.head_size(), head = std::min(head_, trace_.config.num_heads - 1);
+        const Config& config = trace_.config;
         const bool of_head = node_.has_heads();
+        const std::int64_t size = config.head_size(), chosen = std::min(head_, config.num_heads - 1),
+                           head = of_head && node_.axes[1] == Axis::G ? chosen / config.group_size() : chosen;
         Matrix matrix = store_.parameter(trace_, used.name, rows, cols, of_head ? head * size : 0, of_head ? size : -1);
         matrix.symbol = std::move(symbol);
         return matrix;

@@ -1,6 +1,8 @@
-/// The words that go with every stage: its formula and one or two plain sentences.
+/// The words that go with every stage: its formula and one or two plain sentences, a function an operation.
 
 #include <fmt/format.h>
+
+#include <cmath>
 
 #include "app/panels/views/equation.hpp"
 #include "app/widgets/number.hpp"
@@ -8,12 +10,87 @@
 namespace attn::app {
 namespace {
 
-std::string norm_sentence(const Trace<float>& trace) {
-    return fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {}), then multiplied by γ and shifted by β.",
-                       format_exact(static_cast<float>(trace.config.layer_norm_eps)));
+/// A formula in the markup of widgets, and what it means.
+struct Words {
+    std::string formula, sentence;
+};
+
+Words position_words(const PlanNode& node) {
+    return {"P = P[0…T−1]", node.weight.empty() ? "Every position has its own pattern of sines and cosines, the same for every text."
+                                                : "Every position has its own learned vector: a row of a table, the same for every text."};
 }
 
-std::string masked_sentence(const MaskSettings& masks, bool cross) {
+Words add_words(PositionKind positions, const PlanNode& node) {
+    const bool alone = node.inputs.size() == 1;
+    if (is_layer_stage(node.id.stage))
+        return alone ? Words{"x = sublayer", "The sublayer's result replaces its input."}
+                     : Words{"x = x + sublayer", "The sublayer's result is added to its input, so nothing is lost."};
+    if (!alone) return {"X = E + P", "What the token is plus where it is."};
+    return {"X = E", positions == PositionKind::Rotary ? "Nothing is added for the position: queries and keys are rotated by it."
+                                                       : "No positions are added: the model cannot know the order."};
+}
+
+Words norm_words(const OpSettings& settings) {
+    const std::string eps = format_exact(static_cast<float>(settings.eps));
+    if (settings.passes_on) return {"y = x", "Every row passes unchanged."};
+    if (settings.norm_kind == NormKind::Rms)
+        return {
+            "y = γ x ÷ √(mean(x²) + ε)",
+            fmt::format("Every row is divided by its root mean square (ε = {}), then multiplied by γ. Unlike LayerNorm it keeps its mean.",
+                        eps)};
+    return {"y = γ (x − μ) ÷ √(σ² + ε) + β",
+            fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {}), then multiplied by γ and shifted by β.", eps)};
+}
+
+/// How many query heads read the same keys and values; "" where each has its own.
+std::string sharing(const Config& config) {
+    return config.grouped() ? fmt::format(" {} query heads share each key/value head.", config.group_size()) : "";
+}
+
+/// Linear maps differ in what they are for, which the stage's name says.
+Words linear_words(const Config& config, const PlanNode& node) {
+    const char* source = is_cross(node.id.stage) ? "the memory" : "the input";
+    const std::string plus = node.bias.empty() ? "" : " + b";
+    switch (to_self(node.id.stage)) {
+    case Stage::Q:
+        return {"Q = X W_Q" + plus, "What each token looks for: its vector times W_Q of this head."};
+    case Stage::K:
+        return {"K = X W_K" + plus,
+                fmt::format("What each token offers to be matched by: {} times W_K of this head.{}", source, sharing(config))};
+    case Stage::V:
+        return {"V = X W_V" + plus,
+                fmt::format("What each token passes on when attended to: {} times W_V of this head.{}", source, sharing(config))};
+    case Stage::AttentionOut:
+        return {"out = concat W_O" + plus, "One more matrix mixes the heads' results."};
+    case Stage::FfnGate:
+        return {"gate = X W_g" + plus, "Each token on its own: its activation decides how far each hidden unit opens."};
+    case Stage::FfnHidden:
+        return {"hidden = X W₁" + plus, "Each token on its own: its vector is mapped to a wider one."};
+    case Stage::FfnOut:
+        return {(config.ffn_gated ? "out = gated W₂" : "out = act W₂") + plus, "The active hidden units each add their own vector."};
+    default:
+        return {node.weight.transposed ? "logits = X W_Eᵀ" : "logits = X W_U",
+                "Each token's final vector is compared with every token of the vocabulary."};
+    }
+}
+
+Words rotate_words(const PlanNode& node) {
+    return {"x′ = x cos θ ∓ x_pair sin θ",
+            fmt::format("Each pair of dimensions turns with the position, the first by one radian a token, later ones slower (base {:g}). "
+                        "How well a query fits a key then depends on how far apart they stand.",
+                        node.settings.rotary_base)};
+}
+
+Words scale_words(const Config& config, const OpSettings& settings) {
+    const double divisor = 1 / settings.factor, root = std::sqrt(static_cast<double>(config.head_size()));
+    if (std::abs(divisor - root) <= 1e-9 * root)
+        return {fmt::format("scaled = scores ÷ √{}", config.head_size()),
+                "Dot products grow with the number of dimensions; dividing by √d_head keeps the softmax from saturating."};
+    if (divisor == 1) return {"scaled = scores", "The scores pass undivided."};
+    return {fmt::format("scaled = scores ÷ {:g}", divisor), "The scores are not divided by √d_head but by another number."};
+}
+
+Words mask_words(const MaskSettings& masks, bool cross) {
     std::string rules;
     const auto add = [&](const std::string& rule) { rules += (rules.empty() ? "" : "; ") + rule; };
     if (masks.causal && !cross)
@@ -22,108 +99,86 @@ std::string masked_sentence(const MaskSettings& masks, bool cross) {
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
     if (!masks.painted.empty() && !cross) add("cells painted by hand");
-    if (rules.empty()) return "No mask is active: every query may attend to every key.";
-    return "Hatched cells may not be attended to; the softmax never sees them. Active: " + rules + ".";
+    return {"masked = scaled, or −∞", rules.empty()
+                                          ? "No mask is active: every query may attend to every key."
+                                          : "Hatched cells may not be attended to; the softmax never sees them. Active: " + rules + "."};
 }
 
-std::string residual_sentence() { return "The sublayer's result is added to its input, so nothing is lost."; }
-
-std::string positions_sentence(PositionKind kind) {
-    return kind == PositionKind::Sinusoidal ? "Every position has its own pattern of sines and cosines, the same for every text."
-                                            : "Every position has its own learned vector: a row of a table, the same for every text.";
+Words softmax_words(const ForwardSettings& settings) {
+    return {settings.temperature == 1 ? "A = softmax(masked)" : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature),
+            "Each row becomes a distribution over the keys: exponentials divided by their sum."};
 }
 
-std::string weights_formula(const ForwardSettings& settings) {
-    return settings.temperature == 1 ? "A = softmax(masked)" : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature);
+Words dropout_words(const ForwardSettings& settings, const OpSettings& own) {
+    const double set = settings.dropout.attention, rate = set == 0 ? own.least_rate : set;
+    if (rate <= 0) return {"dropped = dropout(A)", "Dropout is off: the weights pass unchanged."};
+    return {"dropped = dropout(A)",
+            fmt::format("Each weight is set to 0 with probability {:g}; the others are divided by {:g}. So rows no longer sum to 1.", rate,
+                        1 - rate)};
 }
 
-std::string dropped_sentence(const DropoutSettings& dropout) {
-    if (dropout.attention <= 0) return "Dropout is off: the weights pass unchanged.";
-    return fmt::format("Each weight is set to 0 with probability {:g}; the others are divided by {:g}. So rows no longer sum to 1.",
-                       dropout.attention, 1 - dropout.attention);
+Words activate_words(Activation activation) {
+    constexpr const char* kSmooth = "Negative numbers fade out smoothly, so hidden units can switch off.";
+    switch (activation) {
+    case Activation::Relu:
+        return {"ReLU(x) = max(x, 0)", "Negative numbers become 0, so hidden units can switch off."};
+    case Activation::GeluErf:
+        return {"GELU(x) = x Φ(x)", kSmooth};
+    case Activation::GeluTanh:
+        return {"GELU(x) ≈ x Φ(x), by tanh", kSmooth};
+    case Activation::Silu:
+        return {"SiLU(x) = x σ(x)", kSmooth};
+    }
+    return {};
 }
 
-StageText attention_text(const Trace<float>& trace, Stage self, bool cross) {
+Words words_of(const Trace<float>& trace, const PlanNode& node) {
     const Config& config = trace.config;
-    const char* source = cross ? "the memory" : "the input";
-    switch (self) {
-    case Stage::Q:
-        return {"q", config.qkv_bias ? "Q = X W_Q + b" : "Q = X W_Q", "What each token looks for: its vector times W_Q of this head."};
-    case Stage::K:
-        return {"k", config.qkv_bias ? "K = X W_K + b" : "K = X W_K",
-                fmt::format("What each token offers to be matched by: {} times W_K of this head.", source)};
-    case Stage::V:
-        return {"v", config.qkv_bias ? "V = X W_V + b" : "V = X W_V",
-                fmt::format("What each token passes on when attended to: {} times W_V of this head.", source)};
-    case Stage::Scores:
-        return {"scores", "scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair."};
-    case Stage::Scaled:
-        return {"scaled", fmt::format("scaled = scores ÷ √{}", config.head_size()),
-                "Dot products grow with the number of dimensions; dividing by √d_head keeps the softmax from saturating."};
-    case Stage::Masked:
-        return {"masked", "masked = scaled, or −∞", masked_sentence(trace.settings.masks, cross)};
-    case Stage::Weights:
-        return {"weights", weights_formula(trace.settings),
-                "Each row becomes a distribution over the keys: exponentials divided by their sum."};
-    case Stage::Dropped:
-        return {"dropped", "dropped = dropout(A)", dropped_sentence(trace.settings.dropout)};
-    case Stage::Context:
-        return {"context", "context = A V", "Each token receives the mixture of value vectors given by its row of weights."};
-    case Stage::Concat:
-        return {"concat", "concat = head 0 ‖ head 1 ‖ …",
+    switch (node.op) {
+    case Op::Tokens:
+        return {"text → ids", "The text is split into tokens; each becomes its number in the vocabulary."};
+    case Op::Embed:
+        return {"E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
+    case Op::Positions:
+        return position_words(node);
+    case Op::Add:
+        return add_words(config.position, node);
+    case Op::Norm:
+        return norm_words(node.settings);
+    case Op::Linear:
+        return linear_words(config, node);
+    case Op::Rotate:
+        return rotate_words(node);
+    case Op::Scores:
+        return {"scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair." + sharing(config)};
+    case Op::Scale:
+        return scale_words(config, node.settings);
+    case Op::Mask:
+        return mask_words(trace.settings.masks, is_cross(node.id.stage));
+    case Op::Softmax:
+        return softmax_words(trace.settings);
+    case Op::Dropout:
+        return dropout_words(trace.settings, node.settings);
+    case Op::Mix:
+        return {"context = A V", "Each token receives the mixture of value vectors given by its row of weights." + sharing(config)};
+    case Op::JoinHeads:
+        return {"concat = head 0 ‖ head 1 ‖ …",
                 config.num_heads == 1 ? "Only one head: the context unchanged." : "The heads' contexts are concatenated."};
-    default:
-        return {"attention_out", config.output_bias ? "out = concat W_O + b" : "out = concat W_O",
-                "One more matrix mixes the heads' results."};
+    case Op::Activate:
+        return activate_words(node.settings.activation);
+    case Op::Multiply:
+        return {"gated = act ∘ hidden", "Number by number: each hidden unit passes as far as its gate is open."};
+    case Op::Probabilities:
+        return {"p = softmax(logits)", "What the model expects after every token."};
     }
-}
-
-StageText model_text(const Trace<float>& trace, Stage stage) {
-    const Config& config = trace.config;
-    switch (stage) {
-    case Stage::Tokens:
-        return {"tokens", "text → ids", "The text is split into tokens; each becomes its number in the vocabulary."};
-    case Stage::TokenEmbedding:
-        return {"token_embedding", "E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
-    case Stage::PositionEmbedding:
-        return {"position_embedding", "P = P[0…T−1]", positions_sentence(config.position)};
-    case Stage::Embedding:
-        return {"embedding", config.position == PositionKind::None ? "X = E" : "X = E + P",
-                config.position == PositionKind::None ? "No positions are added: the model cannot know the order."
-                                                      : "What the token is plus where it is."};
-    case Stage::FfnHidden:
-        return {"ffn_hidden", "hidden = X W₁ + b", "Each token on its own: its vector is mapped to a wider one."};
-    case Stage::FfnActivation:
-        switch (config.activation) {
-        case Activation::Relu:
-            return {"ffn_activation", "ReLU(x) = max(x, 0)", "Negative numbers become 0, so hidden units can switch off."};
-        case Activation::GeluErf:
-            return {"ffn_activation", "GELU(x) = x Φ(x)", "Negative numbers fade out smoothly, so hidden units can switch off."};
-        default:
-            return {"ffn_activation", "GELU(x) ≈ x Φ(x), by tanh", "Negative numbers fade out smoothly, so hidden units can switch off."};
-        }
-    case Stage::FfnOut:
-        return {"ffn_out", "out = act W₂ + b", "The active hidden units each add their own vector."};
-    case Stage::Logits:
-        return {"logits", config.tied_lm_head ? "logits = X W_Eᵀ" : "logits = X W_U",
-                "Each token's final vector is compared with every token of the vocabulary."};
-    default:
-        return {"probabilities", "p = softmax(logits)", "What the model expects after every token."};
-    }
+    return {};
 }
 
 }  // namespace
 
 StageText text_of(const Trace<float>& trace, const StageId& id) {
-    const Stage self = to_self(id.stage);
-    StageText text;
-    if (self == Stage::Norm1 || self == Stage::Norm2 || self == Stage::FinalNorm)
-        text = {"", "y = γ (x − μ) ÷ √(σ² + ε) + β", norm_sentence(trace)};
-    else if (self == Stage::Residual1 || self == Stage::Residual2) text = {"", "x = x + sublayer", residual_sentence()};
-    else if (self >= Stage::Q && self <= Stage::AttentionOut) text = attention_text(trace, self, is_cross(id.stage));
-    else text = model_text(trace, id.stage);
-    text.title = stage_name(id.stage);
-    return text;
+    Words words = words_of(trace, trace.plan->at(id));
+    return {std::string(stage_name(id.stage)), std::move(words.formula), std::move(words.sentence)};
 }
 
 }  // namespace attn::app

@@ -7,6 +7,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/matrix_view.hpp"
 #include "app/panels/navigation.hpp"
@@ -71,7 +72,9 @@ void draw_header(PanelContext& context, const StageText& text) {
     const RecordedStage<float>* stage = context.trace().find(id);
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
-    if (stage != nullptr && stage->value.shape().has(Axis::H)) where += fmt::format(" · head {}", context.view.head);
+    if (stage != nullptr && has_heads(stage->value.shape())) where += fmt::format(" · head {}", context.view.head);
+    if (stage != nullptr && stage->value.shape().has(Axis::G))
+        where += fmt::format(" reads key/value head {}", head_of(context.trace().config, stage->value.shape(), context.view.head));
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(14);
