@@ -6,70 +6,47 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/plan/plan.hpp"
 
 namespace attn::app {
 namespace {
 
-/// The first stage of a layer whose numbers it changes.
-Stage first_changed_stage(Mistake mistake) {
+/// What a mistake needs to change anything, for the end of a sentence.
+std::string_view what_it_needs(Mistake mistake) {
     switch (mistake) {
-    case Mistake::None:
-        break;
-    case Mistake::NoScale:
-    case Mistake::ScaleByModelWidth:
-    case Mistake::ScaledTwice:
-        return Stage::Scaled;
+    case Mistake::MaskAfterSoftmax:
     case Mistake::InvertedMask:
     case Mistake::MaskMissing:
     case Mistake::CausalLeaksOne:
     case Mistake::CausalMasksSelf:
+        return "needs an active mask";
     case Mistake::PaddingOnQueries:
-        return Stage::Masked;
-    case Mistake::SoftmaxOverQueries:
-    case Mistake::MaskAfterSoftmax:
-        return Stage::Weights;
+        return "needs texts of different lengths";
     case Mistake::HeadsSplitWithoutTranspose:
-        return Stage::Q;
     case Mistake::HeadsJoinedWithoutTranspose:
-        return Stage::Concat;
-    case Mistake::DropoutLeftOn:
-        return Stage::Dropped;
-    case Mistake::KeysValuesSwapped:
-        return Stage::Scores;
-    case Mistake::NoPositions:
-        return Stage::Embedding;
-    case Mistake::NoResidual:
-        return Stage::Residual1;
-    case Mistake::MissingNorm:
-        return Stage::Norm1;
-    }
-    return Stage::Weights;
-}
-
-/// What a mistake needs to change anything, for the end of a sentence.
-std::string_view what_it_takes(Mistake mistake) {
-    switch (first_changed_stage(mistake)) {
-    case Stage::Masked:
-        return mistake == Mistake::PaddingOnQueries ? "needs texts of different lengths" : "needs an active mask";
-    case Stage::Q:
-    case Stage::Concat:
         return "needs more than one head";
-    case Stage::Embedding:
-        return "needs positions";
-    case Stage::Residual1:
+    case Mistake::NoPositions:
+        return "needs positions that are added to the embedding";
+    case Mistake::NoResidual:
         return "needs residual additions";
-    case Stage::Norm1:
-        return "needs layer norms";
+    case Mistake::MissingNorm:
+        return "needs norms";
     default:
-        return mistake == Mistake::MaskAfterSoftmax ? "needs an active mask" : "needs a larger head or more than one token";
+        return "needs a larger head or more than one token";
     }
 }
 
-/// Shows where the mistake begins to act; earlier stages are the same as without it.
+/// Shows where the mistake begins to act, in the layer shown if it is one of a layer; earlier stages are the same as without it.
 void go_where_it_acts(PanelContext& context, Mistake mistake) {
     if (!context.ready()) return;
+    const Config& config = context.trace().config;
+    const Plan right(config), wrong(config, mistake);
+    const auto [changed, broken] =
+        std::mismatch(right.nodes().begin(), right.nodes().end(), wrong.nodes().begin(),
+                      [](const PlanNode& a, const PlanNode& b) { return a.settings == b.settings && a.inputs == b.inputs; });
+    if (changed == right.nodes().end()) return;
     StageId id = context.view.stage;
-    id.stage = first_changed_stage(mistake);
+    id.stage = changed->id.stage;
     id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
     if (context.trace().find(id) != nullptr) context.view.stage = id;
 }
@@ -169,7 +146,7 @@ void draw_mistake_sign(PanelContext& context) {
     const bool broken = context.states.correct != nullptr;
     const auto same = broken ? context.ask(facet::SameNumbers{context.states.correct}) : Answer<facet::SameNumbers>();
     const bool idle = same && *same;
-    const std::string text = idle ? "This mistake changes nothing here: " + std::string(what_it_takes(mistake)) + "."
+    const std::string text = idle ? "This mistake changes nothing here: it " + std::string(what_it_needs(mistake)) + "."
                                   : "Broken on purpose: " + std::string(mistake_info(mistake).words) + ".";
     draw_text(list, fonts.label, {at.x + context.px(10), at.y + context.px(8)}, colors.text,
               elide(fonts.label, text, width - context.px(repair + train + 32)));
