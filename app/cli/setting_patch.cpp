@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/io/config_json.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/run_json.hpp"
 #include "engine/tensor/error.hpp"
@@ -23,7 +24,9 @@ void collect(const Json& object, const std::string& before, std::vector<std::str
 
 std::vector<std::string> all_settings(const RunSettings& settings) {
     std::vector<std::string> names;
-    collect(to_json(settings), "", names);
+    Json all = to_json(settings);
+    all["model"] = to_json(settings.model, ConfigFields::All);
+    collect(all, "", names);
     return names;
 }
 

@@ -8,6 +8,7 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/mistakes.hpp"
+#include "app/panels/model_settings.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/opened_model_settings.hpp"
 #include "app/panels/panels.hpp"
@@ -17,70 +18,6 @@
 
 namespace attn::app {
 namespace {
-
-template <std::size_t N>
-using Names = std::array<std::string_view, N>;
-
-/// A slider for a whole number of the configuration.
-void config_slider(PanelContext& context, const char* label, std::int64_t Config::*member, int min, int max, const ControlNotes& notes) {
-    int value = static_cast<int>(context.document.config.*member);
-    const Edited edited =
-        slider_row(context.ui(), label, value,
-                   {.min = static_cast<double>(min), .max = static_cast<double>(max), .step = 1, .decimals = 0, .notes = notes});
-    if (edited) {
-        Config config = context.document.config;
-        config.*member = value;
-        // A head size of its own follows d_model and heads again as soon as either is changed by hand.
-        config.d_head = 0;
-        if (member == &Config::d_model && context.document.config.d_ff == 4 * context.document.config.d_model)
-            config.d_ff = 4 * config.d_model;
-        emit_config(context, config, label);
-    }
-    close_gesture(context, edited);
-}
-
-void config_toggle(PanelContext& context, const char* label, bool Config::*member, std::string_view caption, std::string_view tooltip) {
-    bool on = context.document.config.*member;
-    if (!toggle_row(context.ui(), label, on, caption, {.tooltip = tooltip})) return;
-    Config config = context.document.config;
-    config.*member = on;
-    emit_config(context, config, "");
-}
-
-template <class Enum, std::size_t N>
-void config_choice(PanelContext& context, const char* label, Enum Config::*member, const Names<N>& names, std::string_view tooltip) {
-    int chosen = static_cast<int>(context.document.config.*member);
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, label);
-    const bool changed = segmented(context.ui(), label, names, chosen, 0, {.tooltip = tooltip});
-    gap(context.ui(), 6);
-    if (!changed) return;
-    Config config = context.document.config;
-    config.*member = static_cast<Enum>(chosen);
-    emit_config(context, config, "");
-}
-
-std::string_view error_at(const PanelContext& context, Field field) {
-    return context.snapshot.problem_field == field ? std::string_view(context.snapshot.problem) : std::string_view();
-}
-
-void draw_model(PanelContext& context) {
-    const Ui ui = context.ui();
-    const Config& config = context.document.config;
-    section_heading(ui, "Model");
-    config_slider(context, "layers", &Config::num_layers, 1, 12,
-                  {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
-    config_slider(context, "heads", &Config::num_heads, 1, 16,
-                  {.tooltip = "How many attention heads run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
-    config_slider(context, "d_model", &Config::d_model, 1, 256,
-                  {.tooltip = "How many numbers represent a token.", .error = error_at(context, Field::DModel)});
-    const bool own_size = config.d_head > 0;
-    const bool divides = own_size || (config.num_heads > 0 && config.d_model % config.num_heads == 0);
-    value_row(ui, "d_head",
-              own_size  ? std::to_string(config.d_head)
-              : divides ? fmt::format("{} ÷ {} = {}", config.d_model, config.num_heads, config.head_size())
-                        : fmt::format("{} ÷ {} leaves {}", config.d_model, config.num_heads, config.d_model % config.num_heads),
-              "Numbers per head: d_model divided by the heads, without a remainder.");
-}
 
 void draw_masks(PanelContext& context) {
     const Ui ui = context.ui();
@@ -215,37 +152,8 @@ void draw_lines_settings(PanelContext& context) {
     toggle_row(ui, "All layers", lines.all_layers, "a small picture of each", {.tooltip = "One picture per layer; click one to open it."});
 }
 
-void draw_parts(PanelContext& context) {
-    const Ui ui = context.ui();
-    section_heading(ui, "Parts of the model");
-    static constexpr Names<3> kNorms = {"none", "pre", "post"}, kActivations = {"ReLU", "GELU", "GELU tanh"},
-                              kPositions = {"none", "learned", "sine"};
-    config_choice(context, "positions", &Config::position, kPositions, "What tells the model where a token is.");
-    config_choice(context, "norm", &Config::norm, kNorms, "LayerNorm before each sublayer, after its residual, or not at all.");
-    config_choice(context, "activation", &Config::activation, kActivations,
-                  "ReLU, GELU with the error function, or GELU's tanh approximation.");
-    config_toggle(context, "W_O", &Config::output_projection, "mixes the heads", "The output projection after the heads are joined.");
-    config_toggle(context, "Residual", &Config::residual, "adds the input back", "x + sublayer(x) instead of sublayer(x).");
-    config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
-    config_toggle(context, "Q, K, V bias", &Config::qkv_bias, "", "A constant added to every query, key and value.");
-    config_toggle(context, "Final norm", &Config::final_norm, "", "LayerNorm after the last layer.");
-    config_toggle(context, "Output head", &Config::lm_head, "logits and probabilities",
-                  "Compares the final vectors with every token of the vocabulary.");
-    config_toggle(context, "Tied head", &Config::tied_lm_head, "uses the embedding table", "The head is the token embedding, transposed.");
-    int seed = static_cast<int>(context.document.config.seed);
-    const Edited edited =
-        slider_row(ui, "seed", seed,
-                   {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws different parameters."}});
-    if (edited) {
-        Config config = context.document.config;
-        config.seed = static_cast<std::uint64_t>(seed);
-        emit_config(context, config, "seed");
-    }
-    close_gesture(context, edited);
-}
-
 void draw_tokenizer(PanelContext& context) {
-    static constexpr Names<3> kKinds = {"character", "word", "byte"};
+    static constexpr std::array<std::string_view, 3> kKinds = {"character", "word", "byte"};
     section_heading(context.ui(), "Tokens");
     int chosen = static_cast<int>(context.document.tokenizer);
     if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is split into."}))
@@ -285,7 +193,7 @@ void draw_find_heads(PanelContext& context) {
 
 void draw_shown_maps(PanelContext& context) {
     static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
-    static constexpr Names<5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
+    static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     section_heading(context.ui(), "Shown");
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
@@ -323,7 +231,7 @@ void draw_settings(PanelContext& context) {
         section(LessonControl::Edits, draw_edit_list);
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
-        section(LessonControl::Model, draw_model);
+        section(LessonControl::Model, draw_model_settings);
         section(LessonControl::Mistakes, draw_mistake_settings);
         return;
     }
@@ -334,7 +242,7 @@ void draw_settings(PanelContext& context) {
         section(LessonControl::Edits, draw_edit_list);
         section(LessonControl::Masks, draw_masks);
         section(LessonControl::Softmax, draw_softmax);
-        section(LessonControl::Model, draw_model);
+        section(LessonControl::Model, draw_model_settings);
         section(LessonControl::Mistakes, draw_mistake_settings);
         return;
     }
@@ -343,9 +251,9 @@ void draw_settings(PanelContext& context) {
     section(LessonControl::Masks, draw_masks);
     section(LessonControl::Softmax, draw_softmax);
     section(LessonControl::Compare, draw_compare_settings);
-    section(LessonControl::Model, draw_model);
+    section(LessonControl::Model, draw_model_settings);
     section(LessonControl::Tokens, draw_tokenizer);
-    section(LessonControl::Parts, draw_parts);
+    section(LessonControl::Parts, draw_part_settings);
     section(LessonControl::Mistakes, draw_mistake_settings);
 }
 

@@ -10,8 +10,11 @@
 
 namespace attn {
 
+/// AsNeeded leaves out what most models do without (grouped heads, another norm, a gate, rotary positions) where it is as usual.
+enum class ConfigFields : std::uint8_t { AsNeeded, All };
+
 /// Every field under its C++ name; enumerations as snake_case words ("decoder_only", "gelu_tanh").
-Json to_json(const Config& config);
+Json to_json(const Config& config, ConfigFields fields = ConfigFields::AsNeeded);
 Json to_json(const ForwardSettings& settings);
 
 /// Fields that are missing stay as in `base`. Throws FileError naming the source and the JSON pointer for an unknown field, a wrong

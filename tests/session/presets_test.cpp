@@ -26,8 +26,8 @@ TEST(Presets, AreAllThereInTheOrderOfTheMenu) {
     std::vector<std::string> names;
     for (const Preset& preset : presets()) names.push_back(preset.name);
     EXPECT_EQ(names, (std::vector<std::string>{"self-attention", "causal-attention", "independent-heads", "multi-head", "encoder-block",
-                                               "gpt-tiny", "encoder-decoder", "decoder-block", "post-norm-encoder", "numpy-single-head",
-                                               "numpy-three-heads"}));
+                                               "gpt-tiny", "llama-tiny", "encoder-decoder", "decoder-block", "post-norm-encoder",
+                                               "numpy-single-head", "numpy-three-heads"}));
 }
 
 TEST(Presets, SayWhatToLookAt) {

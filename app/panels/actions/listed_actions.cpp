@@ -99,9 +99,11 @@ struct PartSwitch {
     const char* name;
     bool Config::*part;
 };
-constexpr std::array<PartSwitch, 6> kParts = {{{"W_O, the output projection", &Config::output_projection},
+constexpr std::array<PartSwitch, 8> kParts = {{{"W_O, the output projection", &Config::output_projection},
                                                {"Residual additions", &Config::residual},
                                                {"Feed-forward layer", &Config::feed_forward},
+                                               {"Gate of the feed-forward layer", &Config::ffn_gated},
+                                               {"Biases of the feed-forward layer", &Config::ffn_bias},
                                                {"Biases of Q, K and V", &Config::qkv_bias},
                                                {"Final norm", &Config::final_norm},
                                                {"Output head", &Config::lm_head}}};

@@ -41,6 +41,10 @@ void emit_sampling(PanelContext& context, const SamplingSettings& sampling, cons
     context.commands.push_back({command::SetSampling{sampling}, gesture_name(context, control)});
 }
 
+std::string_view error_at(const PanelContext& context, Field field) {
+    return context.snapshot.problem_field == field ? std::string_view(context.snapshot.problem) : std::string_view();
+}
+
 void close_gesture(PanelContext& context, const Edited& edited) {
     if (!edited.finished) return;
     ++context.view.gesture;

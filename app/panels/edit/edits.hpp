@@ -2,6 +2,7 @@
 /// Turns changed values into commands: one place that knows how a drag becomes a single undo step.
 
 #include <string>
+#include <string_view>
 
 #include "app/panels/panel_context.hpp"
 #include "app/widgets/slider.hpp"
@@ -17,6 +18,9 @@ void emit_texts(PanelContext& context, std::vector<std::string> texts, bool sour
 /// What of it applies to the run under way does so at once.
 void emit_run(PanelContext& context, RunSettings run, const std::string& control);
 void emit_sampling(PanelContext& context, const SamplingSettings& sampling, const std::string& control);
+
+/// What is wrong with a setting as the document has it; "" when nothing is.
+std::string_view error_at(const PanelContext& context, Field field);
 
 /// Ends the gesture when the control says so.
 void close_gesture(PanelContext& context, const Edited& edited);

@@ -1,0 +1,180 @@
+#include "app/panels/model_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/slider.hpp"
+
+namespace attn::app {
+namespace {
+
+template <std::size_t N>
+using Names = std::array<std::string_view, N>;
+
+/// Numbers of key/value heads that are possible.
+std::vector<std::int64_t> divisors_of(std::int64_t heads) {
+    std::vector<std::int64_t> divisors;
+    for (std::int64_t i = 1; i <= heads; ++i)
+        if (heads % i == 0) divisors.push_back(i);
+    return divisors;
+}
+
+/// Shares keys and values among heads as before as nearly as their number allows.
+void keep_groups(Config& config) {
+    if (config.num_kv_heads == 0 || config.num_heads % config.num_kv_heads == 0) return;
+    for (const std::int64_t divisor : divisors_of(config.num_heads))
+        if (divisor <= config.num_kv_heads || divisor == 1) config.num_kv_heads = divisor;
+}
+
+/// A slider for a whole number of the configuration.
+void config_slider(PanelContext& context, const char* label, std::int64_t Config::*member, int min, int max, const ControlNotes& notes) {
+    int value = static_cast<int>(context.document.config.*member);
+    const Edited edited =
+        slider_row(context.ui(), label, value,
+                   {.min = static_cast<double>(min), .max = static_cast<double>(max), .step = 1, .decimals = 0, .notes = notes});
+    if (edited) {
+        Config config = context.document.config;
+        config.*member = value;
+        // A head size of its own follows d_model and heads again as soon as either is changed by hand.
+        config.d_head = 0;
+        if (member == &Config::d_model && context.document.config.d_ff == 4 * context.document.config.d_model)
+            config.d_ff = 4 * config.d_model;
+        keep_groups(config);
+        emit_config(context, config, label);
+    }
+    close_gesture(context, edited);
+}
+
+void config_toggle(PanelContext& context, const char* label, bool Config::*member, std::string_view caption, std::string_view tooltip) {
+    bool on = context.document.config.*member;
+    if (!toggle_row(context.ui(), label, on, caption, {.tooltip = tooltip})) return;
+    Config config = context.document.config;
+    config.*member = on;
+    emit_config(context, config, "");
+}
+
+template <class Value, std::size_t N>
+void config_choice(PanelContext& context, const char* label, Value Config::*member, const Names<N>& names, std::string_view tooltip) {
+    int chosen = static_cast<int>(context.document.config.*member);
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.text, label);
+    const bool changed = segmented(context.ui(), label, names, chosen, 0, {.tooltip = tooltip});
+    gap(context.ui(), 6);
+    if (!changed) return;
+    Config config = context.document.config;
+    config.*member = static_cast<Value>(chosen);
+    emit_config(context, config, "");
+}
+
+void draw_key_heads(PanelContext& context) {
+    const Config& config = context.document.config;
+    const std::vector<std::int64_t> divisors = divisors_of(config.num_heads);
+    std::vector<std::string> texts;
+    for (const std::int64_t divisor : divisors) texts.push_back(std::to_string(divisor));
+    const std::vector<std::string_view> names(texts.begin(), texts.end());
+    int chosen = static_cast<int>(std::find(divisors.begin(), divisors.end(), config.kv_heads()) - divisors.begin());
+    if (!segmented_row(context.ui(), "K/V heads", names, chosen, 76,
+                       {.tooltip =
+                            "Heads of keys and values. Fewer than heads: several queries share one (grouped-query attention); 1: all "
+                            "share it (multi-query).",
+                        .error = error_at(context, Field::KeyHeads)}))
+        return;
+    Config changed = config;
+    changed.num_kv_heads = divisors[static_cast<std::size_t>(chosen)];
+    if (!changed.grouped()) changed.num_kv_heads = 0;  // as many as heads, however many those become
+    emit_config(context, changed, "");
+}
+
+void draw_rotary_base(PanelContext& context) {
+    float base = static_cast<float>(context.document.config.rotary_base);
+    const Edited edited = slider_row(
+        context.ui(), "rotary base", base,
+        {.min = 10,
+         .max = 1'000'000,
+         .log = true,
+         .decimals = 0,
+         .notes = {.tooltip = "The slowest pair of dimensions turns about once in 2π times this many tokens; larger for longer texts.",
+                   .error = error_at(context, Field::RotaryBase)}});
+    if (edited) {
+        Config config = context.document.config;
+        config.rotary_base = static_cast<double>(base);
+        emit_config(context, config, "rotary base");
+    }
+    close_gesture(context, edited);
+}
+
+void draw_feed_forward(PanelContext& context) {
+    static constexpr Names<2> kKinds = {"plain", "gated"};
+    static constexpr Names<4> kActivations = {"ReLU", "GELU", "GELU tanh", "SiLU"};
+    config_toggle(context, "Feed-forward", &Config::feed_forward, "", "The second sublayer of a block.");
+    if (!context.document.config.feed_forward) return;
+    config_choice(context, "feed-forward layer", &Config::ffn_gated, kKinds,
+                  "Gated: the hidden numbers are multiplied by the activation of a second linear map, the gate. With SiLU that is SwiGLU.");
+    config_choice(context, "activation", &Config::activation, kActivations,
+                  "ReLU, GELU with the error function, GELU's tanh approximation, or SiLU, x times its sigmoid.");
+    config_toggle(context, "Feed-forward bias", &Config::ffn_bias, "", "A constant added to every hidden number and to the result.");
+}
+
+void draw_seed(PanelContext& context) {
+    int seed = static_cast<int>(context.document.config.seed);
+    const Edited edited =
+        slider_row(context.ui(), "seed", seed,
+                   {.min = 0, .max = 99, .step = 1, .decimals = 0, .notes = {.tooltip = "Another seed draws different parameters."}});
+    if (edited) {
+        Config config = context.document.config;
+        config.seed = static_cast<std::uint64_t>(seed);
+        emit_config(context, config, "seed");
+    }
+    close_gesture(context, edited);
+}
+
+}  // namespace
+
+void draw_model_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    const Config& config = context.document.config;
+    section_heading(ui, "Model");
+    config_slider(context, "layers", &Config::num_layers, 1, 12,
+                  {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
+    config_slider(context, "heads", &Config::num_heads, 1, 16,
+                  {.tooltip = "How many attention heads run side by side. They share d_model.", .error = error_at(context, Field::Heads)});
+    draw_key_heads(context);
+    config_slider(context, "d_model", &Config::d_model, 1, 256,
+                  {.tooltip = "How many numbers represent a token.", .error = error_at(context, Field::DModel)});
+    const bool own_size = config.d_head > 0;
+    const bool divides = own_size || (config.num_heads > 0 && config.d_model % config.num_heads == 0);
+    value_row(ui, "d_head",
+              own_size  ? std::to_string(config.d_head)
+              : divides ? fmt::format("{} ÷ {} = {}", config.d_model, config.num_heads, config.head_size())
+                        : fmt::format("{} ÷ {} leaves {}", config.d_model, config.num_heads, config.d_model % config.num_heads),
+              "Numbers per head: d_model divided by the heads, without a remainder.");
+}
+
+void draw_part_settings(PanelContext& context) {
+    static constexpr Names<3> kPlaces = {"none", "pre", "post"};
+    static constexpr Names<2> kNorms = {"LayerNorm", "RMSNorm"};
+    static constexpr Names<4> kPositions = {"none", "learned", "sine", "rotary"};
+    const Config& config = context.document.config;
+    section_heading(context.ui(), "Parts of the model");
+    config_choice(context, "positions", &Config::position, kPositions,
+                  "What tells the model where a token is: a vector added to the embedding, or queries and keys rotated by their position.");
+    if (config.position == PositionKind::Rotary) draw_rotary_base(context);
+    config_choice(context, "norm", &Config::norm, kPlaces, "A norm before each sublayer, after its residual, or not at all.");
+    if (config.norm != NormPlacement::None || config.final_norm)
+        config_choice(context, "kind of norm", &Config::norm_kind, kNorms,
+                      "LayerNorm brings a row to mean 0 and variance 1. RMSNorm only divides it by its root mean square and has no bias.");
+    config_toggle(context, "Final norm", &Config::final_norm, "", "A norm after the last layer.");
+    config_toggle(context, "W_O", &Config::output_projection, "mixes the heads", "The output projection after the heads are joined.");
+    config_toggle(context, "Residual", &Config::residual, "adds the input back", "x + sublayer(x) instead of sublayer(x).");
+    config_toggle(context, "Q, K, V bias", &Config::qkv_bias, "", "A constant added to every query, key and value.");
+    draw_feed_forward(context);
+    config_toggle(context, "Output head", &Config::lm_head, "logits and probabilities",
+                  "Compares the final vectors with every token of the vocabulary.");
+    config_toggle(context, "Tied head", &Config::tied_lm_head, "uses the embedding table", "The head is the token embedding, transposed.");
+    draw_seed(context);
+}
+
+}  // namespace attn::app
