@@ -132,6 +132,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
         const auto start = std::chrono::steady_clock::now();
         made.trace = std::make_shared<const attn::Trace<float>>(
             work.engine.forward(std::move(parameters), prepared.tokens, prepared.source, setup.forward, work.stop));
+        if (setup.model != nullptr) setup.model->require_intact();
         made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(setup.forward));

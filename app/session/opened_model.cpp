@@ -51,4 +51,6 @@ std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
     return parameters_;
 }
 
+void OpenedModel::require_intact() const { folder_->weights->require_intact(); }
+
 }  // namespace attn::app

@@ -33,8 +33,10 @@ public:
     const ModelTokenizer& tokenizer() const;
     /// The text of every id, as bytes: " the", or a part of a character.
     const std::vector<std::string>& vocabulary() const { return vocabulary_; }
-    /// Read when they are first asked for. Throws FileError.
+    /// Mapped, as far as they can stay as the file has them, when they are first asked for. Throws FileError.
     std::shared_ptr<const Parameters<float>> parameters() const;
+    /// Throws FileError when the files are no longer what they were: what was computed with them since is worth nothing.
+    void require_intact() const;
 
 private:
     explicit OpenedModel(const std::filesystem::path& folder);

@@ -29,7 +29,7 @@ Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, cons
     const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
     const ParameterInfo* info = parameters.layout().find(choice.parameter);
     if (info == nullptr) throw Error("this model has no parameter " + choice.parameter);
-    return {info->shape, parameters.data() + info->offset};
+    return {info->shape, parameters.numbers(*info)};
 }
 
 Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {

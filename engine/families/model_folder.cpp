@@ -99,24 +99,65 @@ void check_types(const ModelFolder& folder) {
                             fmt::format("holds {}; weights are F32, F16, BF16 or F64", dtype_name(use.tensor->array.dtype)));
 }
 
-/// `values` are all of the tensor, row-major as it stands in the file.
+/// What a set of parameters stands on.
 template <class Scalar>
-void copy_parameters(const TensorUse& use, const std::vector<Scalar>& values, Parameters<Scalar>& out) {
-    for (const TensorSource& source : use.parameters) {
-        const ParameterPlace place = out.layout().place(source.parameter);
-        const std::int64_t rows = place.rows(), columns = place.columns, stride = place.stride();
-        const std::int64_t outputs = source.runs.empty() ? columns : source.outputs;
-        const std::vector<OutputRun> runs = source.runs.empty() ? std::vector<OutputRun>{{0, columns}} : source.runs;
-        Scalar* const to = out.data() + place.offset();
-        const Scalar* const from = values.data();
-        parallel_for(rows, columns, [&](std::int64_t row) {
-            std::int64_t column = 0;
-            for (const OutputRun& run : runs)
-                for (std::int64_t i = 0; i < run.count; ++i, ++column)
-                    to[row * stride + column] =
-                        source.transposed ? from[(run.first + i) * rows + row] : from[row * outputs + run.first + i];
-        });
+struct Holder {
+    std::shared_ptr<const WeightFiles> files;
+    std::vector<AlignedVector<Scalar>> converted;
+};
+
+/// A parameter of a plan, the tensor it comes from and how.
+struct PartSource {
+    ParameterPlace place;
+    const WeightFiles::Tensor* tensor = nullptr;
+    const TensorSource* source = nullptr;
+};
+
+/// True when the part lies in its tensor just as in the layout's entry.
+template <class Scalar>
+bool lies_alike(const PartSource& part) {
+    const ArrayView& array = part.tensor->array;
+    const bool aligned = reinterpret_cast<std::uintptr_t>(array.bytes.data()) % alignof(Scalar) == 0;
+    if (array.dtype != dtype_of<Scalar>() || !aligned || part.source->transposed) return false;
+    if (part.source->runs.empty()) return part.place.stride() == part.place.columns;
+    return part.source->outputs == part.place.stride() && part.source->runs.size() == 1 &&
+           part.source->runs[0].first == part.place.first_column && part.source->runs[0].count == part.place.columns;
+}
+
+/// Writes a part into its entry, which begins at `entry`; `values` are all of the tensor, row-major as it stands in the file.
+template <class Scalar>
+void copy_part(const PartSource& part, const std::vector<Scalar>& values, Scalar* entry) {
+    const TensorSource& source = *part.source;
+    const std::int64_t rows = part.place.rows(), columns = part.place.columns, stride = part.place.stride();
+    const std::int64_t outputs = source.runs.empty() ? columns : source.outputs;
+    const std::vector<OutputRun> runs = source.runs.empty() ? std::vector<OutputRun>{{0, columns}} : source.runs;
+    Scalar* const to = entry + part.place.first_column;
+    const Scalar* const from = values.data();
+    parallel_for(rows, columns, [&](std::int64_t row) {
+        std::int64_t column = 0;
+        for (const OutputRun& run : runs)
+            for (std::int64_t i = 0; i < run.count; ++i, ++column)
+                to[row * stride + column] = source.transposed ? from[(run.first + i) * rows + row] : from[row * outputs + run.first + i];
+    });
+}
+
+/// Where an entry's numbers are: in the file, as long as nothing has to be converted or put side by side.
+template <class Scalar>
+const Scalar* find_numbers(const ModelFolder& folder, const ParameterInfo& entry, const std::vector<PartSource>& parts,
+                           Holder<Scalar>& holder) {
+    const WeightFiles::Tensor* tensor = parts.front().tensor;
+    const bool in_file =
+        std::all_of(parts.begin(), parts.end(), [&](const PartSource& part) { return part.tensor == tensor && lies_alike<Scalar>(part); });
+    if (in_file) return reinterpret_cast<const Scalar*>(tensor->array.bytes.data());
+    AlignedVector<Scalar>& numbers = holder.converted.emplace_back(static_cast<std::size_t>(entry.shape.count()));
+    std::vector<Scalar> values;
+    for (const PartSource& part : parts) {
+        const ArrayView& array = part.tensor->array;
+        values.resize(array.bytes.size() / dtype_size(array.dtype));
+        copy_values<Scalar>(array, folder.weights->file_name(*part.tensor), values);
+        copy_part(part, values, numbers.data());
     }
+    return numbers.data();
 }
 
 }  // namespace
@@ -159,17 +200,19 @@ ModelFolder open_model_folder(const std::filesystem::path& path) {
 
 template <class Scalar>
 std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder) {
-    auto parameters = std::make_shared<Parameters<Scalar>>(folder.config);
-    std::vector<Scalar> values;
-    for (const TensorUse& use : folder.tensors) {
-        if (use.parameters.empty()) continue;
-        const ArrayView& array = use.tensor->array;
-        values.resize(array.bytes.size() / dtype_size(array.dtype));
-        copy_values<Scalar>(array, folder.weights->file_name(*use.tensor), values);
-        copy_parameters(use, values, *parameters);
-    }
+    const ParameterLayout layout(folder.config);
+    std::map<const ParameterInfo*, std::vector<PartSource>> parts;
+    for (const TensorUse& use : folder.tensors)
+        for (const TensorSource& source : use.parameters) {
+            const ParameterPlace place = layout.place(source.parameter);
+            parts[place.whole].push_back({place, use.tensor, &source});
+        }
+    auto holder = std::make_shared<Holder<Scalar>>(Holder<Scalar>{folder.weights, {}});
+    holder->converted.reserve(layout.entries().size());  // what is converted stays where it is
+    std::vector<const Scalar*> entries;
+    for (const ParameterInfo& entry : layout.entries()) entries.push_back(find_numbers(folder, entry, parts.at(&entry), *holder));
     folder.weights->require_intact();
-    return parameters;
+    return std::make_shared<const Parameters<Scalar>>(folder.config, std::move(entries), holder);
 }
 
 template std::shared_ptr<const Parameters<float>> load_parameters(const ModelFolder&);

@@ -40,7 +40,9 @@ bool is_model_folder(const std::filesystem::path& folder);
 /// would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the files throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
-/// The parameters, widened to Scalar. Throws FileError(Io) when a file was changed since it was opened.
+/// The parameters: those that the file holds as Scalar and as our layout has them stay where they are, mapped; all others are converted.
+/// Throws FileError(Io) when a file was changed since it was opened. What was computed with them counts only if
+/// weights->require_intact() passes afterwards.
 template <class Scalar>
 std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& folder);
 

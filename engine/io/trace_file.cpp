@@ -53,7 +53,7 @@ public:
         if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
     }
     void add(const Parameters<float>& parameters, const ParameterInfo& info) {
-        const std::span<const float> values(parameters.data() + info.offset, static_cast<std::size_t>(info.shape.count()));
+        const std::span<const float> values(parameters.numbers(info), static_cast<std::size_t>(info.shape.count()));
         views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
         axes_[info.name] = letters_of(info.shape);
     }

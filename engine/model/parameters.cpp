@@ -1,5 +1,9 @@
 #include "engine/model/parameters.hpp"
 
+#include <utility>
+
+#include "engine/tensor/error.hpp"
+
 namespace attn {
 
 /// Appends the parameters in the order that the header documents.
@@ -97,7 +101,7 @@ template <class Scalar>
 ParameterView<Scalar> Parameters<Scalar>::view(std::string_view name) const {
     const ParameterPlace place = layout_->place(name);
     if (place.whole == nullptr) return {};
-    return {data() + place.offset(), place.rows(), place.columns, place.stride()};
+    return {numbers(*place.whole) + place.first_column, place.rows(), place.columns, place.stride()};
 }
 
 template <class Scalar>
@@ -107,7 +111,21 @@ Parameters<Scalar>::Parameters(const Config& config)
 template <class Scalar>
 const Scalar* Parameters<Scalar>::find(std::string_view name) const {
     const ParameterInfo* info = layout_->find(name);
-    return info == nullptr ? nullptr : data() + info->offset;
+    return info == nullptr ? nullptr : numbers(*info);
+}
+
+template <class Scalar>
+Parameters<Scalar>::Parameters(const Config& config, std::vector<const Scalar*> entries, std::shared_ptr<const void> owner)
+    : config_(config), layout_(std::make_shared<ParameterLayout>(config)), borrowed_(std::move(entries)), owner_(std::move(owner)) {
+    if (borrowed_.size() != layout_->entries().size())
+        throw ShapeError("the model has " + std::to_string(layout_->entries().size()) + " parameters, not " +
+                         std::to_string(borrowed_.size()));
+}
+
+template <class Scalar>
+const Scalar* Parameters<Scalar>::numbers(const ParameterInfo& entry) const {
+    if (borrowed_.empty()) return data() + entry.offset;
+    return borrowed_[static_cast<std::size_t>(&entry - layout_->entries().data())];
 }
 
 template <class Scalar>

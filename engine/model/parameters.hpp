@@ -76,12 +76,17 @@ class Parameters {
 public:
     /// All zeros.
     explicit Parameters(const Config& config);
+    /// Numbers that `owner` keeps, such as a mapped file: of every entry of the layout, in its order, where its first number is. They
+    /// can be read but not changed, and do not lie in one piece: data() is null.
+    Parameters(const Config& config, std::vector<const Scalar*> entries, std::shared_ptr<const void> owner);
 
     const Config& config() const { return config_; }
     const ParameterLayout& layout() const { return *layout_; }
     std::int64_t count() const { return layout_->count(); }
     Scalar* data() { return values_.data(); }
     const Scalar* data() const { return values_.data(); }
+    /// The first number of one of the layout's entries.
+    const Scalar* numbers(const ParameterInfo& entry) const;
     /// The parameter of a plan's operation; without data when the model has none of that name.
     ParameterView<Scalar> view(std::string_view name) const;
     /// Pointer to a parameter's first number, nullptr when the model has none of that name.
@@ -91,7 +96,9 @@ public:
 private:
     Config config_;
     std::shared_ptr<const ParameterLayout> layout_;
-    AlignedVector<Scalar> values_;
+    AlignedVector<Scalar> values_;         ///< without numbers where somebody else keeps them
+    std::vector<const Scalar*> borrowed_;  ///< then: where every entry is
+    std::shared_ptr<const void> owner_;
 };
 
 /// Fresh parameters drawn as config.init and config.seed say. Same seed, same numbers, on every machine.

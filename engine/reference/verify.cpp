@@ -113,7 +113,8 @@ template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::stop_token stop) {
     if (trace.parameters == nullptr) throw Error("the trace to verify has no parameters");
     Parameters<double> parameters(trace.parameters->config());
-    std::copy_n(trace.parameters->data(), parameters.count(), parameters.data());
+    for (const ParameterInfo& info : parameters.layout().entries())
+        std::copy_n(trace.parameters->find(info.name), info.shape.count(), parameters.data() + info.offset);
     const auto run = [&](Rounding rounding) {
         return forward(parameters, trace.tokens, trace.source_tokens, trace.settings, stop, rounding);
     };

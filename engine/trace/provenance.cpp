@@ -163,7 +163,9 @@ private:
     double stage_value(const StageId& id, std::int64_t flat) const override {
         return static_cast<double>(trace_.find(id)->value.data()[flat]);
     }
-    double parameter_value(std::int64_t flat) const override { return static_cast<double>(trace_.parameters->data()[flat]); }
+    double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override {
+        return static_cast<double>(trace_.parameters->numbers(whole)[flat]);
+    }
     const Mask* mask(const StageId& id) const override { return trace_.find(id)->mask.get(); }
 
     const Trace<Scalar>& trace_;

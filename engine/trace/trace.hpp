@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
-#include "engine/plan/mistake.hpp"
 #include "engine/model/batch.hpp"
 #include "engine/model/parameters.hpp"
 #include "engine/plan/config.hpp"
+#include "engine/plan/mistake.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/tensor.hpp"

@@ -71,7 +71,7 @@ double TraceCells::value(const CellRef& cell) const {
     const Shape shape = place.shape();
     flat_index(shape, cell.index, cell.parameter);  // checks the index
     const bool matrix = shape.rank() == 2;
-    return parameter_value(place.offset() + (matrix ? cell.index[0] * place.stride() + cell.index[1] : cell.index[0]));
+    return parameter_value(*place.whole, place.first_column + (matrix ? cell.index[0] * place.stride() + cell.index[1] : cell.index[0]));
 }
 
 bool TraceCells::masked(const StageId& id, const Index& index) const {

@@ -56,7 +56,7 @@ protected:
     /// nullptr when the stage was not recorded.
     virtual const Shape* find(const StageId& id) const = 0;
     virtual double stage_value(const StageId& id, std::int64_t flat) const = 0;
-    virtual double parameter_value(std::int64_t flat) const = 0;
+    virtual double parameter_value(const ParameterInfo& whole, std::int64_t flat) const = 0;
     virtual const Mask* mask(const StageId& id) const = 0;
 
 private:

@@ -323,5 +323,39 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     }
 }
 
+/// How many numbers of the model's parameters are where the mapped file has them.
+std::int64_t mapped_numbers(const ModelFolder& folder, const Parameters<float>& parameters) {
+    std::int64_t count = 0;
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        const auto* first = reinterpret_cast<const std::byte*>(parameters.numbers(info));
+        for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
+            const auto& bytes = tensor.array.bytes;
+            if (first >= bytes.data() && first < bytes.data() + bytes.size()) count += info.shape.count();
+        }
+    }
+    return count;
+}
+
+TEST(ModelFolder, KeepsWeightsWhereTheFileHasThem) {
+    const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+    const auto parameters = load_parameters<float>(folder);
+    EXPECT_EQ(mapped_numbers(folder, *parameters), parameters->count()) << "single precision, columns as ours: nothing is copied";
+    const auto in_double = load_parameters<double>(folder);
+    for (const ParameterInfo& info : parameters->layout().entries())
+        for (std::int64_t i = 0; i < info.shape.count(); ++i)
+            ASSERT_EQ(in_double->numbers(info)[i], static_cast<double>(parameters->numbers(info)[i])) << info.name << " " << i;
+}
+
+TEST(ModelFolder, KeepsItsWeightsAliveByItself) {
+    std::shared_ptr<const Parameters<float>> parameters;
+    float first = 0;
+    {
+        const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+        parameters = load_parameters<float>(folder);
+        first = *parameters->find("token_embedding.weight");
+    }
+    EXPECT_EQ(*parameters->find("token_embedding.weight"), first);
+}
+
 }  // namespace
 }  // namespace attn

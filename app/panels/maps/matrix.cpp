@@ -126,7 +126,7 @@ Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name
     matrix.row_axis = row_axis;
     matrix.col_axis = col_axis;
     const std::int64_t first = first_row * part.stride() + first_col;
-    matrix.data.values = trace.parameters->data() + part.offset() + first;
+    matrix.data.values = trace.parameters->numbers(*part.whole) + part.first_column + first;
     matrix.data.rows = rows >= 0 ? rows : part.rows() - first_row;
     matrix.data.cols = cols >= 0 ? cols : part.columns - first_col;
     matrix.data.row_stride = part.stride();
@@ -190,7 +190,7 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
         }
         const std::int64_t first =
             part.whole->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * part.stride() + matrix.origin->index[1];
-        out.data.values = gradients.parameters->data() + part.offset() + first;
+        out.data.values = gradients.parameters->view(matrix.origin->parameter).data + first;
         out.data.row_stride = part.stride();
         out.data.key = mix(matrix.data.key, kGradient);
         if (matrix.is_transposed) out = transposed(out, "");
