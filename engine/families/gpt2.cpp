@@ -26,7 +26,7 @@ Config read_gpt2_config(JsonObject& json) {
     config.tied_lm_head = true;
     json.read("tie_word_embeddings", config.tied_lm_head);
     require_option(json, "scale_attn_weights", true, true, "scores that are not divided by the root of the head's size");
-    require_option(json, "scale_attn_by_inverse_layer_idx", false, false, "scores divided by the layer's number too");
+    json.read("scale_attn_by_inverse_layer_idx", config.scale_by_layer);
     require_option(json, "add_cross_attention", false, false, "cross-attention in a model of one stack");
     // reorder_and_upcast_attn only says in which order and precision the same product is taken: here all is float32 or better.
     return config;

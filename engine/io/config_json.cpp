@@ -88,6 +88,7 @@ Json to_json(const Config& config, ConfigFields fields) {
     add("num_kv_heads", config.num_kv_heads, config.num_kv_heads != usual.num_kv_heads);
     add("norm_kind", name_of(kNormKinds, config.norm_kind), config.norm_kind != usual.norm_kind);
     add("ffn_gated", config.ffn_gated, config.ffn_gated != usual.ffn_gated);
+    add("scale_by_layer", config.scale_by_layer, config.scale_by_layer);
     add("ffn_bias", config.ffn_bias, config.ffn_bias != usual.ffn_bias);
     add("rotary_base", finite("rotary_base", config.rotary_base), config.rotary_base != usual.rotary_base);
     return out;
@@ -125,6 +126,7 @@ Config config_from_json(JsonObject object, Config config) {
     object.read("residual", config.residual);
     object.read("feed_forward", config.feed_forward);
     object.read("ffn_gated", config.ffn_gated);
+    object.read("scale_by_layer", config.scale_by_layer);
     object.read("ffn_bias", config.ffn_bias);
     object.read("final_norm", config.final_norm);
     object.read("lm_head", config.lm_head);

@@ -36,6 +36,7 @@ struct Config {
 
     bool separate_heads = false;  ///< every head owns its W_Q, W_K, W_V (drawn head by head) instead of slices of a packed one
     bool qkv_bias = true;
+    bool scale_by_layer = false;    ///< scores are divided by the layer's number too, from 1: an option of GPT-2
     bool output_projection = true;  ///< W_O after concat; off: attention_out is absent
     bool output_bias = true;
     bool residual = true;

@@ -104,6 +104,7 @@ private:
         const StageId scores = add(layer.at(Stage::Scores), Op::Scores, {q, k}, map_axes());
         const StageId scaled = add(layer.at(Stage::Scaled), Op::Scale, {scores}, map_axes());
         last().factor = 1 / std::sqrt(static_cast<double>(config_.head_size()));
+        if (config_.scale_by_layer) last().factor /= layer.number + 1;
         const StageId masked = add(layer.at(Stage::Masked), Op::Mask, {scaled}, map_axes());
         const StageId weights = add(layer.at(Stage::Weights), Op::Softmax, {masked}, map_axes());
         const StageId dropped = add(layer.at(Stage::Dropped), Op::Dropout, {weights}, map_axes());

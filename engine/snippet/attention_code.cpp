@@ -83,6 +83,8 @@ void write_scores(Script& script) {
 
 void write_scale(Script& script) {
     const std::string scores = script.input();
+    const double factor = script.node().settings.factor, root = std::sqrt(static_cast<double>(script.config().head_size()));
+    if (std::abs(factor * root - 1) > 1e-9) return script.line(fmt::format("{} = {} * {:.17g}", script.result_name(), scores, factor));
     script.line(fmt::format("d_head = {}", script.config().head_size()));
     script.line(fmt::format("{} = {} / np.sqrt(d_head)", script.result_name(), scores),
                 fmt::format("{} = {} / math.sqrt(d_head)", script.result_name(), scores));

@@ -35,10 +35,13 @@ TEST(ModelCommand, RefusesWhatIsNoModel) {
     const Outcome nothing = attnscope({"model", folder.path("none")});
     EXPECT_EQ(nothing.exit_code, 2);
     EXPECT_THAT(nothing.err, HasSubstr("config.json: cannot be opened"));
-    const Outcome option = attnscope({"model", kFolders + "gpt2_hub"});
+    std::ifstream stream(kFolders + "gpt2/config.json");
+    json config = json::parse(stream);
+    config["scale_attn_weights"] = false;
+    std::ofstream(folder.path("config.json")) << config.dump();
+    const Outcome option = attnscope({"model", folder.path("")});
     EXPECT_EQ(option.exit_code, 2);
-    EXPECT_THAT(option.err,
-                HasSubstr("/scale_attn_by_inverse_layer_idx: is true, which would need scores divided by the layer's number too"));
+    EXPECT_THAT(option.err, HasSubstr("/scale_attn_weights: is false, which would need scores that are not divided"));
 }
 
 TEST(TokenizeCommand, GivesIdsTokensAndRangesInCodePoints) {

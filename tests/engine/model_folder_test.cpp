@@ -75,8 +75,8 @@ void add_to_element(NamedArray& array, std::size_t element, float by) {
     std::memcpy(array.bytes.data() + element * sizeof value, &value, sizeof value);
 }
 
-TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) {
-    const check::Report report = check::check_file(kModelFolders / "gpt2");
+void expect_agreement(const char* name) {
+    const check::Report report = check::check_file(kModelFolders / name);
     std::set<std::string> runs;
     for (const check::TensorResult& result : report.tensors) {
         EXPECT_TRUE(result.ok) << result.name << ": " << result.max_abs;
@@ -84,7 +84,16 @@ TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) {
     }
     EXPECT_EQ(runs, (std::set<std::string>{"left", "one", "pad"}));
     EXPECT_EQ(report.tensors.size(), 31U);
-    EXPECT_TRUE(check::check_file(kModelFolders / "gpt2", {.in_double = true}).ok());
+    EXPECT_TRUE(check::check_file(kModelFolders / name, {.in_double = true}).ok());
+}
+
+TEST(ModelFolder, Gpt2AgreesWithTransformersInEveryRun) { expect_agreement("gpt2"); }
+
+TEST(ModelFolder, Gpt2WithScoresDividedByTheLayerAgreesToo) {
+    expect_agreement("gpt2_hub");
+    const Copied folder("gpt2_hub");
+    folder.replace("config.json", "\"scale_attn_by_inverse_layer_idx\": true", "\"scale_attn_by_inverse_layer_idx\": false");
+    EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the option matters";
 }
 
 TEST(ModelFolder, AWeightThatIsSlightlyOffFailsTheCheck) {

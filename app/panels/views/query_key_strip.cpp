@@ -49,8 +49,14 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     weights.stage = is_cross(scores.stage) ? Stage::CrossWeights : Stage::Weights;
     const Matrix map = context.matrices.stage(context.trace(), weights, context.view.batch, head);
     std::string after = fmt::format("Σ = {}", format_number(product.sum, {.decimals = 4}));
-    after += fmt::format("  ÷ √{} = {}", product.query.size(),
-                         format_number(product.sum / std::sqrt(static_cast<double>(product.query.size())), {.decimals = 4}));
+    StageId scaled = scores;
+    scaled.stage = is_cross(scores.stage) ? Stage::CrossScaled : Stage::Scaled;
+    const double factor = context.trace().plan->at(scaled).settings.factor, size = static_cast<double>(product.query.size());
+    if (factor != 1) {
+        const bool root = std::abs(factor * std::sqrt(size) - 1) <= 1e-9;
+        after += fmt::format("  ÷ {} = {}", root ? fmt::format("√{}", size) : fmt::format("{:.4g}", 1 / factor),
+                             format_number(product.sum * factor, {.decimals = 4}));
+    }
     if (!map.empty())
         after += map.masked(pair.query, pair.key)
                      ? "  → masked"
