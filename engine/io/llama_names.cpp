@@ -41,7 +41,7 @@ const char* llama_activation(Activation activation) {
 bool is_llama(const Config& config) {
     return config.architecture == Architecture::DecoderOnly && config.norm == NormPlacement::Pre && config.norm_kind == NormKind::Rms &&
            config.position == PositionKind::Rotary && config.ffn_gated && config.feed_forward && config.residual && config.final_norm &&
-           config.lm_head && config.output_projection && config.qkv_bias == config.output_bias;
+           config.lm_head && config.output_projection && config.qkv_bias == config.output_bias && !config.scale_by_layer;
 }
 
 std::string llama_name(std::string_view ours) {
