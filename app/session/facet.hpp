@@ -36,7 +36,6 @@ inline constexpr int kLanes = 2;
 
 /// A facet's row of the table; what it needs and how it is computed is in facets.cpp, a function for each.
 struct FacetInfo {
-    std::string_view name;
     Lane lane = Lane::Patient;
     std::string_view failed{};  ///< before the message of an error
     /// While a run is followed what is patient is computed again after such a pause, and after so many times as long as it took.
@@ -50,41 +49,41 @@ namespace facet {
 /// The forward pass with every stage recorded, and what names its axes.
 struct Trace {
     using Value = Snapshot;
-    static constexpr FacetInfo kInfo{.name = "trace", .lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     bool operator==(const Trace&) const = default;
 };
 
 /// What is read off the whole trace: the lens, and attention over all layers.
 struct Readings {
     using Value = app::Readings;
-    static constexpr FacetInfo kInfo{.name = "readings", .tensors = true};
+    static constexpr FacetInfo kInfo{.tensors = true};
     bool operator==(const Readings&) const = default;
 };
 
 /// What every number does to the loss of predicting the next token.
 struct Gradients {
     using Value = GradientTrace<float>;
-    static constexpr FacetInfo kInfo{.name = "gradients", .tensors = true};
+    static constexpr FacetInfo kInfo{.tensors = true};
     bool operator==(const Gradients&) const = default;
 };
 
 /// Whether the reference finds the same numbers.
 struct Verification {
     using Value = reference::Verification;
-    static constexpr FacetInfo kInfo{.name = "verification", .failed = "could not check the numbers: "};
+    static constexpr FacetInfo kInfo{.failed = "could not check the numbers: "};
     bool operator==(const Verification&) const = default;
 };
 
 struct Doctor {
     using Value = DoctorReport;
-    static constexpr FacetInfo kInfo{.name = "doctor", .failed = "could not examine the numbers: "};
+    static constexpr FacetInfo kInfo{.failed = "could not examine the numbers: "};
     bool operator==(const Doctor&) const = default;
 };
 
 /// The first sequence written on, by causal models with a head.
 struct Sample {
     using Value = app::Sample;
-    static constexpr FacetInfo kInfo{.name = "sample", .pause = std::chrono::milliseconds(250), .share = 8};
+    static constexpr FacetInfo kInfo{.pause = std::chrono::milliseconds(250), .share = 8};
     SamplingSettings sampling;
     bool operator==(const Sample&) const = default;
 };
@@ -92,7 +91,7 @@ struct Sample {
 /// What each head is worth.
 struct KnockOut {
     using Value = attn::KnockOut;
-    static constexpr FacetInfo kInfo{.name = "knock-out", .share = 2};
+    static constexpr FacetInfo kInfo{.share = 2};
     KnockOutQuestion question;
     bool operator==(const KnockOut&) const = default;
 };
@@ -100,7 +99,7 @@ struct KnockOut {
 /// Whether another state has the same numbers, all of them.
 struct SameNumbers {
     using Value = bool;
-    static constexpr FacetInfo kInfo{.name = "same numbers", .lane = Lane::Prompt};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StateRef other;
     bool operator==(const SameNumbers&) const = default;
 };
@@ -108,7 +107,7 @@ struct SameNumbers {
 /// The arithmetic behind one cell.
 struct Explanation {
     using Value = app::Explanation;
-    static constexpr FacetInfo kInfo{.name = "explanation", .lane = Lane::Prompt};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     CellRef cell;
     bool operator==(const Explanation&) const = default;
 };
@@ -116,7 +115,7 @@ struct Explanation {
 /// The mean of an attention map over its heads, [B,T,S].
 struct HeadMean {
     using Value = Tensor<float>;
-    static constexpr FacetInfo kInfo{.name = "head mean", .lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId stage;
     bool operator==(const HeadMean&) const = default;
 };
@@ -124,7 +123,7 @@ struct HeadMean {
 /// What all numbers of a stage are like, or the gradients of the loss by them.
 struct Statistics {
     using Value = TensorStatistics;
-    static constexpr FacetInfo kInfo{.name = "statistics", .lane = Lane::Prompt};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage;
     bool gradients = false;
     bool operator==(const Statistics&) const = default;
@@ -133,7 +132,7 @@ struct Statistics {
 /// A file with attention that other code recorded, examined; of no state. `opening` tells one reading of a file from the next.
 struct Dump {
     using Value = DoctorReport;
-    static constexpr FacetInfo kInfo{.name = "dump"};
+    static constexpr FacetInfo kInfo{};
     std::string file;
     std::uint64_t opening = 0;
     bool operator==(const Dump&) const = default;

@@ -103,15 +103,4 @@ void draw_heatmap_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& 
     }
 }
 
-float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, float most) {
-    if (!has_labels(rows)) return 0;
-    float widest = 0;
-    // Beyond a few thousand labels the longest of the first ones is as good: longer ones are cut.
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 4096); ++i) {
-        widest = std::max(widest, text_width(ui.fonts().mono_small, label_of(rows, i)));
-        if (widest >= ui.px(most)) break;
-    }
-    return std::min(widest, ui.px(most)) + ui.px(kLabelGap);
-}
-
 }  // namespace attn::app

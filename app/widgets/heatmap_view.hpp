@@ -60,9 +60,6 @@ struct HeatmapResult {
 HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapStyle& style,
                            HeatmapViewState& state, const HeatmapOptions& options = {});
 
-/// Room in pixels that the labels of the rows would like: as wide as the longest (at most `most` logical pixels).
-float row_label_room(const Ui& ui, const HeatmapAxis& rows, std::int64_t count, float most = 72);
-
 /// The exact number of a cell, or "masked".
 std::string cell_text(const HeatmapData& data, HeatmapCell cell);
 /// Tooltip of a cell: what row and column are, the exact number, its place.

@@ -39,7 +39,7 @@ inline int processor_count() {
 #endif
 }
 
-/// Sets the budget of the calling thread only (the trainer and the analyst each have their own), within 1 and kMostThreads.
+/// Sets the budget of the calling thread only (every worker has its own), within 1 and kMostThreads.
 inline void set_thread_budget(int threads) {
 #ifdef _OPENMP
     omp_set_num_threads(std::clamp(threads, 1, kMostThreads));

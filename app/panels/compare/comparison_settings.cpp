@@ -103,9 +103,10 @@ void draw_compare_settings(PanelContext& context) {
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);
     }
-    if (button(ui, context.states.pinned_a != nullptr ? "pin again" : "pin this state",
-               {.width = -1,
-                .notes = {.tooltip = "Keeps what is on screen now as A, for comparison with later states. It is saved with the document."}}))
+    if (button(
+            ui, context.states.pinned_a != nullptr ? "pin again" : "pin this state",
+            {.width = -1,
+             .notes = {.tooltip = "Keeps what is on screen now as A, for comparison with later states. It is saved with the document."}}))
         pin_shown_state(context);
 }
 
