@@ -1,4 +1,4 @@
-/// Rotation, gate, RMSNorm and shared keys: explained and written as snippets from what the reference computes.
+/// What explanations and snippets say of rotated numbers, gates and shared keys.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,96 +6,18 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
-#include "engine/model/parameters.hpp"
+#include "engine/model/transformer.hpp"
 #include "engine/snippet/snippet.hpp"
 #include "engine/trace/provenance.hpp"
 #include "engine/trace/query_key.hpp"
 #include "tests/support/python.hpp"
-#include "tests/support/random_model.hpp"
-#include "tests/support/reference_trace.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn {
 namespace {
 
 using testing::HasSubstr;
-using testing_support::RandomModel;
-using testing_support::reference_trace;
-
-/// A random model in which each of the parts is as likely as not.
-RandomModel random_parts(unsigned seed) {
-    RandomModel model(seed);
-    Config& config = model.config;
-    config.num_heads = model.between(1, 6);
-    config.num_kv_heads = model.between(1, config.num_heads);
-    while (config.num_heads % config.num_kv_heads != 0) --config.num_kv_heads;
-    config.d_head = 2 * model.between(1, 4);
-    config.d_model = model.between(1, 12);
-    config.output_projection = true;
-    if (model.coin()) config.norm_kind = NormKind::Rms;
-    if (model.coin(0.7)) config.position = PositionKind::Rotary;
-    config.rotary_base = model.coin() ? 10000 : 7;
-    config.ffn_gated = model.coin();
-    config.ffn_bias = model.coin();
-    config.activation = static_cast<Activation>(model.between(0, 3));
-    config.feed_forward = true;
-    return model;
-}
-
-template <class Scalar>
-Trace<Scalar> trace_of(const RandomModel& model) {
-    return reference_trace<Scalar>(model.parameters<double>(), model.tokens, model.source, model.settings);
-}
-
-CellRef any_cell(RandomModel& model, const RecordedStage<double>& stage) {
-    CellRef cell{stage.id, "", {}};
-    const Shape& shape = stage.value.shape();
-    for (int axis = 0; axis < shape.rank(); ++axis) cell.index[static_cast<std::size_t>(axis)] = model.between(0, shape[axis].size - 1);
-    return cell;
-}
-
-TEST(LlamaParts, AreExplainedNumberByNumber) {
-    std::set<Stage> seen;
-    for (unsigned seed = 0; seed < 80; ++seed) {
-        SCOPED_TRACE(seed);
-        RandomModel model = random_parts(seed);
-        const Trace<double> trace = trace_of<double>(model);
-        for (const RecordedStage<double>& stage : trace.stages)
-            for (int i = 0; i < 4; ++i) {
-                const CellRef cell = any_cell(model, stage);
-                const Provenance found = explain(trace, cell);
-                double size = std::abs(found.recorded);
-                for (const Term& term : found.terms) size = std::max(size, std::abs(term.value));
-                if (!std::isfinite(size)) size = 1;
-                const bool same = found.result == found.recorded || (std::isnan(found.result) && std::isnan(found.recorded));
-                ASSERT_TRUE(same || std::abs(found.result - found.recorded) <= 1e-12 * (1 + size))
-                    << tensor_name(stage.id) << " " << found.formula << ": " << found.result << " instead of " << found.recorded;
-                for (const Operand& next : where_it_goes(trace, cell)) EXPECT_NO_THROW((void)explain(trace, next.cell));
-                seen.insert(stage.id.stage);
-            }
-    }
-    for (const Stage stage : {Stage::QRotated, Stage::KRotated, Stage::FfnGate, Stage::FfnGated}) EXPECT_TRUE(seen.contains(stage));
-}
-
-TEST(LlamaParts, ExplainEveryMistakeAsItIsMade) {
-    for (const MistakeInfo& info : mistakes())
-        for (unsigned seed = 0; seed < 10; ++seed) {
-            RandomModel model = random_parts(seed);
-            model.settings.mistake = info.mistake;
-            const Trace<double> trace = trace_of<double>(model);
-            for (const RecordedStage<double>& stage : trace.stages) {
-                const Provenance found = explain(trace, any_cell(model, stage));
-                double size = std::abs(found.recorded);
-                for (const Term& term : found.terms) size = std::max(size, std::abs(term.value));
-                const bool same = found.result == found.recorded || (std::isnan(found.result) && std::isnan(found.recorded));
-                ASSERT_TRUE(same || !std::isfinite(size) || std::abs(found.result - found.recorded) <= 1e-12 * (1 + size))
-                    << info.name << " seed " << seed << " " << tensor_name(stage.id) << " " << found.formula << ": " << found.result
-                    << " instead of " << found.recorded;
-            }
-        }
-}
 
 /// Four heads over two key/value heads, one text of five tokens.
 Trace<float> small_llama() {
@@ -112,7 +34,8 @@ Trace<float> small_llama() {
     config.position = PositionKind::Rotary;
     ForwardSettings settings;
     settings.masks.causal = true;
-    return reference_trace<float>(initial_parameters<double>(config), {5, {1, 4, 2, 7, 3}, {5}}, {}, settings);
+    return trace_forward<float>(std::make_shared<const Parameters<float>>(initial_parameters<float>(config)), {5, {1, 4, 2, 7, 3}, {5}}, {},
+                                settings);
 }
 
 TEST(LlamaParts, ARotatedNumberNamesItsPartnerAndAngle) {

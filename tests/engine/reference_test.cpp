@@ -35,6 +35,16 @@ TEST(Reference, FastDoubleAgreesWithItOnRandomModels) {
     }
 }
 
+TEST(Reference, AgreesOnModelsWithALlamasParts) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        RandomModel model(seed, true);
+        if (seed >= 100) model.settings.mistake = mistakes()[seed % mistakes().size()].mistake;
+        const Verification rough = verify(model.trace<float>()), fine = verify(model.trace<double>(), 1e-12, 1e-12);
+        ASSERT_TRUE(rough.ok) << "seed " << seed << " " << describe(rough);
+        ASSERT_TRUE(fine.ok) << "seed " << seed << " " << describe(fine);
+    }
+}
+
 // Models in which the last digits of large scores decide: the trace is right, and is not called wrong.
 TEST(Reference, RoundingThatAModelAmplifiesIsNoFailure) {
     int amplified = 0;

@@ -89,5 +89,29 @@ TEST(Navigation, GoingToACellChoosesItsAxes) {
     EXPECT_EQ(selected_cell(view, trace, view.locked)->index, cell.index);
 }
 
+// Four heads over two key/value heads: heads 2 and 3 read the second.
+TEST(Navigation, AHeadOfTheQueriesFindsTheKeysThatItReads) {
+    Trace<float> trace;
+    trace.config.num_heads = 4;
+    trace.config.num_kv_heads = 2;
+    trace.tokens = {3, {1, 2, 3}, {3}};
+    const StageId keys{Stage::K, 0}, scores{Stage::Scores, 0};
+    trace.stages.push_back({keys, Tensor<float>({{Axis::B, 1}, {Axis::G, 2}, {Axis::S, 3}, {Axis::D, 4}})});
+    trace.stages.push_back({scores, Tensor<float>({{Axis::B, 1}, {Axis::H, 4}, {Axis::T, 3}, {Axis::S, 3}})});
+    ViewState view;
+    view.stage = keys;
+    view.head = 3;
+    view.locked.set(Axis::S, 2);
+    const std::optional<CellRef> key = selected_cell(view, trace, view.locked);
+    ASSERT_TRUE(key.has_value());
+    EXPECT_EQ(key->index, (std::array<std::int64_t, 4>{0, 1, 2, 0}));
+    go_to_cell(view, trace, *key);
+    EXPECT_EQ(view.head, 3);  // it reads that key head already
+    go_to_cell(view, trace, {keys, "", {0, 0, 1, 0}});
+    EXPECT_EQ(view.head, 0);  // the first that does
+    keep_view_valid(view, trace);
+    EXPECT_EQ(view.head, 0);
+}
+
 }  // namespace
 }  // namespace attn::app

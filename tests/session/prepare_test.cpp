@@ -113,6 +113,8 @@ TEST(Prepare, SaysWhichSettingIsAtFault) {
     EXPECT_EQ(field_after([](Config& c) { c.d_model = 0; }), Field::DModel);
     EXPECT_EQ(field_after([](Config& c) { c.d_model = std::numeric_limits<std::int64_t>::max(); }), Field::DModel);
     EXPECT_EQ(field_after([](Config& c) { c.num_heads = 0; }), Field::Heads);
+    EXPECT_EQ(field_after([](Config& c) { c.num_kv_heads = 3; }), Field::KeyHeads);
+    EXPECT_EQ(field_after([](Config& c) { c.position = PositionKind::Rotary, c.rotary_base = -1; }), Field::RotaryBase);
     EXPECT_EQ(field_after([](Config& c) { c.num_heads = -3; }), Field::Heads);
     EXPECT_EQ(field_after([](Config& c) { c.num_heads = 1'000'000'000; }), Field::Heads);
     EXPECT_EQ(field_after([](Config& c) { c.d_head = -1; }), Field::HeadSize);
@@ -198,7 +200,12 @@ TEST(Prepare, TheEstimateIsWhatATraceHolds) {
         config.final_norm = pick(0, 1) == 1;
         config.lm_head = pick(0, 1) == 1;
         config.norm = static_cast<NormPlacement>(pick(0, 2));
-        config.position = static_cast<PositionKind>(pick(0, 2));
+        config.position = static_cast<PositionKind>(pick(0, 3));
+        config.norm_kind = static_cast<NormKind>(pick(0, 1));
+        config.num_kv_heads = pick(0, 1);
+        config.ffn_gated = pick(0, 1) == 1;
+        config.ffn_bias = pick(0, 1) == 1;
+        if (config.position == PositionKind::Rotary) config.d_head = 2 * pick(1, 4);
         const Prepared prepared = prepare(document);
         const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(prepared.config));
         const Trace<float> trace = trace_forward(parameters, prepared.tokens, prepared.source, document.forward);

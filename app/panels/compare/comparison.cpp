@@ -135,8 +135,8 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
     if (trace == nullptr) side.missing = std::move(state.missing);
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
-    else if (has_heads(stage->value.shape()) && side.head >= state.trace->config.num_heads)
-        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, state.trace->config.num_heads);
+    else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
+        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
     else if (side.batch >= stage->value.shape()[0].size)
         side.missing = fmt::format("That state has no text {}: it has {}.", side.batch, stage->value.shape()[0].size);
     else side.trace = trace;
