@@ -379,6 +379,10 @@ Group verdicts() {
                   EXPECT_GE(named, files);
                   EXPECT_GE(files, 10U);
               }},
+             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors", traced,
+              "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
+             {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
+              "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
              {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
              {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
              {"attnscope tokenize --model DIR --text TEXT", says("\"The cat\": "),
