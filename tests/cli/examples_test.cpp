@@ -379,7 +379,7 @@ Group verdicts() {
                   EXPECT_GE(named, files);
                   EXPECT_GE(files, 10U);
               }},
-             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors", traced,
+             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors", holds_tensors("trace.safetensors", "layers.1.attention.weights", 4),
               "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
              {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
               "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
