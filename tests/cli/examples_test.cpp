@@ -191,52 +191,52 @@ Group training() {
     const Effect text = [](const Outcome&, const Place& place) { place.write("my.txt", sea_text()); };
     const Effect another = [](const Outcome&, const Place& place) { std::filesystem::remove_all(place.path("runs/my")); };
     const Effect sampled = writes_on("The sea ", 200);
-    return {
-        "training",
-        {
-            {"attnscope train --task repeat --out runs/repeat",
-             all({trained("runs/repeat", 0, 1000), says("accuracy by length: 1: "),
-                  [](const Outcome&, const Place& place) {
-                      const Curves curves = curves_from_csv(place.read("runs/repeat/curves.csv"), "curves.csv");
-                      for (const LengthAccuracy& at : curves.validations.back().by_length) EXPECT_GT(at.accuracy, 0.95) << at.length;
-                  }})},
-            {"attnscope export --run runs/repeat --out trace.safetensors",
-             holds_tensors("trace.safetensors", "layers.0.attention.weights", 4)},
-            {"attnscope export --run runs/repeat --step 0 --stage token_embedding.weight --out embedding.csv",
-             [](const Outcome&, const Place& place) {
-                 const Checkpoint last = read_checkpoint(place.path("runs/repeat/model.safetensors"));
-                 const std::vector<std::string> lines = lines_of(place.read("embedding.csv"));
-                 ASSERT_EQ(lines.size(), 1 + static_cast<std::size_t>(last.parameters->config().vocab_size));
-                 EXPECT_EQ(std::count(lines[1].begin(), lines[1].end(), ','), 1 + last.parameters->config().d_model)
-                     << "index and token first";
-             }},
-            // 3000 and 6000 steps of this model take minutes; what they do shows after a hundredth of them.
-            {"attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my", trained("runs/my", 0, 30),
-             "attnscope train --text-file my.txt --steps 30 --seed 7 --out runs/my", text},
-            {"attnscope train --text-file my.txt --steps 3000 --set model.num_layers=3 --out runs/my",
-             all({trained("runs/my", 0, 30),
-                  [](const Outcome&, const Place& place) {
-                      EXPECT_EQ(read_checkpoint(place.path("runs/my/model.safetensors")).settings.model.num_layers, 3);
-                  }}),
-             "attnscope train --text-file my.txt --steps 30 --set model.num_layers=3 --out runs/my", another},
-            {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
-             all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
-             "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
-            {"attnscope sample --model runs/my --prompt \"The sea \" --tokens 200 --temperature 0.8", sampled},
-            {"attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9",
-             sampled},
-            {"attnscope sample --model FILE --prompt TEXT", writes_on("The", 40),
-             "attnscope sample --model runs/my/model.safetensors --prompt The"},
-            {"attnscope train --task copy --steps 500 --set train.schedule.rate=0.001 --set model.num_layers=1 --json",
-             [](const Outcome& outcome, const Place&) {
-                 const std::vector<std::string> lines = lines_of(outcome.out);
-                 ASSERT_EQ(lines.size(), 501U);
-                 double largest = 0;
-                 for (std::size_t i = 1; i < lines.size(); ++i) largest = std::max(largest, json::parse(lines[i]).at("lr").get<double>());
-                 EXPECT_DOUBLE_EQ(largest, 0.001);
-                 EXPECT_LT(json::parse(lines.back()).at("val_loss"), json::parse(lines.front()).at("val_loss"));
-             }},
-        }};
+    return {"training",
+            {
+                {"attnscope train --task repeat --out runs/repeat",
+                 all({trained("runs/repeat", 0, 1000), says("accuracy by length: 1: "),
+                      [](const Outcome&, const Place& place) {
+                          const Curves curves = curves_from_csv(place.read("runs/repeat/curves.csv"), "curves.csv");
+                          for (const LengthAccuracy& at : curves.validations.back().by_length) EXPECT_GT(at.accuracy, 0.95) << at.length;
+                      }})},
+                {"attnscope export --run runs/repeat --out trace.safetensors",
+                 holds_tensors("trace.safetensors", "layers.0.attention.weights", 4)},
+                {"attnscope export --run runs/repeat --step 0 --stage token_embedding.weight --out embedding.csv",
+                 [](const Outcome&, const Place& place) {
+                     const Checkpoint last = read_checkpoint(place.path("runs/repeat/model.safetensors"));
+                     const std::vector<std::string> lines = lines_of(place.read("embedding.csv"));
+                     ASSERT_EQ(lines.size(), 1 + static_cast<std::size_t>(last.parameters->config().vocab_size));
+                     EXPECT_EQ(std::count(lines[1].begin(), lines[1].end(), ','), 1 + last.parameters->config().d_model)
+                         << "index and token first";
+                 }},
+                // 3000 and 6000 steps of this model take minutes; what they do shows after a hundredth of them.
+                {"attnscope train --text-file my.txt --steps 3000 --seed 7 --out runs/my", trained("runs/my", 0, 30),
+                 "attnscope train --text-file my.txt --steps 30 --seed 7 --out runs/my", text},
+                {"attnscope train --text-file my.txt --steps 3000 --set model.num_layers=3 --out runs/my",
+                 all({trained("runs/my", 0, 30),
+                      [](const Outcome&, const Place& place) {
+                          EXPECT_EQ(read_checkpoint(place.path("runs/my/model.safetensors")).settings.model.num_layers, 3);
+                      }}),
+                 "attnscope train --text-file my.txt --steps 30 --set model.num_layers=3 --out runs/my", another},
+                {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
+                 all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
+                 "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
+                {"attnscope sample --model runs/my --prompt \"The sea \" --tokens 200 --temperature 0.8", sampled},
+                {"attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9",
+                 sampled},
+                {"attnscope sample --model FILE --prompt TEXT", writes_on("The", 40),
+                 "attnscope sample --model runs/my/model.safetensors --prompt The"},
+                {"attnscope train --task copy --steps 500 --set train.schedule.rate=0.001 --set model.num_layers=1 --json",
+                 [](const Outcome& outcome, const Place&) {
+                     const std::vector<std::string> lines = lines_of(outcome.out);
+                     ASSERT_EQ(lines.size(), 501U);
+                     double largest = 0;
+                     for (std::size_t i = 1; i < lines.size(); ++i)
+                         largest = std::max(largest, json::parse(lines[i]).at("lr").get<double>());
+                     EXPECT_DOUBLE_EQ(largest, 0.001);
+                     EXPECT_LT(json::parse(lines.back()).at("val_loss"), json::parse(lines.front()).at("val_loss"));
+                 }},
+            }};
 }
 
 Group copying() {
@@ -379,7 +379,8 @@ Group verdicts() {
                   EXPECT_GE(named, files);
                   EXPECT_GE(files, 10U);
               }},
-             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors", holds_tensors("trace.safetensors", "layers.1.attention.weights", 4),
+             {"attnscope trace --model DIR --text \"The cat sat\" --out trace.safetensors",
+              holds_tensors("trace.safetensors", "layers.1.attention.weights", 4),
               "attnscope trace --model tests/golden/hf/gpt2 --text \"The cat sat\" --out trace.safetensors"},
              {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
               "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
