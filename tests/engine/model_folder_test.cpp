@@ -346,7 +346,7 @@ std::int64_t mapped_numbers(const ModelFolder& folder, const Parameters<float>& 
 }
 
 TEST(ModelFolder, KeepsWeightsWhereTheFileHasThem) {
-    const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+    const ModelFolder folder = open_model_folder(kModelFolders / "gpt2");
     const auto parameters = load_parameters<float>(folder);
     EXPECT_EQ(mapped_numbers(folder, *parameters), parameters->count()) << "single precision, columns as ours: nothing is copied";
     const auto in_double = load_parameters<double>(folder);
@@ -359,7 +359,7 @@ TEST(ModelFolder, KeepsItsWeightsAliveByItself) {
     std::shared_ptr<const Parameters<float>> parameters;
     float first = 0;
     {
-        const ModelFolder folder = open_model_folder(kGolden / "gpt2");
+        const ModelFolder folder = open_model_folder(kModelFolders / "gpt2");
         parameters = load_parameters<float>(folder);
         first = *parameters->find("token_embedding.weight");
     }
