@@ -114,7 +114,7 @@ std::vector<std::int32_t> ids_of(const ArrayFile& file, const std::string& name)
 }
 
 /// Stage `id` among the stages.
-const Tensor<double>& stage(const std::vector<ReferenceStage>& stages, const StageId& id) {
+const Tensor<double>& llama_stage(const std::vector<ReferenceStage>& stages, const StageId& id) {
     for (const ReferenceStage& stage : stages)
         if (stage.id == id) return stage.value;
     throw Error("no stage " + tensor_name(id));
@@ -159,18 +159,18 @@ TEST_P(ReferenceLlama, AgreesWithTransformers) {
                 tokens.lengths[static_cast<std::size_t>(b)] = std::count(row, row + tokens.length, 1);
             }
         const std::vector<ReferenceStage> stages = forward(parameters, tokens, {}, settings);
-        compare(expected, run + "hidden.0", stage(stages, {Stage::Embedding}), tokens);
-        compare(expected, run + "hidden.1", stage(stages, {Stage::Residual2, 0}), tokens);
-        compare(expected, run + "hidden.2", stage(stages, {Stage::FinalNorm}), tokens);
+        compare(expected, run + "hidden.0", llama_stage(stages, {Stage::Embedding}), tokens);
+        compare(expected, run + "hidden.1", llama_stage(stages, {Stage::Residual2, 0}), tokens);
+        compare(expected, run + "hidden.2", llama_stage(stages, {Stage::FinalNorm}), tokens);
         for (int layer = 0; layer < 2; ++layer) {
             const std::string attn = run + "attn." + std::to_string(layer) + ".";
-            compare(expected, attn + "weights", stage(stages, {Stage::Weights, layer}), tokens);
+            compare(expected, attn + "weights", llama_stage(stages, {Stage::Weights, layer}), tokens);
             if (run == "pad.") continue;
-            compare(expected, attn + "q", stage(stages, {Stage::QRotated, layer}), tokens);
-            compare(expected, attn + "k", stage(stages, {Stage::KRotated, layer}), tokens);
-            compare(expected, attn + "v", stage(stages, {Stage::V, layer}), tokens);
+            compare(expected, attn + "q", llama_stage(stages, {Stage::QRotated, layer}), tokens);
+            compare(expected, attn + "k", llama_stage(stages, {Stage::KRotated, layer}), tokens);
+            compare(expected, attn + "v", llama_stage(stages, {Stage::V, layer}), tokens);
         }
-        compare(expected, run + "logits", stage(stages, {Stage::Logits}), tokens);
+        compare(expected, run + "logits", llama_stage(stages, {Stage::Logits}), tokens);
     }
 }
 
@@ -200,7 +200,7 @@ TEST(ReferenceLlama, NeedsEachOfItsParts) {
                 std::copy_n(parameters.data() + same->offset, info.shape.count(), changed.data() + info.offset);
         }
         const std::vector<ReferenceStage> stages = forward(changed, tokens, {}, settings);
-        const Tensor<double>& ours = stage(stages, {Stage::Logits});
+        const Tensor<double>& ours = llama_stage(stages, {Stage::Logits});
         double most = 0;
         for (std::size_t i = 0; i < theirs.size(); ++i) most = std::max(most, std::abs(ours.data()[i] - theirs[i]));
         return most;
