@@ -5,9 +5,9 @@
 
 namespace attn {
 
-/// PE(t, 2i) = sin(t / 10000^(2i/C)), PE(t, 2i+1) = cos of the same (Vaswani et al., 2017, section 3.5).
+/// PE(t, 2i) = sin(t / 10000^(2i/C)), PE(t, 2i+1) = cos of the same (Vaswani et al., 2017, section 3.5), for positions t from `first` on.
 ///   ->  y [positions,width]
 template <class Scalar>
-void sinusoidal_positions(std::int64_t positions, std::int64_t width, Scalar* y);
+void sinusoidal_positions(std::int64_t first, std::int64_t positions, std::int64_t width, Scalar* y);
 
 }  // namespace attn

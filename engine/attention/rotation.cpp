@@ -1,5 +1,6 @@
 #include "engine/attention/rotation.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/ops/parallel.hpp"
@@ -9,13 +10,14 @@ namespace attn {
 template <class Scalar>
 void RotationTable<Scalar>::prepare(std::int64_t positions, std::int64_t head_size, double base) {
     const std::int64_t pairs = head_size / 2;
-    if (positions <= positions_ && pairs == pairs_ && base == base_) return;
-    positions_ = positions, pairs_ = pairs, base_ = base;
-    cosines_.resize(static_cast<std::size_t>(positions * pairs));
+    const bool known = pairs == pairs_ && base == base_;
+    if (known && positions <= positions_) return;
+    positions_ = known ? std::max(positions, 2 * positions_) : positions, pairs_ = pairs, base_ = base;
+    cosines_.resize(static_cast<std::size_t>(positions_ * pairs));
     sines_.resize(cosines_.size());
     for (std::int64_t i = 0; i < pairs; ++i) {
         const double frequency = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(head_size));
-        for (std::int64_t t = 0; t < positions; ++t) {
+        for (std::int64_t t = 0; t < positions_; ++t) {
             const double angle = static_cast<double>(t) * frequency;
             cosines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::cos(angle));
             sines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::sin(angle));
@@ -30,7 +32,8 @@ void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, 
     const Scalar sign = back ? Scalar{-1} : Scalar{1};
     parallel_for(sizes.batches * sizes.heads, 2 * sizes.positions * sizes.head_size, [&](std::int64_t bh) {
         for (std::int64_t t = 0; t < sizes.positions; ++t) {
-            const Scalar *from = x.at(bh / sizes.heads, bh % sizes.heads, t), *cosines = table.cosines(t), *sines = table.sines(t);
+            const Scalar *from = x.at(bh / sizes.heads, bh % sizes.heads, t), *cosines = table.cosines(sizes.first_position + t),
+                         *sines = table.sines(sizes.first_position + t);
             Scalar* to = y.at(bh / sizes.heads, bh % sizes.heads, t);
             for (std::int64_t i = 0; i < pairs; ++i) {
                 const Scalar a = from[i], b = from[i + pairs], sine = sign * sines[i];

@@ -8,8 +8,8 @@
 
 namespace attn {
 
-/// Cosines and sines of the angles t * base^(-2i/D) for positions t and pairs i < D/2. Allocates only when there are more of them than
-/// before.
+/// Cosines and sines of the angles t * base^(-2i/D) for positions t and pairs i < D/2. Grows by doubling, so that a text that becomes
+/// longer token by token rarely needs a new one.
 template <class Scalar>
 class RotationTable {
 public:
@@ -24,9 +24,9 @@ private:
     std::vector<Scalar> cosines_, sines_;  ///< [positions,pairs]
 };
 
-/// Sizes of the heads that are turned.
+/// Sizes of the heads that are turned, and the position of their first rows.
 struct RotationSizes {
-    std::int64_t batches = 0, heads = 0, positions = 0, head_size = 0;
+    std::int64_t batches = 0, heads = 0, positions = 0, head_size = 0, first_position = 0;
 };
 
 /// Turns numbers i and i + D/2 of a head together, as one pair: y_i = x_i cos - x_j sin, y_j = x_j cos + x_i sin. `back` turns them the

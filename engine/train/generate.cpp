@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tensor/random.hpp"
@@ -53,6 +55,33 @@ std::size_t draw(std::span<const double> distribution, double uniform) {
     return last;  // the sum fell short of 1 by rounding
 }
 
+/// The logits after a text: where possible from what is kept of the text before, otherwise from a pass over all of it.
+class NextLogits {
+public:
+    NextLogits(const Parameters<float>& parameters, const ForwardSettings& settings, std::stop_token stop)
+        : config_(parameters.config()), settings_(settings), tap_(false, stop) {
+        if (can_cache(config_, settings)) cached_ = std::make_unique<CachedPass<float>>(parameters, settings, std::move(stop));
+        else full_ = std::make_unique<ModelPass<float>>(parameters, Keep::OneLayer);
+    }
+
+    std::span<const float> after(std::span<const std::int32_t> text) {
+        if (cached_ != nullptr) return cached_->logits_after(text);
+        batch_.length = static_cast<std::int64_t>(text.size());
+        batch_.ids.assign(text.begin(), text.end());
+        batch_.lengths = {batch_.length};
+        full_->forward(batch_, {}, settings_, tap_);
+        return std::span<const float>(full_->logits().values()).last(static_cast<std::size_t>(config_.vocab_size));
+    }
+
+private:
+    const Config& config_;
+    const ForwardSettings& settings_;
+    Tap<float> tap_;
+    std::unique_ptr<CachedPass<float>> cached_;
+    std::unique_ptr<ModelPass<float>> full_;
+    TokenBatch batch_;
+};
+
 }  // namespace
 
 void require_sampling(const SamplingSettings& settings) {
@@ -73,15 +102,16 @@ std::vector<double> sampling_distribution(std::span<const float> logits, const S
     for (std::size_t id = 0; id < logits.size(); ++id)
         if (std::isnan(logits[id]) || logits[id] == std::numeric_limits<float>::infinity())
             throw Error(fmt::format("the logit of token {} is {}: nothing can be drawn", id, logits[id]));
-    const std::vector<std::size_t> ids = by_likelihood(logits);
-    const float largest = logits[ids[0]];
+    const auto likeliest = std::max_element(logits.begin(), logits.end());  // the first of several
+    const float largest = *likeliest;
     if (std::isinf(largest)) throw Error("every logit is -inf: nothing can be drawn");
 
     std::vector<double> distribution(logits.size(), 0.0);
     if (settings.temperature == 0) {
-        distribution[ids[0]] = 1;
+        distribution[static_cast<std::size_t>(likeliest - logits.begin())] = 1;
         return distribution;
     }
+    const std::vector<std::size_t> ids = by_likelihood(logits);
     std::size_t kept = ids.size();
     if (settings.top_k > 0) kept = std::min(kept, static_cast<std::size_t>(settings.top_k));
     std::vector<double> weights(kept);
@@ -105,19 +135,13 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, std::spa
 
     ForwardSettings forward = settings;
     forward.dropout = {};
-    ModelPass<float> pass(parameters, Keep::OneLayer);
-    Tap<float> tap(false, stop);
+    NextLogits logits(parameters, forward, stop);
     const CounterRandom random(sampling.seed, 0);
     std::vector<std::int32_t> text(prompt.begin(), prompt.end());
-    TokenBatch batch;
     for (std::int64_t written = 0; written < sampling.tokens; ++written) {
         if (stop.stop_requested()) throw Cancelled();
-        batch.length = std::min(config.context_length, static_cast<std::int64_t>(text.size()));
-        batch.ids.assign(text.end() - batch.length, text.end());
-        batch.lengths = {batch.length};
-        pass.forward(batch, {}, forward, tap);
-        const float* const last = pass.logits().data() + (batch.length - 1) * config.vocab_size;
-        const std::vector<double> distribution = sampling_distribution({last, static_cast<std::size_t>(config.vocab_size)}, sampling);
+        const auto length = static_cast<std::size_t>(std::min(config.context_length, static_cast<std::int64_t>(text.size())));
+        const std::vector<double> distribution = sampling_distribution(logits.after(std::span(text).last(length)), sampling);
         const auto id = static_cast<std::int32_t>(draw(distribution, random.uniform(static_cast<std::uint64_t>(written))));
         text.push_back(id);
         if (each) each(id);

@@ -8,10 +8,11 @@
 #include <random>
 #include <set>
 
-#include "engine/model/model_pass.hpp"
+#include "engine/model/cached_pass.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "tests/support/random_model.hpp"
 
 namespace attn {
 namespace {
@@ -165,6 +166,30 @@ TEST(Generate, WritesTheLikeliestTokensAlsoBeyondTheContext) {
     }
     EXPECT_EQ(written, std::vector<std::int32_t>(text.begin() + 3, text.end()));
     EXPECT_TRUE(generate(parameters, prompt, causal(), {.tokens = 0}).empty());
+}
+
+TEST(Generate, WritesTheSameFromAllOfTheTextAtEveryToken) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        testing_support::RandomModel random(seed, seed % 2 == 1);
+        random.config.architecture = Architecture::DecoderOnly;
+        random.config.lm_head = true;
+        const Parameters<float> parameters = random.parameters<float>();
+        ForwardSettings settings = causal();
+        settings.temperature = random.settings.temperature;
+        // A window as long as any text forbids nothing, but takes the pass over the whole text.
+        ForwardSettings whole = settings;
+        whole.masks.window = 1000;
+        ASSERT_TRUE(can_cache(random.config, settings) && !can_cache(random.config, whole));
+        for (std::int64_t length = 1; length <= random.config.context_length + 1; ++length) {
+            std::vector<std::int32_t> prompt(static_cast<std::size_t>(length));
+            for (std::int32_t& id : prompt) id = static_cast<std::int32_t>(random.between(0, random.config.vocab_size - 1));
+            for (const double temperature : {0.0, 1.4}) {
+                const SamplingSettings sampling{.temperature = temperature, .tokens = 2 + random.config.context_length, .seed = seed};
+                EXPECT_EQ(generate(parameters, prompt, settings, sampling), generate(parameters, prompt, whole, sampling))
+                    << "seed " << seed << ", a prompt of " << length << ", temperature " << temperature;
+            }
+        }
+    }
 }
 
 TEST(Generate, DrawsAsOftenAsTheProbabilitySays) {

@@ -13,7 +13,7 @@ namespace attn {
 namespace {
 
 using testing::HasSubstr;
-constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteBias = std::numeric_limits<double>::infinity();
 
 template <class F>
 std::string message_of(F f) {
@@ -106,13 +106,13 @@ TEST(Mask, RefusesOtherShapesNamingBoth) {
 }
 
 TEST(Mask, AdditiveMinusInfinityMasksAndTheRestIsABias) {
-    const Mask mask = Mask::from_additive({2, 3}, {0, -kInf, 1.5, -1e9, 2, kInf}, {1, 1, 2, 3});
+    const Mask mask = Mask::from_additive({2, 3}, {0, -kInfiniteBias, 1.5, -1e9, 2, kInfiniteBias}, {1, 1, 2, 3});
     expect_cells(mask, [](auto, auto, auto t, auto s) { return !(t == 0 && s == 1); });
     ASSERT_TRUE(mask.has_bias());
     EXPECT_EQ(mask.bias_row(0, 0, 0)[2], 1.5);
     EXPECT_EQ(mask.bias_row(0, 0, 0)[1], 0);
     EXPECT_EQ(mask.bias_row(0, 0, 1)[0], -1e9);
-    EXPECT_EQ(mask.bias_row(0, 0, 1)[2], kInf);
+    EXPECT_EQ(mask.bias_row(0, 0, 1)[2], kInfiniteBias);
 }
 
 TEST(Mask, CombiningIsAndOfPermissionsAndSumOfBiases) {

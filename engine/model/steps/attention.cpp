@@ -174,8 +174,9 @@ struct FusedAttention {
     FusedAttention(Program<Scalar>& all, const Step<Scalar>& step)
         : program(all), scores(step.first), mask(step.first + 2), weights(step.first + 3), dropped(step.first + 4), mix(step.first + 5),
           concat(step.first + 6), q(all.node(scores).inputs[0]), k(all.node(scores).inputs[1]),
-          v(all.node(mix).inputs[1]), sizes{all.value(q).shape()[0].size, all.config().num_heads,   all.value(q).shape()[1].size,
-                                            all.value(k).shape()[1].size, all.config().head_size(), all.config().head_size(),
+          v(all.node(mix).inputs[1]), sizes{all.value(q).shape()[0].size, all.config().num_heads,
+                                            all.value(q).shape()[1].size, all.first_position() + all.value(k).shape()[1].size,
+                                            all.config().head_size(),     all.config().head_size(),
                                             all.config().kv_heads()},
           pattern(all.dropout(rate_of(all, dropped), all.node(dropped).plan->dropout_site, sizes.map_shape())) {
         require_mask_fits(*all.mask(mask), sizes);
@@ -183,6 +184,19 @@ struct FusedAttention {
 
     AttentionRule rule() const {
         return {*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
+    }
+
+    /// Keys and values of all positions that are attended to, with what is kept of those before the pass.
+    struct Attended {
+        HeadsView<const Scalar> keys, values;
+    };
+    Attended attended() const {
+        const HeadsView<Scalar> keys = program.heads(k), values = program.heads(v);
+        KeyValueCache<Scalar>* cache = program.setting().cache;
+        if (cache == nullptr) return {keys, values};
+        const int layer = program.node(scores).plan->id.layer;
+        cache->put(layer, keys, values, program.value(k).shape()[1].size);
+        return {cache->keys(layer), cache->values(layer)};
     }
 
     Program<Scalar>& program;
@@ -197,8 +211,9 @@ void fused_attention_forward(Program<Scalar>& program, const Step<Scalar>& step)
     const FusedAttention<Scalar> run(program, step);
     const Shape& rows = program.value(run.q).shape();
     program.value(run.concat).resize({rows[0], {Axis::T, rows[1].size}, {Axis::C, program.config().attention_width()}});
-    fused_attention<Scalar>(program.heads(run.q), program.heads(run.k), program.heads(run.v), run.rule(), run.sizes,
-                            program.value(run.weights), program.value(run.dropped), program.zeros(run.weights), program.heads(run.concat));
+    const auto [keys, values] = run.attended();
+    fused_attention<Scalar>(program.heads(run.q), keys, values, run.rule(), run.sizes, program.value(run.weights),
+                            program.value(run.dropped), program.zeros(run.weights), program.heads(run.concat));
 }
 
 template <class Scalar>

@@ -51,8 +51,9 @@ void embed_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
 template <class Scalar>
 void fill_positions(const Program<Scalar>& program, std::size_t place, const StreamSizes& sizes, Scalar* out) {
     const MatrixView& table = program.node(place).weight;
-    if (!table) return sinusoidal_positions(sizes.positions, sizes.width, out);
-    copy_numbers(table.rows_from(0, sizes.positions), out);
+    const std::int64_t first = program.first_position();
+    if (!table) return sinusoidal_positions(first, sizes.positions, sizes.width, out);
+    copy_numbers(table.rows_from(first, sizes.positions), out);
 }
 
 template <class Scalar>

@@ -1,0 +1,94 @@
+#include "engine/model/cached_pass.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/model/model_pass.hpp"
+#include "engine/ops/embedding.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+/// Keeps the last row of x [1,T,C] alone.
+template <class Scalar>
+void keep_last_row(Tensor<Scalar>& x) {
+    const std::int64_t rows = x.shape()[1].size, width = x.shape()[2].size;
+    std::copy_n(x.data() + (rows - 1) * width, width, x.data());
+    x.resize({{Axis::B, 1}, {Axis::T, 1}, {Axis::C, width}});
+}
+
+const Config& require_can_cache(const Config& config, const ForwardSettings& settings) {
+    require_settings(settings);
+    if (!can_cache(config, settings))
+        throw ConfigError("keys and values can be kept only by a decoder-only model under the causal mask alone, without mistakes, edits "
+                          "and dropout");
+    if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+    return config;
+}
+
+}  // namespace
+
+bool can_cache(const Config& config, const ForwardSettings& settings) {
+    // Padding does not matter: one text has none.
+    MaskSettings causal;
+    causal.causal = true;
+    causal.padding = settings.masks.padding;
+    const DropoutSettings& dropout = settings.dropout;
+    return config.architecture == Architecture::DecoderOnly && settings.masks == causal && settings.mistake == Mistake::None &&
+           settings.edits.empty() && dropout.attention == 0 && dropout.residual == 0 && dropout.embedding == 0;
+}
+
+template <class Scalar>
+CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop)
+    : weights_(parameters), plan_(require_can_cache(weights_.config(), settings)), settings_(settings), tap_(false, std::move(stop)),
+      program_(plan_, weights_, Form::Fused, Keep::OneLayer),
+      cache_(weights_.config().num_layers, weights_.config().kv_heads(), weights_.config().head_size()),
+      logits_(program_.place({Stage::Logits, -1, Stack::Main})) {}
+
+template <class Scalar>
+void CachedPass<Scalar>::shrink(std::int64_t length) {
+    if (length < 0 || length > this->length())
+        throw Error("a text of " + std::to_string(this->length()) + " tokens cannot be cut to " + std::to_string(length));
+    cache_.shrink(length);
+    text_.resize(static_cast<std::size_t>(length));
+}
+
+template <class Scalar>
+std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t> ids) {
+    const Config& config = weights_.config();
+    const std::int64_t before = length(), added = static_cast<std::int64_t>(ids.size()), after = before + added;
+    if (ids.empty()) throw Error("a text is continued by at least one token");
+    if (after > config.context_length)
+        throw ConfigError("the text: " + std::to_string(after) + " positions are more than the context length " +
+                          std::to_string(config.context_length));
+    require_ids(ids, config.vocab_size, "token id");
+    added_.length = added;
+    added_.ids.assign(ids.begin(), ids.end());
+    added_.lengths.assign(1, added);
+    mask_->assign(1, added, after, [before](std::int64_t, std::int64_t t, std::int64_t s) { return s <= before + t; });
+
+    PassSetting<Scalar> setting{settings_, masks_, tap_, &added_};
+    setting.cache = &cache_;
+    program_.forward(setting, 0, logits_);
+    keep_last_row(program_.value(program_.node(logits_).inputs[0]));
+    program_.forward(setting, logits_, logits_ + 1);
+    text_.insert(text_.end(), ids.begin(), ids.end());
+    cache_.advance(added);
+    return program_.value(logits_).values();
+}
+
+template <class Scalar>
+std::span<const Scalar> CachedPass<Scalar>::logits_after(std::span<const std::int32_t> text) {
+    const auto shared = std::mismatch(text_.begin(), text_.end(), text.begin(), text.end()).first - text_.begin();
+    // The last token is always computed: its logits were not kept.
+    const std::int64_t kept = std::min<std::int64_t>(shared, static_cast<std::int64_t>(text.size()) - 1);
+    shrink(std::max<std::int64_t>(kept, 0));
+    return extend(text.subspan(static_cast<std::size_t>(length())));
+}
+
+template class CachedPass<float>;
+template class CachedPass<double>;
+
+}  // namespace attn

@@ -1,0 +1,54 @@
+#pragma once
+/// Logits of the token that follows a text which grows, or changes at its end: what was computed of its beginning is kept.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "engine/attention/key_value_cache.hpp"
+#include "engine/model/pass_masks.hpp"
+#include "engine/model/program.hpp"
+
+namespace attn {
+
+/// Whether a position's numbers never change when text is added behind it, so that they can be kept: in a decoder-only model under the
+/// causal mask alone, with neither mistakes nor edits nor dropout.
+bool can_cache(const Config& config, const ForwardSettings& settings);
+
+/// Passes over one text from one position to another. The numbers are, bit for bit, those of a ModelPass over all of the text.
+template <class Scalar>
+class CachedPass {
+public:
+    /// Of a model with an output head; `parameters` have to outlive this. Throws ConfigError for what can_cache() denies, a model without
+    /// a head, or settings as require_settings() does. Passes throw Cancelled once `stop` is requested.
+    CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {});
+    CachedPass(const CachedPass&) = delete;
+    CachedPass& operator=(const CachedPass&) = delete;
+
+    /// Tokens of the text so far.
+    std::int64_t length() const { return cache_.length(); }
+    /// Leaves the first `length` tokens, at most length().
+    void shrink(std::int64_t length);
+    /// Adds at least one token and returns the logits [V] after the last one, valid until the next call. Throws ConfigError when the text
+    /// becomes longer than the context, Error for an id outside the vocabulary; the text then stays what it was.
+    std::span<const Scalar> extend(std::span<const std::int32_t> ids);
+    /// The same for a whole text, at least one token: only what comes after the beginning that it shares with the last one is computed.
+    std::span<const Scalar> logits_after(std::span<const std::int32_t> text);
+
+private:
+    const Weights weights_;
+    const Plan plan_;
+    const ForwardSettings settings_;
+    Tap<Scalar> tap_;
+    Program<Scalar> program_;
+    KeyValueCache<Scalar> cache_;
+    std::size_t logits_;              ///< their place
+    std::vector<std::int32_t> text_;  ///< whose keys and values are kept
+    TokenBatch added_;
+    std::shared_ptr<Mask> mask_ = std::make_shared<Mask>();
+    const PassMasks masks_{mask_, nullptr, nullptr};
+};
+
+}  // namespace attn
