@@ -1,6 +1,7 @@
 #pragma once
 /// The single place where a forward pass shows its stages: edits them, records them and lets a stale computation be abandoned.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,10 @@
 
 namespace attn {
 
+/// Sees a stage as it is computed; the mask is null for a stage without one.
+template <class Scalar>
+using StageObserver = std::function<void(const StageId& id, const Tensor<Scalar>& value, const Mask* mask)>;
+
 /// Passed down a forward or a backward pass. When it neither records nor edits it costs one branch a stage.
 template <class Scalar>
 class Tap {
@@ -21,8 +26,13 @@ public:
     /// Records every stage if `records`. Throws Cancelled at the next stage once `stop` is requested.
     explicit Tap(bool records = false, std::stop_token stop = {}) : records_(records), stop_(std::move(stop)) {}
 
+    /// Records only stages of which this says so, as copies: their memory may be used again.
+    void keep_only(std::function<bool(const StageId&)> keeps) { keeps_ = std::move(keeps); }
+    /// Shows every stage of a forward pass to somebody, who may be empty.
+    void observe(StageObserver<Scalar> each) { each_ = std::move(each); }
+
     /// True when stages have to be materialised one by one; false allows fused kernels.
-    bool active() const { return records_ || !edits_.empty(); }
+    bool active() const { return records_ || each_ || !edits_.empty(); }
 
     /// From now on the stages are those of a forward pass with these edits, which have to outlive it.
     void begin_forward(std::span<const Edit> edits) {
@@ -78,10 +88,15 @@ private:
             if (records_) shown.own = value;
             apply_edits_backward(edits_, id, value, mask.get());
         }
-        if (records_) shown_.push_back(std::move(shown));
+        if (each_ && !backward_) each_(id, value, mask.get());
+        if (!records_ || (keeps_ && !keeps_(id))) return;
+        if (keeps_) shown.own = value;
+        shown_.push_back(std::move(shown));
     }
 
     std::vector<Shown> shown_;
+    std::function<bool(const StageId&)> keeps_;
+    StageObserver<Scalar> each_;
     std::span<const Edit> edits_;
     bool backward_ = false;
     bool records_;

@@ -1,0 +1,150 @@
+// What is computed again from an outline has the bits of what is recorded at once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "engine/model/outline.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/plan/mistake.hpp"
+#include "tests/engine/io_support.hpp"
+#include "tests/support/random_edits.hpp"
+
+namespace attn {
+namespace {
+
+using testing_support::add_edits;
+using testing_support::random_edit;
+using testing_support::RandomModel;
+
+void expect_same_stage(const RecordedStage<float>& expected, const RecordedStage<float>& found) {
+    SCOPED_TRACE(tensor_name(expected.id));
+    ASSERT_EQ(expected.id, found.id);
+    ASSERT_EQ(expected.value.shape(), found.value.shape());
+    // Bits, so that NaN equals itself.
+    EXPECT_EQ(std::memcmp(expected.value.data(), found.value.data(), sizeof(float) * static_cast<std::size_t>(expected.value.size())), 0);
+    ASSERT_EQ(expected.mask == nullptr, found.mask == nullptr);
+    const Shape& shape = expected.value.shape();
+    for (std::int64_t t = 0; expected.mask != nullptr && t < shape[2].size; ++t)
+        for (std::int64_t s = 0; s < shape[3].size; ++s)
+            EXPECT_EQ(expected.mask->may_attend(0, 0, t, s), found.mask->may_attend(0, 0, t, s));
+    ASSERT_EQ(expected.edited == nullptr, found.edited == nullptr);
+    if (expected.edited != nullptr) {
+        EXPECT_EQ(expected.edited->by, found.edited->by);
+    }
+}
+
+/// A model of every operation, with edits, dropout and mistakes.
+RandomModel outlined_model(unsigned seed) {
+    RandomModel model(seed, true);
+    if (seed % 3 != 0) add_edits(model, static_cast<int>(seed % 5));
+    if (seed % 4 == 0) model.settings.mistake = mistakes()[static_cast<std::size_t>(seed / 4) % mistakes().size()].mistake;
+    return model;
+}
+
+TEST(Outline, EveryStageIsComputedAgainBitForBit) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomModel model = outlined_model(seed);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, model.source, model.settings);
+        const auto outline =
+            std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings));
+        EXPECT_LT(outline->stages.size(), whole.stages.size());
+        for (const RecordedStage<float>& stage : outline->stages) expect_same_stage(*whole.find(stage.id), stage);
+        Recomputation<float> again(outline);
+        for (const RecordedStage<float>& stage : whole.stages) {
+            const std::vector<RecordedStage<float>> found = again.stages_around(stage.id);
+            const auto is_it = [&](const RecordedStage<float>& other) { return other.id == stage.id; };
+            const auto it = std::find_if(found.begin(), found.end(), is_it);
+            ASSERT_NE(it, found.end()) << tensor_name(stage.id);
+            expect_same_stage(stage, *it);
+            for (const RecordedStage<float>& other : found) EXPECT_EQ(other.id.stack, stage.id.stack);
+        }
+    }
+}
+
+TEST(Outline, ShowsEveryStageOfTheLayersAsItIsComputed) {
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomModel model = outlined_model(seed);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        std::map<std::string, std::vector<float>> whole, seen;
+        const auto keep_in = [](std::map<std::string, std::vector<float>>& all) {
+            return [&all](const StageId& id, const Tensor<float>& value, const Mask*) {
+                all[tensor_name(id)] = {value.values().begin(), value.values().end()};
+            };
+        };
+        trace_forward<float>(parameters, model.tokens, model.source, model.settings, {}, keep_in(whole));
+        trace_outline<float>(parameters, model.tokens, model.source, model.settings, keep_in(seen));
+        for (const auto& [name, values] : seen)
+            EXPECT_EQ(std::memcmp(values.data(), whole.at(name).data(), sizeof(float) * values.size()), 0) << name;
+        EXPECT_GE(seen.size() + 3, whole.size()) << "all but the last norm, the logits and the probabilities";
+    }
+}
+
+TEST(Outline, EditsAreMadeFromTheLayerWhereTheyBegin) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = outlined_model(seed);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const auto before =
+            std::make_shared<const Trace<float>>(trace_forward<float>(parameters, model.tokens, model.source, model.settings));
+        const auto outline =
+            std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings));
+        Recomputation<float> from_trace(before), from_outline(outline);
+        for (int round = 0; round < 3; ++round) {
+            std::vector<Edit> edits = model.settings.edits;
+            if (round == 1 && !edits.empty()) edits.erase(edits.begin());
+            if (round > 0) edits.push_back(random_edit(model, *before));
+            ForwardSettings settings = model.settings;
+            settings.edits = edits;
+            const Trace<float> expected = trace_forward<float>(parameters, model.tokens, model.source, settings);
+            const Trace<float> found = from_trace.with_edits(edits), short_one = from_outline.with_edits(edits);
+            EXPECT_EQ(found.settings, settings);
+            ASSERT_EQ(found.stages.size(), expected.stages.size());
+            for (std::size_t i = 0; i < found.stages.size(); ++i) expect_same_stage(expected.stages[i], found.stages[i]);
+            ASSERT_EQ(short_one.stages.size(), outline->stages.size());
+            for (const RecordedStage<float>& stage : short_one.stages) expect_same_stage(*expected.find(stage.id), stage);
+        }
+    }
+}
+
+TEST(Outline, NeedsTheMemoryOfOneLayer) {
+    Config config;
+    config.vocab_size = 65;
+    config.context_length = 128;
+    config.d_model = 64;
+    config.num_heads = 4;
+    config.d_ff = 256;
+    TokenBatch batch{128, std::vector<std::int32_t>(128, 3), {128}};
+    const auto peak = [&](std::int64_t layers) {
+        config.num_layers = layers;
+        const auto parameters = std::make_shared<const Parameters<float>>(config);
+        const test::AllocationWatch watch;
+        trace_outline<float>(parameters, batch, {}, {});
+        return static_cast<double>(watch.peak());
+    };
+    peak(1);
+    const double outline_of_layer = 3 * 128 * 64 * sizeof(float);  // stream, keys and values
+    EXPECT_LE(peak(9) - peak(1), 8 * 1.3 * outline_of_layer);
+}
+
+TEST(Outline, RefusesWhatThereIsNot) {
+    const RandomModel model(3);
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    Recomputation<float> again(
+        std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings)));
+    EXPECT_THROW(again.stages_around({Stage::Q, 99}), Error);
+    Edit bad;
+    bad.value = HUGE_VAL;
+    EXPECT_THROW(again.with_edits({bad}), ConfigError);
+    std::stop_source stopped;
+    stopped.request_stop();
+    const StageId some = Plan(model.config).nodes().back().id;
+    EXPECT_THROW(again.stages_around(some, stopped.get_token()), Cancelled);
+}
+
+}  // namespace
+}  // namespace attn
