@@ -1,5 +1,6 @@
 #include "engine/model/parameters.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/tensor/error.hpp"
@@ -125,7 +126,11 @@ Parameters<Scalar>::Parameters(const Config& config, std::vector<const Scalar*> 
 template <class Scalar>
 const Scalar* Parameters<Scalar>::numbers(const ParameterInfo& entry) const {
     if (borrowed_.empty()) return data() + entry.offset;
-    return borrowed_[static_cast<std::size_t>(&entry - layout_->entries().data())];
+    // Found by its offset: the entry may be that of another layout of the same configuration.
+    const auto& entries = layout_->entries();
+    const auto found = std::lower_bound(entries.begin(), entries.end(), entry.offset,
+                                        [](const ParameterInfo& one, std::int64_t offset) { return one.offset < offset; });
+    return borrowed_[static_cast<std::size_t>(found - entries.begin())];
 }
 
 template <class Scalar>

@@ -335,8 +335,8 @@ void expect_refused(const TaskSettings& settings, const std::string& why) {
 }
 
 TEST(Tasks, RefuseWhatCannotBeLearned) {
-    expect_refused(task(TaskKind::Copy, 1, 16), "the length is 1: 2 to 1024");
-    expect_refused(task(TaskKind::Copy, 8, 63), "symbols is 63: 2 to 62");
+    expect_refused(task(TaskKind::Copy, 1, 16), "the length is 1; expected 2 to 1024");
+    expect_refused(task(TaskKind::Copy, 8, 63), "symbols is 63; expected 2 to 62");
     expect_refused(task(TaskKind::Copy, 8, 16, std::numeric_limits<double>::quiet_NaN()), "share held out is nan");
     expect_refused(task(TaskKind::Sort, 2, 2, 0.01), "too few different sequences");
     expect_refused(task(TaskKind::Repeat, 20, 16), "16 symbols do not suffice");
