@@ -1,4 +1,5 @@
 // Tensors' memory: where it lies and in which of the system's pages.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -64,7 +65,7 @@ TEST(TensorMemoryDeathTest, TheRestOfALargeTensorIsInUsualPages) {
         const char* numbers = static_cast<const char*>(allocate_numbers(kBytes));
         std::_Exit(is_in_huge_pages(numbers) && !is_in_huge_pages(numbers + kBytes - 1) ? 0 : 1);
     };
-    EXPECT_EXIT(look(), testing::ExitedWithCode(0), "") << "memory would be spent that nobody asked for";
+    EXPECT_EXIT(look(), testing::ExitedWithCode(0), testing::_) << "memory would be spent that nobody asked for";
 }
 
 TEST(TensorMemory, TheKernelTellsUsualPagesFromHugeOnes) {
