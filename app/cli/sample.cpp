@@ -14,7 +14,6 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/session/opened_model.hpp"
-#include "engine/families/model_folder.hpp"
 #include "engine/io/checkpoint.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
@@ -110,7 +109,7 @@ struct Writer {
 };
 
 Writer open_writer(const std::filesystem::path& path) {
-    if (is_model_folder(path)) {
+    if (OpenedModel::is_in(path)) {
         std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
         ForwardSettings forward;
         forward.masks.causal = true;

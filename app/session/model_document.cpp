@@ -4,9 +4,21 @@
 
 namespace attn::app {
 
+namespace {
+
+/// The first of our sentences that the model can read whole.
+std::string text_for(const OpenedModel& model) {
+    for (const char* text : {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave",
+                             "The cat sat on the mat and the cat"})
+        if (static_cast<std::int64_t>(model.tokenizer().encode(text).size()) <= model.config().context_length) return text;
+    return "a";
+}
+
+}  // namespace
+
 Document document_of_model(std::shared_ptr<const OpenedModel> model) {
     Document document;
-    document.texts = {"When Anna and Ben came home, Ben gave the keys to Anna. When Anna and Ben came home, Ben gave"};
+    document.texts = {text_for(*model)};
     document.config = model->config();
     document.forward.masks.causal = model->config().architecture == Architecture::DecoderOnly;
     document.model = std::move(model);

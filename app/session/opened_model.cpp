@@ -23,6 +23,12 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 
 }  // namespace
 
+bool OpenedModel::is_in(const std::filesystem::path& folder) {
+    std::error_code unknown;
+    const auto has = [&](const char* name) { return std::filesystem::is_regular_file(folder / name, unknown); };
+    return (has("tokenizer.json") || has("vocab.json")) && is_model_folder(folder);
+}
+
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& folder) {
     return std::shared_ptr<const OpenedModel>(new OpenedModel(folder));
 }

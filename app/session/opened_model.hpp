@@ -20,6 +20,8 @@ namespace attn::app {
 
 class OpenedModel {
 public:
+    /// Whether the folder holds a published model with its tokenizer. A training run of ours has a config.json too, but no tokenizer.
+    static bool is_in(const std::filesystem::path& folder);
     /// Reads all but the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
     static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& folder);
     ~OpenedModel();

@@ -6,7 +6,6 @@
 
 #include "app/session/document_json.hpp"
 #include "app/session/model_document.hpp"
-#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/run_folder.hpp"
@@ -51,7 +50,7 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;
     if (!std::filesystem::exists(model, unknown))
-        throw refuse(folder, FileFault::Schema, "this folder holds neither a training run of attnscope nor a published model: there is no model.safetensors in it, and no config.json");
+        throw refuse(folder, FileFault::Schema, "this folder holds no training run of attnscope and no published model: there is no model.safetensors in it");
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(
@@ -66,7 +65,7 @@ bool begins_with(const std::string& bytes, std::string_view start) { return byte
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
     std::error_code unknown;
-    if (is_model_folder(path)) {
+    if (OpenedModel::is_in(path)) {
         file.kind = FileKind::Model;
         file.document = document_of_model(OpenedModel::open(path));
         return file;

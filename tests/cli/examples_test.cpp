@@ -423,8 +423,10 @@ struct WindowExample {
 std::vector<WindowExample> windows() {
     return {{"./dev run", {}},
             {"./dev run --text \"the cat sat on the mat\"", {"--text", "the cat sat on the mat"}},
-            {"attnscope [FILE] [--preset NAME] [--text TEXT]... [--text-file FILE]", {"--preset", "gpt-tiny", "--text", "a sentence"}},
+            {"attnscope [FILE] [--preset NAME] [--model DIR] [--text TEXT]... [--text-file FILE]",
+             {"--preset", "gpt-tiny", "--text", "a sentence"}},
             {"attnscope FILE", {"notes.txt"}},
+            {"attnscope DIR", {ATTN_TEST_DATA "/golden/hf/gpt2"}},
             {"attnscope lesson NAME", {"lesson", "the-block"}},
             {"attnscope lesson masks", {"lesson", "masks"}},
             {"attnscope lesson FILE", {"lesson", "my-lesson.json"}},

@@ -154,7 +154,7 @@ TEST_F(Files, WhatCannotBeReadIsSaidOnceAndChangesNothing) {
         {put("array.npy", "\x93NUMPY......"), ".npz"},
         {folder.path(), "model.safetensors"},
         {foreign_folder(), "neither a checkpoint of attnscope nor a GPT-2"},
-        {empty_folder(), "holds no training run of attnscope: there is no model.safetensors"},
+        {empty_folder(), "holds no training run of attnscope and no published model: there is no model.safetensors"},
     };
     const Document before = session.document();
     for (const auto& [path, words] : bad) {
