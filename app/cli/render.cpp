@@ -15,6 +15,7 @@
 #include "app/platform/offscreen.hpp"
 #include "app/session/lesson_goal.hpp"
 #include "engine/io/atomic_file.hpp"
+#include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::app {
@@ -71,6 +72,7 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     const std::array<int, 2> size = parse_size(options.size).value();
     std::string what = fmt::format("{}: {} x {} pixels, ", options.out.string(), size[0], size[1]);
     if (snapshot.trained_step) what += fmt::format("model of step {}", *snapshot.trained_step);
+    else if (const auto& model = snapshot.state->setup->model) what += "model " + escaped(model->name(), 0);
     else what += preset.empty() ? "own model" : "example " + preset;
     what += fmt::format(", {} tokens, ", snapshot.trace->tokens.length);
     switch (view.view) {

@@ -46,7 +46,7 @@ void prepare_training(Session& session, const TrainingOptions& options, const Do
         if (options.step) throw Error("--step needs a training run: --task or --run");
         return;
     }
-    if (document.gives_model()) throw Error("--task and --run have their own model: --preset, --document and --bug do not apply");
+    if (document.gives_model()) throw Error("--task and --run have their own model: --preset, --document, --model and --bug do not apply");
     const std::vector<std::string> texts = given_texts(document);
     if (options.run.empty()) {
         session.apply({command::SetRun{settings_of(options)}, ""});

@@ -68,9 +68,4 @@ Mistake mistake_by_name(std::string_view name) {
     throw ConfigError("there is no mistake \"" + escaped(name) + "\"; expected one of " + names);
 }
 
-bool needs_stages(Mistake mistake) {
-    return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::MaskAfterSoftmax ||
-           mistake == Mistake::HeadsSplitWithoutTranspose || mistake == Mistake::HeadsJoinedWithoutTranspose;
-}
-
 }  // namespace attn

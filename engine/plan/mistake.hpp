@@ -48,7 +48,4 @@ std::string_view mistake_name(Mistake mistake);
 /// Throws ConfigError naming those that there are.
 Mistake mistake_by_name(std::string_view name);
 
-/// Whether the attention has to be computed stage by stage, because no fused kernel makes this mistake.
-bool needs_stages(Mistake mistake);
-
 }  // namespace attn

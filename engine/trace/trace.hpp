@@ -37,13 +37,6 @@ struct ForwardSettings {
 
 struct EditMarks;
 
-/// The dropout that a pass applies: what is set, and what Mistake::DropoutLeftOn adds to it.
-inline DropoutSettings applied_dropout(const ForwardSettings& settings) {
-    DropoutSettings dropout = settings.dropout;
-    if (settings.mistake == Mistake::DropoutLeftOn && dropout.attention == 0) dropout.attention = kDropoutLeftOn;
-    return dropout;
-}
-
 template <class Scalar>
 struct RecordedStage {
     StageId id;
