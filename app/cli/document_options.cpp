@@ -7,9 +7,9 @@
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readable_file.hpp"
+#include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
-#include "engine/trace/edit_list.hpp"
 
 namespace attn::app {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "app/platform/png_file.hpp"
-#include "engine/io/run_folder.hpp"
 #include "engine/train/dataset.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "app/cli/arguments.hpp"
-#include "engine/io/run_folder_writer.hpp"
+#include "engine/train/run_folder_writer.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn::app {

@@ -14,11 +14,11 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/session/opened_model.hpp"
-#include "engine/io/checkpoint.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
-#include "engine/io/run_folder.hpp"
+#include "engine/train/checkpoint.hpp"
 #include "engine/train/generate.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {

@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "engine/io/config_json.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/io/run_json.hpp"
+#include "engine/plan/config_json.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/settings_json.hpp"
+#include "engine/train/run_json.hpp"
 
 namespace attn::app {
 namespace {

@@ -9,7 +9,7 @@
 #include "app/cli/output_file.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/session/tensor_export.hpp"
-#include "engine/trace/not_finite.hpp"
+#include "engine/explain/not_finite.hpp"
 
 namespace attn::app {
 namespace {

@@ -9,10 +9,10 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/setting_patch.hpp"
 #include "engine/io/input_file.hpp"
-#include "engine/io/run_json.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/train/resume.hpp"
+#include "engine/train/run_json.hpp"
 
 namespace attn::app {
 namespace {

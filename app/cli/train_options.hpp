@@ -10,7 +10,7 @@
 
 #include "app/cli/arguments.hpp"
 #include "app/cli/run_saver.hpp"
-#include "engine/io/run_folder.hpp"
+#include "engine/train/run_folder.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn::app {

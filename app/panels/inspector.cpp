@@ -13,7 +13,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "app/panels/view_state.hpp"
-#include "engine/trace/provenance.hpp"
+#include "engine/explain/provenance.hpp"
 
 namespace attn::app {
 

@@ -15,8 +15,8 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/json_object.hpp"
-#include "engine/io/run_folder_writer.hpp"
 #include "engine/io/utf8.hpp"
+#include "engine/train/run_folder_writer.hpp"
 
 namespace attn::app {
 namespace {

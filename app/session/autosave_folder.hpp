@@ -11,7 +11,7 @@
 #include "app/session/document.hpp"
 #include "app/session/files_state.hpp"
 #include "engine/io/folder_lock.hpp"
-#include "engine/io/run_folder.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 

@@ -9,12 +9,12 @@
 
 #include "app/session/doctor_report.hpp"
 #include "app/session/readings.hpp"
-#include "engine/model/batch.hpp"
-#include "engine/model/gradient_trace.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/reference/verification.hpp"
+#include "engine/tensor/token_batch.hpp"
+#include "engine/trace/gradient_trace.hpp"
 #include "engine/trace/head_worth.hpp"
 #include "engine/train/generate.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::app {
 

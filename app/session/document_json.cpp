@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "engine/io/atomic_file.hpp"
-#include "engine/io/config_json.hpp"
 #include "engine/io/input_file.hpp"
-#include "engine/io/run_json.hpp"
 #include "engine/io/utf8.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/settings_json.hpp"
+#include "engine/train/run_json.hpp"
 
 namespace attn::app {
 

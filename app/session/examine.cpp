@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "engine/doctor/doctor.hpp"
-#include "engine/io/trace_file.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/trace_file.hpp"
 
 namespace attn::app {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/trace/provenance.hpp"
+#include "engine/explain/provenance.hpp"
 
 namespace attn::app {
 

@@ -8,9 +8,9 @@
 #include <variant>
 
 #include "app/session/state.hpp"
+#include "engine/explain/provenance.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/trace/head_worth.hpp"
-#include "engine/trace/provenance.hpp"
 #include "engine/train/generate.hpp"
 
 namespace attn {

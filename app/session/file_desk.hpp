@@ -17,7 +17,7 @@
 #include "app/session/commands.hpp"
 #include "app/session/files_state.hpp"
 #include "app/session/snapshot.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 

@@ -8,11 +8,12 @@
 #include "app/session/lesson_check.hpp"
 #include "app/session/presets.hpp"
 #include "assets/embedded.hpp"
-#include "engine/io/config_json.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/json_fields.hpp"
-#include "engine/io/run_json.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/settings_json.hpp"
+#include "engine/train/run_json.hpp"
 #include "engine/train/schedule.hpp"
 
 namespace attn::app {

@@ -10,10 +10,10 @@
 #include "app/session/document_error.hpp"
 #include "app/session/lesson_goal.hpp"
 #include "app/session/prepare.hpp"
+#include "engine/explain/edit_list.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/parallel.hpp"
-#include "engine/trace/edit_list.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn::app {

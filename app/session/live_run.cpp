@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "engine/io/folder_lock.hpp"
-#include "engine/io/run_folder.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/train/resume.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "app/session/training_report.hpp"
-#include "engine/io/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
+#include "engine/train/checkpoint.hpp"
 #include "engine/train/history.hpp"
 
 namespace attn::app {

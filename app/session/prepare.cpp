@@ -9,9 +9,9 @@
 
 #include "app/session/document_error.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::app {
 

@@ -10,8 +10,8 @@
 #include "app/session/field.hpp"
 #include "app/session/memory_budget.hpp"
 #include "app/session/token.hpp"
-#include "engine/model/batch.hpp"
 #include "engine/plan/config.hpp"
+#include "engine/tensor/token_batch.hpp"
 
 namespace attn::app {
 

@@ -8,9 +8,9 @@
 #include "app/session/model_document.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
-#include "engine/io/run_folder.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {
@@ -50,7 +50,8 @@ void expect_run(const std::filesystem::path& folder, const std::stop_token& stop
     const std::filesystem::path model = folder / kCheckpointName;
     std::error_code unknown;
     if (!std::filesystem::exists(model, unknown))
-        throw refuse(folder, FileFault::Schema, "this folder holds no training run of attnscope and no published model: there is no model.safetensors in it");
+        throw refuse(folder, FileFault::Schema,
+                     "this folder holds no training run of attnscope and no published model: there is no model.safetensors in it");
     InputFile input(model, {.stop = stop});
     if (kind_of_safetensors(model, input, first_bytes(input, kStart)) != FileKind::Run)
         throw refuse(

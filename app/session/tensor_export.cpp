@@ -9,7 +9,7 @@
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/number_text.hpp"
-#include "engine/io/trace_file.hpp"
+#include "engine/trace/trace_file.hpp"
 
 namespace attn::app {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "app/session/snapshot.hpp"
 #include "app/session/tensor_choice.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "app/session/scarce_memory.hpp"
-#include "engine/io/run_folder.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/moment_steps.hpp"
+#include "engine/train/run_folder.hpp"
 
 namespace attn::app {
 namespace {

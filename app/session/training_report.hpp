@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/parameters.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/curve.hpp"
 #include "engine/train/run_settings.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 struct RunFolder;

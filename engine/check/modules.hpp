@@ -3,7 +3,7 @@
 
 #include "engine/check/case_config.hpp"
 #include "engine/check/case_file.hpp"
-#include "engine/model/parameters.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::check {
 

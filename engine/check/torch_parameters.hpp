@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/check/case_file.hpp"
-#include "engine/model/parameters.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::check {
 

@@ -7,9 +7,10 @@
 #include <cmath>
 #include <map>
 
-#include "engine/io/config_json.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json_object.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/settings_json.hpp"
 
 namespace attn::doctor {
 namespace {

@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/io/config_json.hpp"
+#include "engine/plan/config_json.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/trace/settings_json.hpp"
 
 namespace attn::doctor {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "engine/families/family.hpp"
 #include "engine/io/weight_files.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/model/parameters.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

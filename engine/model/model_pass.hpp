@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/model/batch.hpp"
 #include "engine/model/program.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/tensor/token_batch.hpp"
 
 namespace attn {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
-#include "engine/model/batch.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/tensor/token_batch.hpp"
 
 namespace attn {
 

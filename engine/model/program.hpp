@@ -12,14 +12,14 @@
 #include "engine/attention/heads_view.hpp"
 #include "engine/attention/key_value_cache.hpp"
 #include "engine/attention/rotation.hpp"
-#include "engine/model/batch.hpp"
 #include "engine/model/gradients.hpp"
-#include "engine/model/packed_weights.hpp"
 #include "engine/model/pass_masks.hpp"
-#include "engine/model/weights.hpp"
 #include "engine/ops/dropout.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/tensor/token_batch.hpp"
 #include "engine/trace/tap.hpp"
+#include "engine/weights/packed_weights.hpp"
+#include "engine/weights/weights.hpp"
 
 namespace attn {
 

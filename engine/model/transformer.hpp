@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 #include "engine/trace/tap.hpp"
 #include "engine/trace/trace.hpp"
 

@@ -6,10 +6,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/model/batch.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/reference/permissions.hpp"
+#include "engine/tensor/token_batch.hpp"
 #include "engine/trace/trace.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn::reference {
 

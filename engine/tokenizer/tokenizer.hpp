@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/model/batch.hpp"
+#include "engine/tensor/token_batch.hpp"
 
 namespace attn {
 

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "engine/attention/mask.hpp"
-#include "engine/model/batch.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/plan/mistake.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/tensor.hpp"
+#include "engine/tensor/token_batch.hpp"
 #include "engine/trace/edit.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

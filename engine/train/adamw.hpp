@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "engine/model/parameters.hpp"
 #include "engine/train/run_settings.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

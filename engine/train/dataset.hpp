@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/batch.hpp"
+#include "engine/tensor/token_batch.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/run_settings.hpp"
 

@@ -7,8 +7,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/model/parameters.hpp"
 #include "engine/trace/trace.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

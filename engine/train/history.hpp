@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/model/parameters.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 

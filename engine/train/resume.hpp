@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "engine/io/checkpoint.hpp"
+#include "engine/train/checkpoint.hpp"
 #include "engine/train/training_run.hpp"
 
 namespace attn {

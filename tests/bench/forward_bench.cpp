@@ -5,8 +5,8 @@
 #include <memory>
 #include <numeric>
 
-#include "engine/model/parameters.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 namespace {

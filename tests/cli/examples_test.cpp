@@ -15,10 +15,10 @@
 #include <set>
 #include <sstream>
 
-#include "engine/io/checkpoint.hpp"
-#include "engine/io/curve_csv.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/train/checkpoint.hpp"
+#include "engine/train/curve_csv.hpp"
 #include "tests/cli/command_lines.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/cli/window_process.hpp"

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "engine/io/run_folder.hpp"
+#include "engine/train/run_folder.hpp"
 #include "tests/cli/curve_table.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/cli/traced_process.hpp"

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "engine/io/folder_lock.hpp"
-#include "engine/io/run_folder.hpp"
+#include "engine/train/run_folder.hpp"
 #include "tests/cli/process.hpp"
 
 namespace attn::test {

@@ -10,8 +10,8 @@
 #include <optional>
 #include <sstream>
 
-#include "engine/io/curve_csv.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/train/curve_csv.hpp"
 #include "tests/cli/curve_table.hpp"
 #include "tests/cli/process.hpp"
 

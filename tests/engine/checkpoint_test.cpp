@@ -1,4 +1,4 @@
-#include "engine/io/checkpoint.hpp"
+#include "engine/train/checkpoint.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <limits>
 #include <random>
 
-#include "engine/io/gpt2_names.hpp"
-#include "engine/io/llama_names.hpp"
-#include "engine/io/run_json.hpp"
+#include "engine/families/gpt2_names.hpp"
+#include "engine/families/llama_names.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/train/run_json.hpp"
 #include "tests/engine/io_support.hpp"
 
 namespace attn {

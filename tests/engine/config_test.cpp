@@ -6,8 +6,8 @@
 #include <cmath>
 #include <functional>
 
-#include "engine/model/parameters.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 namespace {

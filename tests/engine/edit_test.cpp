@@ -8,13 +8,13 @@
 #include <numeric>
 #include <random>
 
+#include "engine/explain/edit_list.hpp"
+#include "engine/explain/provenance.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/reference/verify.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/apply_edit.hpp"
-#include "engine/trace/edit_list.hpp"
-#include "engine/trace/provenance.hpp"
 #include "tests/engine/gradient_check.hpp"
 #include "tests/support/random_edits.hpp"
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <random>
 
-#include "engine/model/parameters.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace attn {
 namespace {

@@ -3,7 +3,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/io/config_json.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/settings_json.hpp"
 #include "tests/engine/io_support.hpp"
 
 namespace attn {
@@ -122,7 +123,7 @@ TEST(ConfigJson, RefusesBadText) {
     const std::string good = to_json(Config{}).dump();
     for (std::size_t keep = 0; keep < good.size(); ++keep)
         EXPECT_THROW(config_from_json(good.substr(0, keep), "c"), FileError) << keep;  // J01, J02
-    json_refused(std::string(64, '\0'), FileFault::Format);                                 // J03
+    json_refused(std::string(64, '\0'), FileFault::Format);                            // J03
     json_refused("[]", FileFault::Format);
     json_refused("{} {}", FileFault::Format);
     json_refused("\xEF\xBB\xBF{}", FileFault::Format);

@@ -1,4 +1,4 @@
-#include "engine/io/trace_file.hpp"
+#include "engine/trace/trace_file.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "engine/io/config_json.hpp"
 #include "engine/io/safetensors.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/settings_json.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/engine/numpy_process.hpp"
 

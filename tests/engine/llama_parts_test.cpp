@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/explain/provenance.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/snippet/snippet.hpp"
-#include "engine/trace/provenance.hpp"
 #include "engine/trace/query_key.hpp"
 #include "tests/support/python.hpp"
 #include "tests/support/temporary_folder.hpp"

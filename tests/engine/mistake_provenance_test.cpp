@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "engine/explain/provenance.hpp"
 #include "engine/plan/mistake.hpp"
-#include "engine/trace/provenance.hpp"
 #include "tests/support/random_model.hpp"
 
 namespace attn {

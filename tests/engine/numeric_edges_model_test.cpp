@@ -6,9 +6,9 @@
 #include <cstring>
 #include <limits>
 
+#include "engine/explain/not_finite.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/trace/head_scores.hpp"
-#include "engine/trace/not_finite.hpp"
 #include "engine/train/train_step.hpp"
 
 namespace attn {

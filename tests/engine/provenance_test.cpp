@@ -1,4 +1,4 @@
-#include "engine/trace/provenance.hpp"
+#include "engine/explain/provenance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,12 +7,12 @@
 #include <functional>
 #include <string>
 
-#include "engine/io/curve_csv.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/npz.hpp"
-#include "engine/io/run_json.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
+#include "engine/train/curve_csv.hpp"
+#include "engine/train/run_json.hpp"
 #include "tests/engine/io_support.hpp"
 
 namespace attn {

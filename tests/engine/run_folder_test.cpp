@@ -1,4 +1,4 @@
-#include "engine/io/run_folder_writer.hpp"
+#include "engine/train/run_folder_writer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/io/curve_csv.hpp"
 #include "engine/tensor/random.hpp"
+#include "engine/train/curve_csv.hpp"
 #include "tests/engine/io_support.hpp"
 
 namespace attn {

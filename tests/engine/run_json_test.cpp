@@ -1,4 +1,4 @@
-#include "engine/io/run_json.hpp"
+#include "engine/train/run_json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "engine/io/checkpoint.hpp"
+#include "engine/train/checkpoint.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/io/curve_csv.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/curve_csv.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

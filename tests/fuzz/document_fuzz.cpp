@@ -8,8 +8,8 @@
 #include "app/session/document_json.hpp"
 #include "app/session/prepare.hpp"
 #include "engine/model/knock_out.hpp"
-#include "engine/model/parameters.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/weights/parameters.hpp"
 
 namespace {
 

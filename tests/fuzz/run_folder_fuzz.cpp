@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "engine/io/run_folder_writer.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/run_folder_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace {

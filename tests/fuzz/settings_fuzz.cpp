@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "engine/io/config_json.hpp"
+#include "engine/plan/config_json.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/trace/settings_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,14 +1,15 @@
+cmake_minimum_required(VERSION 3.22)
 # Who may include what, and who may write files. check_layers(ROOT RESULT) reads the sources under ROOT and returns one sentence per
 # violation.
 # Dependencies point one way: engine <- session <- panels <- main; render knows numbers, not the engine;
 # panels know states, facets and commands, not GL and not the engine's calls.
 
 # Headers of plain data: what the app may know of the engine without calling it.
-set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/model/(batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
+set(DATA_HEADERS "engine/tensor/|engine/plan/|engine/trace/|engine/explain/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp|engine/reference/verification\\.hpp|engine/train/(run_settings|schedule|curve|moment_steps)\\.hpp")
 
 # The first folder that fits a file decides which of the project's headers it may include.
 set(LAYERS
-  "engine/reference/" "engine/tensor/|engine/plan/|engine/trace/|engine/reference/|engine/io/|engine/model/(batch|gradient_trace|parameters)\\.hpp|engine/attention/mask\\.hpp"
+  "engine/reference/" "engine/tensor/|engine/plan/|engine/trace/|engine/reference/|engine/io/|engine/weights/parameters\\.hpp|engine/attention/mask\\.hpp"
   "engine/"           "engine/"
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
@@ -101,6 +102,49 @@ function(check_file ROOT FILE RESULT)
   set(${RESULT} "${FOUND}" PARENT_SCOPE)
 endfunction()
 
+# The engine's folders depend on each other in one direction: whoever needs nobody is taken away until nobody is left, or a circle is.
+function(check_circles ROOT RESULT)
+  file(GLOB_RECURSE FILES RELATIVE ${ROOT} ${ROOT}/engine/*.[ch]pp)
+  set(FOLDERS "")
+  foreach(FILE IN LISTS FILES)
+    string(REGEX REPLACE "^engine/([^/]+)/.*" "\\1" FOLDER ${FILE})
+    list(APPEND FOLDERS ${FOLDER})
+    file(STRINGS ${ROOT}/${FILE} LINES REGEX "^[ \t]*#[ \t]*include[ \t]*\"engine/[a-z_]+/")
+    foreach(LINE IN LISTS LINES)
+      string(REGEX REPLACE ".*\"engine/([a-z_]+)/.*" "\\1" NEEDED "${LINE}")
+      if(NOT NEEDED STREQUAL FOLDER)
+        list(APPEND NEEDS_${FOLDER} ${NEEDED})
+      endif()
+    endforeach()
+  endforeach()
+  list(REMOVE_DUPLICATES FOLDERS)
+
+  set(LEFT ${FOLDERS})
+  set(GOES_ON TRUE)
+  while(GOES_ON)
+    set(GOES_ON FALSE)
+    foreach(FOLDER IN LISTS LEFT)
+      set(WAITS FALSE)
+      foreach(NEEDED IN LISTS NEEDS_${FOLDER})
+        if(NEEDED IN_LIST LEFT)
+          set(WAITS TRUE)
+        endif()
+      endforeach()
+      if(NOT WAITS)
+        list(REMOVE_ITEM LEFT ${FOLDER})
+        set(GOES_ON TRUE)
+      endif()
+    endforeach()
+  endwhile()
+
+  if(LEFT)
+    list(JOIN LEFT ", " TEXT)
+    set(${RESULT} "these folders of the engine need each other in a circle: ${TEXT}" PARENT_SCOPE)
+  else()
+    set(${RESULT} "" PARENT_SCOPE)
+  endif()
+endfunction()
+
 function(check_layers ROOT RESULT)
   file(GLOB_RECURSE FILES RELATIVE ${ROOT} ${ROOT}/engine/*.[ch]pp ${ROOT}/app/*.[ch]pp ${ROOT}/engine/*.h ${ROOT}/app/*.h)
   if(NOT FILES)
@@ -115,5 +159,7 @@ function(check_layers ROOT RESULT)
     check_writing(${ROOT} ${FILE} FOUND)
     list(APPEND ALL ${FOUND})
   endforeach()
+  check_circles(${ROOT} FOUND)
+  list(APPEND ALL ${FOUND})
   set(${RESULT} "${ALL}" PARENT_SCOPE)
 endfunction()

@@ -10,7 +10,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {

@@ -6,7 +6,7 @@
 
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {

@@ -8,8 +8,8 @@
 #include "app/session/document_json.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "engine/io/trace_file.hpp"
 #include "engine/reference/verification.hpp"
+#include "engine/trace/trace_file.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {

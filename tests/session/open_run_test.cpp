@@ -7,8 +7,8 @@
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/io/folder_lock.hpp"
-#include "engine/io/run_folder_writer.hpp"
 #include "engine/train/resume.hpp"
+#include "engine/train/run_folder_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {

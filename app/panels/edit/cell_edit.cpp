@@ -15,7 +15,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
-#include "engine/trace/edit_list.hpp"
+#include "engine/explain/edit_list.hpp"
 
 namespace attn::app {
 namespace {

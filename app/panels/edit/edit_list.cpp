@@ -8,7 +8,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/trace/edit_list.hpp"
+#include "engine/explain/edit_list.hpp"
 
 namespace attn::app {
 namespace {

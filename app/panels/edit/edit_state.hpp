@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "engine/explain/provenance.hpp"
 #include "engine/trace/edit.hpp"
-#include "engine/trace/provenance.hpp"
 
 namespace attn::app {
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "app/widgets/controls.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {

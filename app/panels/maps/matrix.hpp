@@ -12,8 +12,8 @@
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/cell_marks.hpp"
 #include "app/widgets/statistics.hpp"
-#include "engine/model/gradient_trace.hpp"
-#include "engine/trace/provenance.hpp"
+#include "engine/explain/provenance.hpp"
+#include "engine/trace/gradient_trace.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {

@@ -8,7 +8,7 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/gradients.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {

@@ -22,7 +22,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/model/gradient_trace.hpp"
+#include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
 namespace {

@@ -1,0 +1,84 @@
+#include "engine/explain/edit_list.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/trace/apply_edit.hpp"
+
+namespace attn {
+namespace {
+
+bool same_place(const Edit& a, const Edit& b) {
+    return a.kind == b.kind && a.at == b.at && a.sequence == b.sequence && a.head == b.head && a.row == b.row && a.column == b.column;
+}
+
+bool holds(std::int64_t chosen, std::int64_t index) { return chosen == Edit::kAll || chosen == index; }
+
+}  // namespace
+
+std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit) {
+    std::erase_if(edits, [&](const Edit& other) { return same_place(other, edit); });
+    if (edits.size() < kMostEdits) edits.push_back(edit);
+    return edits;
+}
+
+std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
+    const RecordedStage<float>* stage = trace.find(edit.at);
+    if (stage == nullptr) return "this model has no such stage";
+    return why_without_effect(edit, stage->value.shape(), stage->mask.get());
+}
+
+std::vector<IdleEdit> idle_edits(const Trace<float>& trace) {
+    std::vector<IdleEdit> idle;
+    const std::vector<Edit>& edits = trace.settings.edits;
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+        if (!edits[i].on) continue;
+        if (std::string why = why_without_effect(edits[i], trace); !why.empty()) idle.push_back({i, std::move(why)});
+    }
+    return idle;
+}
+
+bool is_inside(const Shape& shape, const CellRef& cell) {
+    for (int axis = 0; axis < static_cast<int>(cell.index.size()); ++axis) {
+        const std::int64_t i = cell.index[static_cast<std::size_t>(axis)];
+        if (i < 0 || i >= (axis < shape.rank() ? shape[axis].size : 1)) return false;
+    }
+    return true;
+}
+
+bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell) {
+    const RecordedStage<float>* stage = trace.find(cell.stage);
+    if (!edit.on || !cell.parameter.empty() || edit.at != cell.stage || stage == nullptr || !is_inside(stage->value.shape(), cell))
+        return false;
+    const Shape& shape = stage->value.shape();
+    const auto row_axis = static_cast<std::size_t>(shape.rank() - 2);
+    const bool split = shape.rank() == 4;
+    if (!holds(edit.sequence, cell.index[0]) || !holds(edit.row, cell.index[row_axis]) || (split && !holds(edit.head, cell.index[1])))
+        return false;
+    // Of the cell's own row alone.
+    Edit here = edit;
+    here.sequence = cell.index[0];
+    here.row = cell.index[row_axis];
+    if (split) here.head = cell.index[1];
+    std::int64_t flat = 0;
+    for (int axis = 0; axis < shape.rank(); ++axis) flat = flat * shape[axis].size + cell.index[static_cast<std::size_t>(axis)];
+    bool any = false;
+    EditReach(here, shape, stage->mask.get()).for_cells([&](const ReachedCell& at) { any = any || at.cell == flat; });
+    return any;
+}
+
+CellRef first_cell(const Edit& edit, const Trace<float>& trace) {
+    CellRef cell{edit.at, "", {}};
+    const RecordedStage<float>* stage = trace.find(edit.at);
+    if (stage == nullptr) return cell;
+    const Shape& shape = stage->value.shape();
+    const std::optional<ReachedCell> first = EditReach(edit, shape, stage->mask.get()).first();
+    std::int64_t rest = first ? first->cell : 0;
+    for (int axis = shape.rank(); first && axis-- > 0;) {
+        cell.index[static_cast<std::size_t>(axis)] = rest % shape[axis].size;
+        rest /= shape[axis].size;
+    }
+    return cell;
+}
+
+}  // namespace attn

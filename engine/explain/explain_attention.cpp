@@ -1,0 +1,262 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "engine/explain/explain_stage.hpp"
+
+namespace attn::provenance {
+namespace {
+
+std::string pair_text(const Index& index) { return "query position " + number(index[2]) + " and key position " + number(index[3]); }
+
+/// The causal rule as it is applied; empty when it lets the cell be.
+std::string causal_rule(const MaskSettings& masks, MaskRule rule, std::int64_t t, std::int64_t s) {
+    if (!masks.causal || s < masks.prefix) return "";
+    switch (rule) {
+    case MaskRule::LeaksOne:
+        return s > t + 1 ? "the key comes more than one position after the query (causal, off by one)" : "";
+    case MaskRule::MasksSelf:
+        return s >= t ? "the key does not come before the query (causal, off by one)" : "";
+    default:
+        return s > t ? "the key comes after the query (causal)" : "";
+    }
+}
+
+/// Why the settings forbid this cell, one clause per rule; empty when no rule does.
+std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const MaskSettings& masks = cells.settings().masks;
+    const MaskRule rule = node.settings.mask_rule;
+    const std::int64_t t = index[2], s = index[3];
+    const bool from_memory = is_cross(node.id.stage), on_queries = rule == MaskRule::PaddingOnQueries && !from_memory;
+    const TokenBatch& keys = cells.tokens(from_memory ? Stack::Encoder : node.id.stack);
+    std::vector<std::string> rules;
+    if (rule == MaskRule::Inverted) return {"the mask is inverted, and this cell should be allowed"};
+    if (masks.padding && (on_queries ? t : s) >= keys.lengths[static_cast<std::size_t>(index[0])])
+        rules.push_back(on_queries ? "the query is padding" : "the key is padding");
+    if (from_memory || node.id.stack == Stack::Encoder) return rules;
+    if (const std::string causal = causal_rule(masks, rule, t, s); !causal.empty()) rules.push_back(causal);
+    if (masks.window > 0 && std::abs(t - s) >= masks.window)
+        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away (window " + number(masks.window) + ")");
+    if (masks.block > 0 && t / masks.block != s / masks.block)
+        rules.push_back("the key is in another block (blocks of " + number(masks.block) + ")");
+    for (const PaintedCell& painted : masks.painted)
+        if (painted.query == t && painted.key == s) {
+            rules.push_back("the cell was painted over");
+            break;
+        }
+    return rules;
+}
+
+std::string joined(const std::vector<std::string>& clauses) {
+    std::string out;
+    for (const std::string& clause : clauses) out += (out.empty() ? "" : ", and ") + clause;
+    return out;
+}
+
+/// Which head of keys or values a query head reads, and the sentence about it where several share one.
+struct ReadHead {
+    std::int64_t head;
+    std::string words;
+};
+
+ReadHead read_head(const TraceCells& cells, const StageId& read, std::int64_t head) {
+    const Shape& shape = cells.shape(read);
+    if (!shape.has(Axis::G)) return {head, ""};
+    const std::int64_t own = head / cells.config().group_size();
+    return {own, " Query head " + number(head) + " reads " + axis_words(Axis::G) + " " + number(own) + ", of which there are " +
+                     number(shape[1].size) + "."};
+}
+
+}  // namespace
+
+Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const auto [b, h, t, s] = index;
+    const StageId q = node.inputs.at(0), k = node.inputs.at(1);
+    const ReadHead read = read_head(cells, k, h);
+    Provenance out;
+    out.formula =
+        cell(cells, id, index) + " = Σ over d of " + name_of(q) + "[" + number(t) + ",d] · " + name_of(k) + "[" + number(s) + ",d]";
+    out.sentence = "Query position " + number(t) + " times key position " + number(s) + ": one product per dimension." + read.words;
+    for (std::int64_t d = 0; d < cells.shape(q)[3].size; ++d)
+        out.terms.push_back(product(number(d), cells.operand(q, {b, h, t, d}), cells.operand(k, {b, read.head, s, d})));
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
+    return out;
+}
+
+namespace {
+
+/// What the scores are divided by.
+struct Divisor {
+    std::string symbol;  ///< "√8"; "" for none
+    double value = 1;
+    std::string words;
+};
+
+Divisor divisor_of(const TraceCells& cells, double factor) {
+    const std::int64_t size = cells.config().head_size(), width = cells.config().d_model;
+    const double divisor = 1 / factor;
+    const auto is = [&](double other) { return std::abs(divisor - other) <= 1e-9 * other; };
+    const auto root = [](std::int64_t n) { return std::sqrt(static_cast<double>(n)); };
+    if (is(root(size)))
+        return {"√" + number(size), root(size),
+                " divided by the square root of the " + number(size) +
+                    " dimensions of a head, so that its spread does not grow with them."};
+    if (is(1)) return {"", 1, " as it is: nothing is divided."};
+    if (is(root(width)))
+        return {"√" + number(width), root(width), " divided by the square root of the " + number(width) + " dimensions of the model."};
+    if (is(static_cast<double>(size)))
+        return {number(size), static_cast<double>(size), " divided by √" + number(size) + " twice, which is by " + number(size) + "."};
+    const std::string symbol = fmt::format("{:g}", divisor);
+    return {symbol, divisor, " divided by " + symbol + "."};
+}
+
+}  // namespace
+
+Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
+    const Divisor divisor = divisor_of(cells, node.settings.factor);
+    Provenance out;
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
+    out.sentence = "The score of " + pair_text(index) + divisor.words;
+    const Operand score = cells.operand(input, index);
+    if (divisor.symbol.empty()) {
+        out.terms.push_back(single("", score));
+        out.result = score.value;
+        return out;
+    }
+    out.formula += " ÷ " + divisor.symbol;
+    Term term;
+    term.operands = {score, constant(divisor.symbol, divisor.value)};
+    term.value = score.value / divisor.value;
+    term.divides = true;
+    out.terms.push_back(term);
+    out.result = term.value;
+    return out;
+}
+
+Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const StageId input = node.inputs.at(0);
+    const Operand score = cells.operand(input, index);
+    const double bias = cells.bias(id, index);
+    Provenance out;
+    out.masked = cells.masked(id, index);
+    out.terms.push_back(single("", score));
+    out.terms.front().masked = out.masked;
+    if (out.masked) {
+        const std::string rules = joined(forbidding_rules(cells, node, index));
+        out.formula = cell(cells, id, index) + " = -∞";
+        out.sentence = "Query position " + number(index[2]) + " may not attend to key position " + number(index[3]) + ": " +
+                       (rules.empty() ? "the mask forbids it" : rules) + ".";
+        out.result = -std::numeric_limits<double>::infinity();
+        return out;
+    }
+    out.formula = cell(cells, id, index) + " = " + score.label + (bias != 0 ? " + bias" : "");
+    out.sentence = "Query position " + number(index[2]) + " may attend to key position " + number(index[3]) + ": the scaled score " +
+                   (bias != 0 ? "gets its bias." : "passes unchanged.");
+    if (bias != 0) out.terms.push_back(single("bias", constant("bias", bias)));
+    out.result = score.value + bias;
+    return out;
+}
+
+Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const auto [b, h, t, own] = index;
+    const StageId input = node.inputs.at(0);
+    // Over queries the sum runs down a column, and the query takes the place of the key.
+    const bool down = node.settings.over_queries, late = node.settings.masks_late;
+    const std::int64_t count = cells.shape(id)[down ? 2 : 3].size, chosen = down ? t : own;
+    const double temperature = cells.settings().temperature;
+    double largest = -std::numeric_limits<double>::infinity();
+    Provenance out;
+    out.masked = cells.masked(id, index);
+    std::int64_t allowed = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const Index at = {b, h, down ? i : t, down ? own : i};
+        Term term = single(number(i), cells.operand(input, at));
+        term.masked = !late && cells.masked(id, at);
+        term.own = i == chosen;
+        allowed += term.masked ? 0 : 1;
+        // A NaN becomes the maximum and stays it, so that it spreads over the row as in the trace.
+        if (!term.masked && !std::isnan(largest) && !(term.value <= largest)) largest = term.value;
+        out.terms.push_back(std::move(term));
+    }
+    for (Term& term : out.terms)
+        term.value =
+            term.masked || largest == -std::numeric_limits<double>::infinity() ? 0 : std::exp((term.value - largest) / temperature);
+    const double sum = sum_of(out.terms);
+    const auto exponential = [&](const std::string& place) {
+        const std::string shifted = name_of(input) + "[" + place + "] - max";
+        return temperature == 1 ? "exp(" + shifted + ")" : "exp((" + shifted + ") ÷ τ)";
+    };
+    out.formula = cell(cells, id, index) + " = " + exponential(number(t) + "," + number(own)) + " ÷ Σ over " +
+                  (down ? "t of " + exponential("t," + number(own)) : "s of " + exponential(number(t) + ",s"));
+    out.steps.push_back({"max", largest, {}});
+    if (temperature != 1) out.steps.push_back({"temperature τ", temperature, {}});
+    out.steps.push_back({"Σ exp", sum, {}});
+    const std::string amount = number(allowed);
+    if (allowed == 0 && down) out.sentence = "Key position " + number(own) + " is attended to by no query: its whole column is 0.";
+    else if (allowed == 0) out.sentence = "Query position " + number(t) + " may attend to no key: its whole row is 0.";
+    else if (down)
+        out.sentence = "The share of query position " + number(t) + " in what attends to key position " + number(own) + ", among " +
+                       amount + (allowed == 1 ? " query." : " queries.");
+    else
+        out.sentence = "Softmax: the share of key position " + number(own) + " in what query position " + number(t) +
+                       " attends to, among " + amount + (allowed == 1 ? " key." : " keys.");
+    out.result = sum == 0 ? 0 : out.terms[static_cast<std::size_t>(chosen)].value / sum;
+    out.steps.push_back({"exp ÷ Σ exp", out.result, {}});
+    if (!late || !out.masked) return out;
+    out.sentence = "Query position " + number(t) + " may not attend to key position " + number(own) +
+                   ": the weight becomes 0 after the softmax, and its share is lost to the row.";
+    out.result = 0;
+    return out;
+}
+
+Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const auto [b, h, t, d] = index;
+    const StageId map = node.inputs.at(0), v = node.inputs.at(1);
+    const ReadHead read = read_head(cells, v, h);
+    Provenance out;
+    out.formula =
+        cell(cells, id, index) + " = Σ over s of " + name_of(map) + "[" + number(t) + ",s] · " + name_of(v) + "[s," + number(d) + "]";
+    out.sentence = "Dimension " + number(d) + " of every " + (to_self(v.stage) == Stage::K ? "key" : "value") +
+                   " row, weighted by what query position " + number(t) + " attends to." + read.words;
+    for (std::int64_t s = 0; s < cells.shape(map)[3].size; ++s) {
+        Term term = product(number(s), cells.operand(map, {b, h, t, s}), cells.operand(v, {b, read.head, s, d}));
+        term.masked = cells.masked(map, {b, h, t, s});
+        if (term.masked) term.value = 0;  // takes no part, whatever the value row holds
+        out.terms.push_back(std::move(term));
+    }
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
+    return out;
+}
+
+Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId& id = node.id;
+    const auto [b, t, column, unused] = index;
+    const StageId input = node.inputs.at(0);
+    const Shape& heads = cells.shape(input);
+    const std::int64_t size = heads[3].size, width = heads[1].size * size;
+    Index from = {b, column / size, t, column % size};
+    Provenance out;
+    out.sentence =
+        "Heads stand side by side: column " + number(column) + " is dimension " + number(from[3]) + " of head " + number(from[1]) + ".";
+    if (node.settings.by_reshape) {
+        const std::int64_t flat = t * width + column, positions = heads[2].size;
+        from = {b, flat / (positions * size), flat / size % positions, flat % size};
+        out.sentence = "Number " + number(flat) + " of all heads one after another: head " + number(from[1]) + ", position " +
+                       number(from[2]) + ", dimension " + number(from[3]) + ".";
+    }
+    out.formula = cell(cells, id, index) + " = " + cell(cells, input, from) + " of head " + number(from[1]);
+    out.terms.push_back(single("head " + number(from[1]), cells.operand(input, from)));
+    out.result = out.terms.front().value;
+    return out;
+}
+
+}  // namespace attn::provenance

@@ -1,0 +1,57 @@
+#pragma once
+/// The arithmetic of each operation; explain() chooses among these. Each fills everything but `recorded`.
+
+#include "engine/explain/trace_cells.hpp"
+
+namespace attn::provenance {
+
+using Index = TraceCells::Index;
+
+// explain_embedding.cpp
+Provenance tokens(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance positions(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance probabilities(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_linear.cpp
+Provenance linear(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_rotation.cpp
+Provenance rotate(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_attention.cpp
+Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance join_heads(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_dropout.cpp
+Provenance add(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_block.cpp
+Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index);
+
+// explain_edit.cpp
+/// Tells what the edits made of a cell whose computation `out` explains.
+void explain_edits(Provenance& out, const TraceCells& cells, const StageId& id, const Index& index);
+
+// --- shared -------------------------------------------------------------------------------------------------------
+
+/// A stage's name as formulas have it.
+std::string name_of(const StageId& id);
+/// "scores[3,1]"
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index);
+Operand constant(std::string label, double value);
+/// A row a x b.
+Term product(std::string label, Operand a, Operand b);
+/// A row that passes one operand on.
+Term single(std::string label, Operand a);
+double sum_of(const std::vector<Term>& terms);
+std::string number(std::int64_t i);
+
+}  // namespace attn::provenance

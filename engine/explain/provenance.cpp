@@ -1,0 +1,213 @@
+#include "engine/explain/provenance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/explain/explain_stage.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace provenance {
+
+std::string number(std::int64_t i) { return std::to_string(i); }
+
+std::string name_of(const StageId& id) { return std::string(stage_name(id.stage)); }
+
+std::string cell(const TraceCells& cells, const StageId& id, const Index& index) { return cell_label(name_of(id), cells.shape(id), index); }
+
+Operand constant(std::string label, double value) { return {{}, std::move(label), value, true}; }
+
+Term product(std::string label, Operand a, Operand b) {
+    const double value = a.value * b.value;
+    return {std::move(label), {std::move(a), std::move(b)}, value};
+}
+
+Term single(std::string label, Operand a) {
+    const double value = a.value;
+    return {std::move(label), {std::move(a)}, value};
+}
+
+double sum_of(const std::vector<Term>& terms) {
+    double sum = 0;
+    for (const Term& term : terms) sum += term.value;
+    return sum;
+}
+
+namespace {
+
+Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index& index) {
+    const PlanNode& node = cells.plan().at(id);
+    switch (node.op) {
+    case Op::Tokens:
+        return tokens(cells, node, index);
+    case Op::Embed:
+        return embed(cells, node, index);
+    case Op::Positions:
+        return positions(cells, node, index);
+    case Op::Add:
+        return add(cells, node, index);
+    case Op::Norm:
+        return norm(cells, node, index);
+    case Op::Linear:
+        return linear(cells, node, index);
+    case Op::Rotate:
+        return rotate(cells, node, index);
+    case Op::Scores:
+        return scores(cells, node, index);
+    case Op::Scale:
+        return scale(cells, node, index);
+    case Op::Mask:
+        return mask(cells, node, index);
+    case Op::Softmax:
+        return softmax(cells, node, index);
+    case Op::Dropout:
+        return dropout(cells, node, index);
+    case Op::Mix:
+        return mix(cells, node, index);
+    case Op::JoinHeads:
+        return join_heads(cells, node, index);
+    case Op::Activate:
+        return activate(cells, node, index);
+    case Op::Multiply:
+        return multiply(cells, node, index);
+    case Op::Probabilities:
+        return probabilities(cells, node, index);
+    }
+    throw Error("there is no operation behind " + tensor_name(id));
+}
+
+Provenance explain_parameter(const TraceCells& cells, const CellRef& cell) {
+    Provenance out;
+    const Operand parameter = cells.operand(cell);
+    out.formula = parameter.label + " of " + cell.parameter;
+    out.sentence = "A parameter of the model: drawn at the start, changed only by training.";
+    out.result = parameter.value;
+    return out;
+}
+
+/// The place in `shape` that lies nearest to a cell of another stage: same sequence, same position, same head and column where
+/// both have them; a key's place for k and v is its position.
+Index nearest_index(const TraceCells& cells, const StageId& from, const Index& index, const StageId& to) {
+    const Shape& source = cells.shape(from);
+    const Shape& target = cells.shape(to);
+    const std::int64_t head_size = cells.config().head_size();
+    const auto of = [&](Axis axis) {
+        for (int i = 0; i < source.rank(); ++i)
+            if (source[i].axis == axis) return index[static_cast<std::size_t>(i)];
+        return std::int64_t{0};
+    };
+    const std::int64_t position = source.has(Axis::T) ? of(Axis::T) : of(Axis::S);
+    const std::int64_t column = index[static_cast<std::size_t>(source.rank() - 1)];
+    const bool from_heads = source.has(Axis::H) || source.has(Axis::G), to_heads = target.has(Axis::H) || target.has(Axis::G);
+    const bool splits = !from_heads && to_heads, joins = from_heads && !to_heads;
+    const std::int64_t group = cells.config().group_size(), head = source.has(Axis::G) ? of(Axis::G) * group : of(Axis::H);
+    Index out{};
+    for (int i = 0; i < target.rank(); ++i) {
+        std::int64_t& at = out[static_cast<std::size_t>(i)];
+        switch (target[i].axis) {
+        case Axis::B:
+            at = of(Axis::B);
+            break;
+        case Axis::H:
+            at = splits ? column / head_size : head;
+            break;
+        case Axis::G:
+            at = splits ? column / head_size : head / group;
+            break;
+        case Axis::T:
+            at = position;
+            break;
+        case Axis::S:
+            at = source.has(Axis::S) ? of(Axis::S) : position;
+            break;
+        case Axis::D:
+            at = splits ? column % head_size : source.has(Axis::D) ? of(Axis::D) : 0;
+            break;
+        default:
+            at = joins ? head * head_size + of(Axis::D) : source.rank() == 3 ? column : 0;
+            break;
+        }
+        at = std::min(at, target[i].size - 1);
+    }
+    return out;
+}
+
+/// Where a mistake that is made on purpose acts, and what the same operands give without it.
+void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, const StageId& id) {
+    const bool masks = mistake >= Mistake::InvertedMask && mistake <= Mistake::PaddingOnQueries;
+    const bool alike = out.result == right.result || (std::isnan(out.result) && std::isnan(right.result));
+    const bool differs = !alike && !(std::abs(out.result - right.result) <= 1e-9 * (std::abs(out.result) + std::abs(right.result)));
+    const bool acts_here = out.formula != right.formula || (differs && !out.masked) || (masks && to_self(id.stage) == Stage::Masked);
+    if (!acts_here) return;
+    out.sentence += " On purpose, " + std::string(mistake_info(mistake).words) + ".";
+    if (differs && !out.masked) out.steps.push_back({"done right", right.result, {}});
+}
+
+template <class Scalar>
+class CellsOf final : public TraceCells {
+public:
+    explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, *trace.plan) {}
+    /// `plan` outlives this.
+    CellsOf(const Trace<Scalar>& trace, const Plan& plan)
+        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
+
+private:
+    static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
+        if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be explained");
+        return *trace.parameters;
+    }
+    const Shape* find(const StageId& id) const override {
+        const RecordedStage<Scalar>* stage = trace_.find(id);
+        return stage == nullptr ? nullptr : &stage->value.shape();
+    }
+    double stage_value(const StageId& id, std::int64_t flat) const override {
+        return static_cast<double>(trace_.find(id)->value.data()[flat]);
+    }
+    double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override {
+        return static_cast<double>(trace_.parameters->numbers(whole)[flat]);
+    }
+    const Mask* mask(const StageId& id) const override { return trace_.find(id)->mask.get(); }
+
+    const Trace<Scalar>& trace_;
+};
+
+}  // namespace
+}  // namespace provenance
+
+template <class Scalar>
+Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
+    const provenance::CellsOf<Scalar> cells(trace);
+    const double recorded = cells.value(cell);
+    Provenance out =
+        cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
+    if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
+        const Plan right(trace.config);
+        const provenance::CellsOf<Scalar> right_cells(trace, right);
+        provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake, cell.stage);
+    }
+    if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
+    out.recorded = recorded;
+    return out;
+}
+
+template <class Scalar>
+std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell) {
+    const provenance::CellsOf<Scalar> cells(trace);
+    (void)cells.value(cell);  // refuses a cell that is not there
+    std::vector<Operand> out;
+    if (!cell.parameter.empty()) return out;
+    for (const PlanNode& node : trace.plan->nodes()) {
+        if (std::find(node.inputs.begin(), node.inputs.end(), cell.stage) == node.inputs.end()) continue;
+        const RecordedStage<Scalar>* stage = trace.find(node.id);
+        if (stage == nullptr || stage->value.empty()) continue;
+        out.push_back(cells.operand(node.id, provenance::nearest_index(cells, cell.stage, cell.index, node.id)));
+    }
+    return out;
+}
+
+template Provenance explain(const Trace<float>&, const CellRef&);
+template Provenance explain(const Trace<double>&, const CellRef&);
+template std::vector<Operand> where_it_goes(const Trace<float>&, const CellRef&);
+template std::vector<Operand> where_it_goes(const Trace<double>&, const CellRef&);
+
+}  // namespace attn

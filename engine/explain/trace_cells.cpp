@@ -1,0 +1,119 @@
+#include "engine/explain/trace_cells.hpp"
+
+#include "engine/ops/dropout.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/trace/apply_edit.hpp"
+
+namespace attn {
+namespace {
+
+bool ends_with(const std::string& text, std::string_view end) { return std::string_view(text).ends_with(end); }
+
+/// The letter of a parameter: "W_Q", "b_1", "γ".
+std::string parameter_symbol(const std::string& name) {
+    const bool bias = ends_with(name, ".bias");
+    const std::string letter = bias ? "b_" : "W_";
+    const std::string owner = name.substr(0, name.rfind('.'));
+    if (name == "token_embedding.weight") return "E";
+    if (name == "position_embedding.weight") return "P";
+    if (name == "lm_head.weight") return "W_head";
+    if (ends_with(owner, ".q")) return letter + "Q";
+    if (ends_with(owner, ".k")) return letter + "K";
+    if (ends_with(owner, ".v")) return letter + "V";
+    if (ends_with(owner, "attention.out")) return letter + "O";
+    if (ends_with(owner, "ffn.gate")) return letter + "g";
+    if (ends_with(owner, "ffn.in")) return letter + "1";
+    if (ends_with(owner, "ffn.out")) return letter + "2";
+    return bias ? "β" : "γ";
+}
+
+}  // namespace
+
+std::int64_t flat_index(const Shape& shape, const TraceCells::Index& index, const std::string& what) {
+    std::int64_t at = 0;
+    for (int axis = 0; axis < static_cast<int>(index.size()); ++axis) {
+        const std::int64_t i = index[static_cast<std::size_t>(axis)];
+        const std::int64_t size = axis < shape.rank() ? shape[axis].size : 1;
+        if (i < 0 || i >= size)
+            throw Error(what + " " + shape.text() + " has no index " + std::to_string(i) + " on its axis " + std::to_string(axis));
+        at = at * size + i;
+    }
+    return at;
+}
+
+std::string cell_label(const std::string& symbol, const Shape& shape, const TraceCells::Index& index) {
+    std::string out = symbol + "[";
+    const int rank = shape.rank();
+    // A [B,T] stage has no matrix but one row per sequence: its position is enough.
+    const int first = rank == 2 && shape[0].axis == Axis::B ? 1 : rank > 2 ? rank - 2 : 0;
+    for (int axis = first; axis < rank; ++axis) {
+        if (axis > first) out += ",";
+        out += std::to_string(index[static_cast<std::size_t>(axis)]);
+    }
+    return out + "]";
+}
+
+const Shape& TraceCells::shape(const StageId& id) const {
+    const Shape* shape = find(id);
+    if (shape == nullptr) throw Error("the trace has no stage " + tensor_name(id));
+    return *shape;
+}
+
+ParameterPlace TraceCells::place(const std::string& name) const {
+    const ParameterPlace place = layout_.place(name);
+    if (place.whole == nullptr) throw Error("the model has no parameter " + name);
+    return place;
+}
+
+double TraceCells::value(const CellRef& cell) const {
+    if (cell.parameter.empty()) return stage_value(cell.stage, flat_index(shape(cell.stage), cell.index, tensor_name(cell.stage)));
+    const ParameterPlace place = this->place(cell.parameter);
+    const Shape shape = place.shape();
+    flat_index(shape, cell.index, cell.parameter);  // checks the index
+    const bool matrix = shape.rank() == 2;
+    return parameter_value(*place.whole, place.first_column + (matrix ? cell.index[0] * place.stride() + cell.index[1] : cell.index[0]));
+}
+
+bool TraceCells::masked(const StageId& id, const Index& index) const {
+    const Mask* found = mask(id);
+    return found != nullptr && !found->may_attend(index[0], index[1], index[2], index[3]);
+}
+
+double TraceCells::bias(const StageId& id, const Index& index) const {
+    const Mask* found = mask(id);
+    return found == nullptr || !found->has_bias() ? 0 : found->bias_row(index[0], index[1], index[2])[index[3]];
+}
+
+double TraceCells::dropout_factor(const StageId& site, const Shape& shape, const Index& index, double rate) const {
+    const DropoutPattern pattern(rate, settings_.dropout.seed, site);
+    return pattern.keeps(flat_index(shape, index, tensor_name(site))) ? 1 / (1 - rate) : 0;
+}
+
+std::vector<CellEdit> TraceCells::edits_of(const StageId& id, const Index& index) const {
+    std::vector<CellEdit> out;
+    if (!any_edit_at(settings_.edits, id)) return out;
+    const std::int64_t cell = flat_index(shape(id), index, tensor_name(id));
+    for (const Edit& edit : settings_.edits) {
+        if (!edit.on || edit.at != id) continue;
+        EditReach(edit, shape(id), mask(id)).for_cells([&](const ReachedCell& at) {
+            if (at.cell == cell) out.push_back({&edit, at.frozen});
+        });
+    }
+    return out;
+}
+
+Operand TraceCells::operand(const StageId& id, const Index& index) const {
+    const CellRef cell{id, "", index};
+    return {cell, cell_label(std::string(stage_name(id.stage)), shape(id), index), value(cell)};
+}
+
+Operand TraceCells::operand(const CellRef& cell) const {
+    return cell.parameter.empty() ? operand(cell.stage, cell.index) : parameter(cell.parameter, cell.index);
+}
+
+Operand TraceCells::parameter(const std::string& name, const Index& index) const {
+    const CellRef cell{{}, name, index};
+    return {cell, cell_label(parameter_symbol(name), place(name).shape(), index), value(cell)};
+}
+
+}  // namespace attn

@@ -1,0 +1,195 @@
+#include "engine/trace/trace_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "engine/io/file_error.hpp"
+#include "engine/io/safetensors.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/trace/meant.hpp"
+#include "engine/trace/settings_json.hpp"
+
+namespace attn {
+namespace {
+
+std::vector<std::int64_t> sizes_of(const Shape& shape) {
+    std::vector<std::int64_t> sizes;
+    for (const Dim& dim : shape) sizes.push_back(dim.size);
+    return sizes;
+}
+
+std::string letters_of(const Shape& shape) {
+    std::string letters;
+    for (const Dim& dim : shape) letters += axis_letter(dim.axis);
+    return letters;
+}
+
+Json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* what) {
+    Json lists = Json::list();
+    const bool fits = std::equal(batch.lengths.begin(), batch.lengths.end(), texts.begin(), texts.end(),
+                                 [](std::int64_t length, const auto& sequence) { return std::cmp_equal(length, sequence.size()); });
+    if (!fits) throw ShapeError(fmt::format("the {} texts do not fit the trace's {} sequences", what, batch.size()));
+    for (const auto& sequence : texts) {
+        Json list = Json::list();
+        for (const std::string& token : sequence) list.push_back(escaped(token, 0));
+        lists.push_back(std::move(list));
+    }
+    return lists;
+}
+
+/// Collects what is written; owns what the trace does not hold as it stands in the file.
+class Collector {
+public:
+    void add(const RecordedStage<float>& stage) {
+        const std::string name = tensor_name(stage.id);
+        if (stage.id.stage == Stage::Tokens) add_ids(name, stage.value);
+        else views_.push_back({name, DType::F32, sizes_of(stage.value.shape()), std::as_bytes(stage.value.values())});
+        axes_[name] = letters_of(stage.value.shape());
+        stages_.push_back(name);
+        if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
+    }
+    void add(const Parameters<float>& parameters, const ParameterInfo& info) {
+        const std::span<const float> values(parameters.numbers(info), static_cast<std::size_t>(info.shape.count()));
+        views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
+        axes_[info.name] = letters_of(info.shape);
+    }
+    /// Beside what a pass with a mistake computed: what its heads were split from, and the mask that was meant.
+    void add_meant(const Trace<float>& trace, const StageId& id) {
+        const std::string name = tensor_name(id);
+        const Stage stage = to_self(id.stage);
+        if (stage == Stage::Q || stage == Stage::K || stage == Stage::V) {
+            const Tensor<float> value = projection_before_split(trace, id);
+            add_owned(make_array<float>(name + "_proj", sizes_of(value.shape()), value.values()));
+            axes_[name + "_proj"] = letters_of(value.shape());
+        } else if (stage == Stage::Weights) {
+            const std::string mask = name.substr(0, name.rfind('.')) + ".mask";
+            add_mask_cells(mask, meant_mask(trace, id));
+            axes_[mask] = "BHTS";
+        }
+    }
+    const std::vector<ArrayView>& views() const { return views_; }
+    const Json& axes() const { return axes_; }
+    const Json& stages() const { return stages_; }
+
+private:
+    void add_ids(const std::string& name, const Tensor<float>& value) {
+        std::vector<std::int32_t> ids;
+        ids.reserve(value.values().size());
+        for (const float id : value.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
+        add_owned(make_array<std::int32_t>(name, sizes_of(value.shape()), ids));
+    }
+    /// Three stages of a layer share one mask, and every layer of a stack may: its bytes are gathered once.
+    void add_mask(const std::string& name, const Mask& mask) {
+        const auto [known, is_new] = masks_.try_emplace(&mask, owned_.size());
+        if (is_new) {
+            add_mask_cells(name, mask);
+        } else {
+            ArrayView view = view_of(*owned_[known->second]);
+            view.name = name;
+            views_.push_back(std::move(view));
+        }
+        axes_[name] = "BHTS";
+    }
+    void add_mask_cells(const std::string& name, const Mask& mask) {
+        std::vector<std::uint8_t> keep;
+        keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
+        for (std::int64_t b = 0; b < mask.batches(); ++b)
+            for (std::int64_t h = 0; h < mask.heads(); ++h)
+                for (std::int64_t t = 0; t < mask.queries(); ++t)
+                    keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
+        NamedArray array = make_array<std::uint8_t>(name, {mask.batches(), mask.heads(), mask.queries(), mask.keys()}, keep);
+        array.dtype = DType::Bool;
+        add_owned(std::move(array));
+    }
+    void add_owned(NamedArray array) {
+        owned_.push_back(std::make_unique<NamedArray>(std::move(array)));
+        views_.push_back(view_of(*owned_.back()));
+    }
+
+    std::vector<ArrayView> views_;
+    std::vector<std::unique_ptr<NamedArray>> owned_;  ///< behind pointers: views refer to them
+    std::map<const Mask*, std::size_t> masks_;        ///< place in owned_
+    Json axes_ = Json::object();
+    Json stages_ = Json::list();
+};
+
+void collect(const Trace<float>& trace, Collector& collector) {
+    for (const RecordedStage<float>& stage : trace.stages) {
+        collector.add(stage);
+        if (trace.settings.mistake != Mistake::None) collector.add_meant(trace, stage.id);
+    }
+}
+
+void collect_stage(const Trace<float>& trace, const TraceContents& contents, Collector& collector) {
+    const RecordedStage<float>* stage =
+        contents.gradients == nullptr ? trace.find(*contents.stage) : contents.gradients->find(*contents.stage);
+    if (stage == nullptr) throw Error("there is no " + tensor_name(*contents.stage) + " to write");
+    collector.add(*stage);
+}
+
+void collect_parameters(const Parameters<float>& parameters, const std::string& only, Collector& collector) {
+    bool found = false;
+    for (const ParameterInfo& info : parameters.layout().entries()) {
+        if (!only.empty() && info.name != only) continue;
+        collector.add(parameters, info);
+        found = true;
+    }
+    if (!only.empty() && !found) throw Error("there is no parameter " + only + " to write");
+}
+
+void collect(const Trace<float>& trace, const TraceContents& contents, Collector& collector) {
+    const bool gradients = contents.gradients != nullptr;
+    if (contents.stage) return collect_stage(trace, contents, collector);
+    if (!contents.parameter.empty())
+        return collect_parameters(gradients ? *contents.gradients->parameters : *trace.parameters, contents.parameter, collector);
+    if (!gradients) return collect(trace, collector);
+    for (const RecordedStage<float>& stage : contents.gradients->stages) collector.add(stage);
+    collect_parameters(*contents.gradients->parameters, "", collector);
+}
+
+std::map<std::string, std::string> metadata_of(const Trace<float>& trace) {
+    return {{"format", "attnscope-trace/1"}, {"config", to_json(trace.config).dump()}, {"settings", to_json(trace.settings).dump()}};
+}
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens,
+                 const TraceContents& contents) {
+    Collector collector;
+    collect(trace, contents, collector);
+    std::map<std::string, std::string> metadata = metadata_of(trace);
+    if (contents.trained_step) metadata["trained_step"] = std::to_string(*contents.trained_step);
+    if (contents.gradients != nullptr) {
+        metadata["format"] = "attnscope-gradients/1";
+        metadata["loss"] = Json(contents.gradients->loss).dump();
+        metadata["counted"] = std::to_string(contents.gradients->counted);
+        metadata["masked_cells"] = "0";
+    }
+    metadata["axes"] = collector.axes().dump();
+    metadata["stages"] = collector.stages().dump();
+    metadata["tokens"] = token_lists(trace.tokens, tokens, "token").dump();
+    metadata["lengths"] = Json(trace.tokens.lengths).dump();
+    if (trace.source_tokens.size() > 0 || !source_tokens.empty()) {
+        metadata["source_tokens"] = token_lists(trace.source_tokens, source_tokens, "source token").dump();
+        metadata["source_lengths"] = Json(trace.source_tokens.lengths).dump();
+    }
+    write_safetensors(path, metadata, collector.views());
+}
+
+ArrayFile trace_arrays(const Trace<float>& trace) {
+    Collector collector;
+    collect(trace, collector);
+    ArrayFile file;
+    file.source = "the trace";
+    file.metadata = metadata_of(trace);
+    for (const ArrayView& view : collector.views())
+        file.arrays.push_back({view.name, view.dtype, view.shape, {view.bytes.begin(), view.bytes.end()}});
+    return file;
+}
+
+}  // namespace attn

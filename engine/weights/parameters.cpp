@@ -1,0 +1,145 @@
+#include "engine/weights/parameters.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+
+/// Appends the parameters in the order that the header documents.
+class LayoutBuilder {
+public:
+    LayoutBuilder(const Config& config, ParameterLayout& layout) : config_(config), layout_(layout) {}
+
+    void build() {
+        const std::int64_t c = config_.d_model;
+        add("token_embedding.weight", {{Axis::V, config_.vocab_size}, {Axis::C, c}});
+        if (config_.position == PositionKind::Learned) add("position_embedding.weight", {{Axis::N, config_.context_length}, {Axis::C, c}});
+        if (config_.architecture == Architecture::EncoderDecoder) {
+            stack("encoder.", false);
+            stack("decoder.", true);
+        } else {
+            stack("", false);
+        }
+        if (config_.lm_head && !config_.tied_lm_head) add("lm_head.weight", {{Axis::C, c}, {Axis::V, config_.vocab_size}});
+    }
+
+private:
+    void add(const std::string& name, const Shape& shape) {
+        layout_.entries_.push_back({name, shape, layout_.count_, shape.rank() == 2});
+        layout_.count_ += shape.count();
+    }
+    void norm(const std::string& name) {
+        add(name + ".weight", {{Axis::C, config_.d_model}});
+        if (config_.norm_kind == NormKind::LayerNorm) add(name + ".bias", {{Axis::C, config_.d_model}});
+    }
+    void linear(const std::string& name, Dim in, Dim out, bool bias) {
+        add(name + ".weight", {in, out});
+        if (bias) add(name + ".bias", {out});
+    }
+    /// Several maps of the same input, side by side in one: "q", "k" and "v" in "qkv".
+    void packed(const std::string& prefix, std::string_view letters) {
+        std::int64_t columns = 0;
+        const std::size_t weight = layout_.entries_.size();
+        for (const char letter : letters) {
+            const std::int64_t own = letter == 'q' ? config_.attention_width() : config_.kv_width();
+            layout_.parts_.push_back({prefix + letter + ".weight", weight, columns, own});
+            if (config_.qkv_bias) layout_.parts_.push_back({prefix + letter + ".bias", weight + 1, columns, own});
+            columns += own;
+        }
+        linear(prefix + std::string(letters), {Axis::C, config_.d_model}, {Axis::N, columns}, config_.qkv_bias);
+    }
+    void stack(const std::string& prefix, bool cross) {
+        for (std::int64_t i = 0; i < config_.num_layers; ++i) layer(prefix + "layers." + std::to_string(i) + ".", cross);
+        if (config_.final_norm) norm(prefix + "final_norm");
+    }
+    void layer(const std::string& prefix, bool cross) {
+        const Dim c{Axis::C, config_.d_model}, f{Axis::F, config_.d_ff};
+        const std::int64_t width = config_.attention_width();
+        const bool norms = config_.norm != NormPlacement::None;
+        if (norms) norm(prefix + "norm_1");
+        packed(prefix + "attention.", "qkv");
+        if (config_.output_projection) linear(prefix + "attention.out", {Axis::N, width}, c, config_.output_bias);
+        if (cross) {
+            if (norms) norm(prefix + "cross_norm");
+            linear(prefix + "cross_attention.q", c, {Axis::N, width}, config_.qkv_bias);
+            packed(prefix + "cross_attention.", "kv");
+            if (config_.output_projection) linear(prefix + "cross_attention.out", {Axis::N, width}, c, config_.output_bias);
+        }
+        if (!config_.feed_forward) return;
+        if (norms) norm(prefix + "norm_2");
+        if (config_.ffn_gated) linear(prefix + "ffn.gate", c, f, config_.ffn_bias);
+        linear(prefix + "ffn.in", c, f, config_.ffn_bias);
+        linear(prefix + "ffn.out", f, c, config_.ffn_bias);
+    }
+
+    const Config& config_;
+    ParameterLayout& layout_;
+};
+
+ParameterLayout::ParameterLayout(const Config& config) {
+    validate(config);
+    LayoutBuilder(config, *this).build();
+}
+
+const ParameterInfo* ParameterLayout::find(std::string_view name) const {
+    for (const ParameterInfo& entry : entries_)
+        if (entry.name == name) return &entry;
+    return nullptr;
+}
+
+ParameterPlace ParameterLayout::place(std::string_view name) const {
+    for (const Part& part : parts_)
+        if (part.name == name) return {&entries_[part.entry], part.first_column, part.columns};
+    const ParameterInfo* whole = find(name);
+    return {whole, 0, whole == nullptr ? 0 : whole->shape[whole->shape.rank() - 1].size};
+}
+
+Shape ParameterPlace::shape() const { return whole->shape.with_size(whole->shape.rank() - 1, columns); }
+
+template <class Scalar>
+ParameterView<Scalar> Parameters<Scalar>::view(std::string_view name) const {
+    const ParameterPlace place = layout_->place(name);
+    if (place.whole == nullptr) return {};
+    return {numbers(*place.whole) + place.first_column, place.rows(), place.columns, place.stride()};
+}
+
+template <class Scalar>
+Parameters<Scalar>::Parameters(const Config& config)
+    : config_(config), layout_(std::make_shared<ParameterLayout>(config)), values_(static_cast<std::size_t>(layout_->count())) {}
+
+template <class Scalar>
+const Scalar* Parameters<Scalar>::find(std::string_view name) const {
+    const ParameterInfo* info = layout_->find(name);
+    return info == nullptr ? nullptr : numbers(*info);
+}
+
+template <class Scalar>
+Parameters<Scalar>::Parameters(const Config& config, std::vector<const Scalar*> entries, std::shared_ptr<const void> owner)
+    : config_(config), layout_(std::make_shared<ParameterLayout>(config)), borrowed_(std::move(entries)), owner_(std::move(owner)) {
+    if (borrowed_.size() != layout_->entries().size())
+        throw ShapeError("the model has " + std::to_string(layout_->entries().size()) + " parameters, not " +
+                         std::to_string(borrowed_.size()));
+}
+
+template <class Scalar>
+const Scalar* Parameters<Scalar>::numbers(const ParameterInfo& entry) const {
+    if (borrowed_.empty()) return data() + entry.offset;
+    // Found by its offset: the entry may be that of another layout of the same configuration.
+    const auto& entries = layout_->entries();
+    const auto found = std::lower_bound(entries.begin(), entries.end(), entry.offset,
+                                        [](const ParameterInfo& one, std::int64_t offset) { return one.offset < offset; });
+    return borrowed_[static_cast<std::size_t>(found - entries.begin())];
+}
+
+template <class Scalar>
+Scalar* Parameters<Scalar>::find(std::string_view name) {
+    const ParameterInfo* info = layout_->find(name);
+    return info == nullptr ? nullptr : data() + info->offset;
+}
+
+template class Parameters<float>;
+template class Parameters<double>;
+
+}  // namespace attn
