@@ -17,6 +17,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/cli/training_options.hpp"
+#include "app/session/held_stages.hpp"
 #include "engine/doctor/future_leak.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
@@ -111,7 +112,7 @@ int examine_all(const DoctorOptions& options) {
 /// Changes one token of the first text and tells which earlier outputs moved.
 int look_for_leaks(const DoctorOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
-    const std::vector<doctor::Leak> leaks = doctor::future_leaks(*snapshot->trace, 0, *options.leak);
+    const std::vector<doctor::Leak> leaks = doctor::future_leaks(*whole_trace(*snapshot), 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {
         Json line = {{"changed", *options.leak}, {"token", token}, {"moved", Json::list()}};

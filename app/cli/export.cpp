@@ -57,8 +57,11 @@ void write_safetensors(const ExportOptions& options, const Snapshot& snapshot, c
         write_tensor_safetensors(options.out, snapshot, choice, gradients);
         return say(options, snapshot, name_of(choice));
     }
-    write_snapshot_trace(options.out, snapshot, gradients);
-    if (!options.gradients) return say(options, snapshot, fmt::format("{} stages", snapshot.trace->stages.size()));
+    if (!options.gradients) {
+        write_snapshot_trace(options.out, snapshot);
+        return say(options, snapshot, fmt::format("{} stages", snapshot.trace->plan->nodes().size()));
+    }
+    write_snapshot_gradients(options.out, snapshot, *gradients);
     say(options, snapshot,
         fmt::format("gradients of {} stages and {} parameters", gradients->stages.size(),
                     snapshot.trace->parameters->layout().entries().size()));

@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 
 #include "app/cli/commands.hpp"
 #include "app/cli/document_options.hpp"
 #include "app/cli/output_file.hpp"
 #include "app/cli/training_options.hpp"
 #include "app/session/tensor_export.hpp"
-#include "engine/explain/not_finite.hpp"
 
 namespace attn::app {
 namespace {
@@ -23,11 +23,11 @@ struct TraceOptions {
 void write(const TraceOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, options.training).snapshot;
     const Trace<float>& trace = *snapshot->trace;
-    write_snapshot_trace(options.out, *snapshot);
+    const std::optional<NotFiniteCell> bad = write_snapshot_trace(options.out, *snapshot);
     const std::string model = snapshot->trained_step ? fmt::format(", model of step {}", *snapshot->trained_step) : "";
-    fmt::print("{}: {} stages of {} sequence{} of up to {} tokens{}\n", options.out.string(), trace.stages.size(), trace.tokens.size(),
-               trace.tokens.size() == 1 ? "" : "s", trace.tokens.length, model);
-    if (const auto bad = first_not_finite(trace)) fmt::print("the first number that is not finite: {}\n", bad->text);
+    fmt::print("{}: {} stages of {} sequence{} of up to {} tokens{}\n", options.out.string(), trace.plan->nodes().size(),
+               trace.tokens.size(), trace.tokens.size() == 1 ? "" : "s", trace.tokens.length, model);
+    if (bad) fmt::print("the first number that is not finite: {}\n", bad->text);
 }
 
 }  // namespace

@@ -17,8 +17,8 @@ void expect_below(const char* what, std::int64_t index, std::int64_t count) {
 
 std::string stage_names(const Trace<float>& trace) {
     std::string names;
-    for (const auto& recorded : trace.stages)
-        if (recorded.id.layer <= 0) names += (names.empty() ? "" : ", ") + std::string(stage_name(recorded.id.stage));
+    for (const PlanNode& node : trace.plan->nodes())
+        if (node.id.layer <= 0) names += (names.empty() ? "" : ", ") + std::string(stage_name(node.id.stage));
     return names;
 }
 
@@ -44,13 +44,13 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
 }  // namespace
 
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
-    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.find(*id) != nullptr) return *id;
+    if (const std::optional<StageId> id = stage_from_tensor_name(name); id && trace.plan->find(*id) != nullptr) return *id;
     const std::optional<Stage> stage = stage_from_name(name);
     if (!stage) throw Error(fmt::format("there is no stage \"{}\"; this model has {}", escaped(name), stage_names(trace)));
     expect_below("layer", layer, trace.config.num_layers);
     const int own_layer = is_layer_stage(*stage) ? static_cast<int>(layer) : -1;
     for (const Stack stack : {Stack::Main, Stack::Decoder, Stack::Encoder})
-        if (const StageId id{*stage, own_layer, stack}; trace.find(id) != nullptr) return id;
+        if (const StageId id{*stage, own_layer, stack}; trace.plan->find(id) != nullptr) return id;
     throw Error(fmt::format("this model has no stage {}; it has {}", escaped(name), stage_names(trace)));
 }
 

@@ -172,9 +172,10 @@ void draw_value_line(const PanelContext& context, std::string_view label, std::s
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLine)});
 }
 
-/// What this number does to the loss of predicting the next token.
+/// What this number does to the loss of predicting the next token. All gradients of a large model take long and much memory: there they
+/// have to be asked for.
 void draw_gradient(PanelContext& context, const CellRef& cell) {
-    if (!context.trace().config.lm_head) return;
+    if (!context.trace().config.lm_head || (!context.snapshot.trace->whole() && !context.view.gradients)) return;
     const auto gradients = context.ask(facet::Gradients{});
     const RecordedStage<float>* stage = gradients ? gradients->find(cell.stage) : nullptr;
     if (stage == nullptr || stage->value.empty()) return;

@@ -48,7 +48,7 @@ void go_where_it_acts(PanelContext& context, Mistake mistake) {
     StageId id = context.view.stage;
     id.stage = changed->id.stage;
     id.layer = is_layer_stage(id.stage) ? std::max(id.layer, 0) : -1;
-    if (context.trace().find(id) != nullptr) context.view.stage = id;
+    if (context.has_stage(id)) context.view.stage = id;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "app/panels/navigation.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/panels/maps/head_of.hpp"
 
@@ -8,21 +9,20 @@ namespace attn::app {
 namespace {
 
 std::int64_t position_of(const Trace<float>& trace, const StageId& id) {
-    for (std::size_t i = 0; i < trace.stages.size(); ++i)
-        if (trace.stages[i].id == id) return static_cast<std::int64_t>(i);
-    return -1;
+    const PlanNode* node = trace.plan->find(id);
+    return node == nullptr ? -1 : node - trace.plan->nodes().data();
 }
 
-/// The recorded stage closest to one that is not there: the same stage elsewhere, else the next one in the list of stages.
+/// The model's stage closest to one that it does not have: the same stage elsewhere, else the next one in the list of stages.
 StageId closest(const Trace<float>& trace, const StageId& wanted) {
-    StageId best = trace.stages.front().id;
+    StageId best = trace.plan->nodes().front().id;
     int best_distance = 1 << 30;
-    for (const auto& stage : trace.stages) {
-        const int stage_distance = std::abs(static_cast<int>(stage.id.stage) - static_cast<int>(wanted.stage));
-        const int distance = stage_distance * 1000 + std::abs(stage.id.layer - wanted.layer) * 4 + (stage.id.stack == wanted.stack ? 0 : 1);
+    for (const PlanNode& node : trace.plan->nodes()) {
+        const int stage_distance = std::abs(static_cast<int>(node.id.stage) - static_cast<int>(wanted.stage));
+        const int distance = stage_distance * 1000 + std::abs(node.id.layer - wanted.layer) * 4 + (node.id.stack == wanted.stack ? 0 : 1);
         if (distance < best_distance) {
             best_distance = distance;
-            best = stage.id;
+            best = node.id;
         }
     }
     return best;
@@ -51,7 +51,6 @@ std::int64_t batch_size(const Trace<float>& trace) { return trace.tokens.size();
 std::int64_t head_count(const Trace<float>& trace) { return trace.config.num_heads; }
 
 void keep_view_valid(ViewState& view, const Trace<float>& trace) {
-    if (trace.stages.empty()) return;
     if (position_of(trace, view.stage) < 0) view.stage = closest(trace, view.stage);
     view.heads_stage = to_self(view.heads_stage);
     view.head = std::clamp<std::int64_t>(view.head, 0, head_count(trace) - 1);
@@ -60,18 +59,14 @@ void keep_view_valid(ViewState& view, const Trace<float>& trace) {
 
 bool step_stage(ViewState& view, const Trace<float>& trace, int direction) {
     const std::int64_t next = position_of(trace, view.stage) + direction;
-    if (next < 0 || next >= static_cast<std::int64_t>(trace.stages.size())) return false;
-    view.stage = trace.stages[static_cast<std::size_t>(next)].id;
+    if (next < 0 || next >= std::ssize(trace.plan->nodes())) return false;
+    view.stage = trace.plan->nodes()[static_cast<std::size_t>(next)].id;
     return true;
 }
 
-void go_to_first_stage(ViewState& view, const Trace<float>& trace) {
-    if (!trace.stages.empty()) view.stage = trace.stages.front().id;
-}
+void go_to_first_stage(ViewState& view, const Trace<float>& trace) { view.stage = trace.plan->nodes().front().id; }
 
-void go_to_last_stage(ViewState& view, const Trace<float>& trace) {
-    if (!trace.stages.empty()) view.stage = trace.stages.back().id;
-}
+void go_to_last_stage(ViewState& view, const Trace<float>& trace) { view.stage = trace.plan->nodes().back().id; }
 
 void select_first_cell(ViewState& view, const Trace<float>& trace) {
     const std::int64_t last = trace.tokens.lengths.empty() ? 0 : trace.tokens.lengths[0] - 1;
@@ -87,9 +82,9 @@ void go_to_layer(ViewState& view, const Trace<float>& trace, int layer) {
 }
 
 std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection) {
-    const RecordedStage<float>* stage = trace.find(view.stage);
-    if (stage == nullptr || !touches(stage->value.shape(), selection)) return std::nullopt;
-    const Shape& shape = stage->value.shape();
+    if (trace.plan->find(view.stage) == nullptr) return std::nullopt;
+    const Shape shape = trace.shape_of(view.stage);
+    if (!touches(shape, selection)) return std::nullopt;
     CellRef cell;
     cell.stage = view.stage;
     for (int a = 0; a < shape.rank(); ++a) {
@@ -105,10 +100,9 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& 
 
 void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell) {
     if (!cell.parameter.empty()) return;
-    const RecordedStage<float>* stage = trace.find(cell.stage);
-    if (stage == nullptr) return;
+    if (trace.plan->find(cell.stage) == nullptr) return;
     view.stage = cell.stage;
-    const Shape& shape = stage->value.shape();
+    const Shape shape = trace.shape_of(cell.stage);
     for (int a = 0; a < shape.rank(); ++a) {
         if (shape[a].axis == Axis::B) view.batch = cell.index[static_cast<std::size_t>(a)];
         if (shape[a].axis == Axis::H || shape[a].axis == Axis::G)

@@ -54,7 +54,12 @@ struct PanelContext {
     float px(float logical) const { return theme.px(logical); }
     Ui ui() const { return {theme, canvas, &view.focus}; }
     bool ready() const { return snapshot.trace != nullptr; }
-    const Trace<float>& trace() const { return *snapshot.trace; }
+    /// The shown state with what is recorded of a stage; see Inquiry::with().
+    const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id); }
+    const RecordedStage<float>* stage(const StageId& id) const { return snapshot_with(id).trace->find(id); }
+    /// The shown trace; of a large model with the stages around the one that is looked at.
+    const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
+    bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }
     /// A facet of the shown state. Asking for it has it computed; to be asked for in every frame that shows it.
     template <class F>
     Answer<F> ask(const F& facet) const {

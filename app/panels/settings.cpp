@@ -174,13 +174,22 @@ constexpr std::array<Pattern, 4> kPatterns = {{
     {"induction", "Weight on what followed an earlier occurrence of the same token, where at least four queries have one."},
 }};
 
+/// In every layer.
+std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
+    std::int64_t count = 0;
+    for (const PlanNode& node : context.trace().plan->nodes()) {
+        if (to_self(node.id.stage) != Stage::Weights) continue;
+        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
+            count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
+    }
+    return count;
+}
+
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
     section_heading(ui, "Find heads");
     for (const Pattern& pattern : kPatterns) {
-        const auto strong =
-            std::count_if(context.snapshot.head_scores.begin(), context.snapshot.head_scores.end(),
-                          [&](const HeadScore& score) { return head_pattern(context, score.id, score.head, pattern.name) > 0.5; });
+        const std::int64_t strong = heads_showing(context, pattern.name);
         const std::string shown = pattern.name == context.view.sort_heads_by ? std::string(pattern.name) + " · sorted" : pattern.name;
         if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
             context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;

@@ -23,9 +23,10 @@ std::string_view symbol_of(const PanelContext& context, const StageId& id) {
 /// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens. All layers have the shapes of the first.
 float item_width(const PanelContext& context) {
     float shape = 0;
-    for (const RecordedStage<float>& stage : context.trace().stages)
-        if (stage.id.layer <= 0)
-            shape = std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, stage.value.shape())));
+    for (const PlanNode& node : context.trace().plan->nodes())
+        if (node.id.layer <= 0)
+            shape =
+                std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.trace().shape_of(node.id))));
     return std::max(context.px(kItemWidth), std::ceil(shape) + context.px(24));
 }
 
@@ -45,31 +46,34 @@ void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 
     }
 }
 
-void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, const RecordedStage<float>& stage) {
-    if (stage.id.stage == Stage::Tokens) {
-        draw_token_thumbnail(context, list, min, max, stage.id.stack);
+/// Of a large model the layer that is looked at has pictures, and what is held of the others.
+void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, const StageId& id) {
+    if (id.stage == Stage::Tokens) {
+        draw_token_thumbnail(context, list, min, max, id.stack);
         return;
     }
-    const Matrix matrix = context.matrices.stage(context.trace(), stage.id, context.view.batch, context.view.head);
+    const Trace<float>& looked_at = context.trace();
+    const Trace<float>& held = looked_at.find(id) != nullptr ? looked_at : *context.snapshot.trace;
+    const Matrix matrix = context.matrices.stage(held, id, context.view.batch, context.view.head);
     if (matrix.empty()) return;
     // The picture keeps the map's proportions within the square, up to twice as wide.
     const float height = max.y - min.y;
     const float aspect = static_cast<float>(matrix.data.cols) / static_cast<float>(std::max<std::int64_t>(matrix.data.rows, 1));
     const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 1.8F, max.x - min.x));
-    context.canvas.heatmap(list, min, {min.x + width, max.y}, {matrix.data, style_of(context, matrix, stage.id)});
+    context.canvas.heatmap(list, min, {min.x + width, max.y}, {matrix.data, style_of(context, matrix, id)});
     draw_edited_corner(context, matrix, min, {min.x + width, max.y});
     list.AddRect(min, {min.x + width, max.y}, context.theme.colors.line);
 }
 
 /// One stage of the strip; true when it was clicked.
 bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index) {
-    const RecordedStage<float>& stage = context.trace().stages[index];
+    const StageId& id = context.trace().plan->nodes()[index].id;
     const auto& [colors, fonts, scale] = context.theme;
-    const bool current = stage.id == context.view.stage;
+    const bool current = id == context.view.stage;
     const ImVec2 end{at.x + size.x - context.px(6), at.y + size.y};
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(index));
-    const std::string tooltip = "Go to " + tensor_name(stage.id) + ".";
+    const std::string tooltip = "Go to " + tensor_name(id) + ".";
     const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, size.y}, {.tooltip = tooltip});
     ImGui::PopID();
 
@@ -83,12 +87,12 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, stage.id));
-    if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, stage);
+    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, id));
+    if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, id);
     const float text_width_left = end.x - x - context.px(4);
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
-              elide(fonts.mono_small, stage_name(stage.id.stage), text_width_left));
-    draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, stage.value.shape());
+              elide(fonts.mono_small, stage_name(id.stage), text_width_left));
+    draw_shape(list, context.theme, fonts.mono_tiny, {x, end.y - line - context.px(2)}, context.trace().shape_of(id));
     return item.pressed;
 }
 
@@ -109,7 +113,7 @@ void draw_group_label(const PanelContext& context, ImVec2 at, float height, cons
 
 void draw_stage_strip(PanelContext& context) {
     if (!context.ready()) return;
-    const auto& stages = context.trace().stages;
+    const auto& stages = context.trace().plan->nodes();
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float height = ImGui::GetContentRegionAvail().y;
     const float left = ImGui::GetWindowPos().x, right = left + ImGui::GetWindowWidth();

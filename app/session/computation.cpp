@@ -5,6 +5,7 @@
 
 #include "app/session/examine.hpp"
 #include "engine/model/knock_out.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/reference/verify.hpp"
 
@@ -24,8 +25,23 @@ Computation Computation::engine() {
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
            const ForwardSettings& settings,
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
+        [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+           const ForwardSettings& settings,
+           std::stop_token stop) { return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop)); },
+        [](const Trace<float>& outline, const TokenBatch& tokens, std::stop_token stop) {
+            return continue_outline(outline, tokens, std::move(stop));
+        },
+        [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
+            return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
+        },
+        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token stop) {
+            return Recomputation<float>(std::move(outline)).trace_around(within, std::move(stop));
+        },
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
+        },
+        [](const Trace<float>& part, const StageId& within, std::stop_token stop) {
+            return reference::verify_part(part, within, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
         },
         [](const Trace<float>& trace, std::stop_token stop) {
             return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,

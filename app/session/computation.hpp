@@ -24,11 +24,20 @@ struct Computation {
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;
+    /// The same as an outline; the second of a text that continues one whose outline is known.
+    std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
+                               const ForwardSettings&, std::stop_token)>
+        outline;
+    std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
+    /// The same with other edits, and one part of an outline.
+    std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
+    std::function<Trace<float>(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> inside;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
+    std::function<reference::Verification(const Trace<float>& part, const StageId& within, std::stop_token)> verify_part;
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
     /// What follows the first sequence.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
-    std::function<Readings(const Trace<float>&, std::stop_token)> readings;
+    std::function<Readings(const std::shared_ptr<const Trace<float>>&, std::stop_token)> readings;
     std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;
     std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const std::function<void(std::size_t, std::size_t)>& progress,
                            std::stop_token)>

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -46,11 +47,19 @@ struct FacetInfo {
 
 namespace facet {
 
-/// The forward pass with every stage recorded, and what names its axes.
+/// The forward pass with every stage recorded, or of a large one the outline, and what names its axes.
 struct Trace {
     using Value = Snapshot;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     bool operator==(const Trace&) const = default;
+};
+
+/// One part of the model (see Plan::part_around), computed again where the trace is an outline; the trace itself where it is whole.
+struct Inside {
+    using Value = Snapshot;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    StageId first;  ///< the part's first stage
+    bool operator==(const Inside&) const = default;
 };
 
 /// What is read off the whole trace: the lens, and attention over all layers.
@@ -67,10 +76,11 @@ struct Gradients {
     bool operator==(const Gradients&) const = default;
 };
 
-/// Whether the reference finds the same numbers.
+/// Whether the reference finds the same numbers: all of them, or of an outline those of one part, from what that part reads.
 struct Verification {
     using Value = reference::Verification;
     static constexpr FacetInfo kInfo{.failed = "could not check the numbers: "};
+    std::optional<StageId> part{};  ///< its first stage
     bool operator==(const Verification&) const = default;
 };
 
@@ -140,8 +150,9 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet = std::variant<facet::Trace, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor, facet::Sample,
-                           facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean, facet::Statistics, facet::Dump>;
+using Facet =
+    std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor, facet::Sample,
+                 facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean, facet::Statistics, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "app/session/document_error.hpp"
@@ -12,6 +13,7 @@
 #include "app/session/statistics.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/attention_totals.hpp"
@@ -30,11 +32,37 @@ std::uint64_t next_serial() {
 }
 
 /// The last stage of all is looked at first: where anything differs it nearly always does.
-bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
+bool same_stages(const Trace<float>& a, const Trace<float>& b) {
     return std::equal(a.stages.rbegin(), a.stages.rend(), b.stages.rbegin(), b.stages.rend(), [](const auto& one, const auto& other) {
         const auto left = one.value.values(), right = other.value.values();
         return std::equal(left.begin(), left.end(), right.begin(), right.end());
     });
+}
+
+/// Outlines end with the layers: what is edited behind them does not show.
+bool edits_behind_layers(const Trace<float>& trace) {
+    const auto& nodes = trace.plan->nodes();
+    return std::any_of(trace.settings.edits.begin(), trace.settings.edits.end(), [&](const Edit& edit) {
+        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
+                           [&](const PlanNode& node) { return node.id == edit.at; });
+    });
+}
+
+bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
+    if (!same_stages(a, b)) return false;
+    return (a.whole() && b.whole()) || a.settings == b.settings || (!edits_behind_layers(a) && !edits_behind_layers(b));
+}
+
+/// The part of an outline that a facet of one stage is about; none where all of the trace is there.
+std::optional<StageId> part_needed(const Facet& facet, const Trace<float>& trace) {
+    std::optional<StageId> id;
+    if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty())
+        id = explanation->cell.stage;
+    if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
+    if (const auto* statistics = std::get_if<facet::Statistics>(&facet)) id = statistics->stage;
+    if (const auto* verification = std::get_if<facet::Verification>(&facet)) id = verification->part;
+    if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
+    return trace.plan->nodes()[trace.plan->part_around(*id).first].id;
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -45,9 +73,11 @@ void expect_to_write_on(const Trace<float>& trace) {
 
 }  // namespace
 
-std::vector<Request> needs_of(const Request& request) {
+std::vector<Request> needs_of(const Request& request, const Results& results) {
     if (request.state == nullptr || std::holds_alternative<facet::Trace>(request.facet)) return {};
     std::vector<Request> needs{{request.state, facet::Trace{}}};
+    if (const auto snapshot = results.find(request.state, facet::Trace{}))
+        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, facet::Inside{*part}});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
@@ -55,7 +85,11 @@ std::vector<Request> needs_of(const Request& request) {
 }
 
 bool comes_with_trace(const Request& request) {
-    return info_of(request.facet).lane == Lane::Prompt && needs_of(request) == std::vector<Request>{{request.state, facet::Trace{}}};
+    if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
+    const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
+    const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
+    return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
+           !std::holds_alternative<facet::SameNumbers>(request.facet);
 }
 
 /// One function for every facet; a new one does not compile without.
@@ -66,40 +100,59 @@ struct FacetMaker::Make {
 
     const Snapshot& snapshot_of(const StateRef& of) const { return *work.results.find(of, facet::Trace{}); }
     const Trace<float>& trace() const { return *snapshot_of(state).trace; }
+    /// The trace, or the part of an outline that holds what the facet is about.
+    const Trace<float>& trace_for(const Facet& facet) const {
+        const std::optional<StageId> part = part_needed(facet, trace());
+        return part ? *work.results.find(state, facet::Inside{*part})->trace : trace();
+    }
+    /// Every stage, computed for this facet alone where only an outline is held.
+    std::shared_ptr<const Trace<float>> whole_trace() const {
+        const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
+        if (held->whole()) return held;
+        expect_room(snapshot_of(state).whole_mib, work.room_mib);
+        return std::make_shared<const Trace<float>>(
+            work.engine.forward(held->parameters, held->tokens, held->source_tokens, held->settings, work.stop));
+    }
     template <class T>
     FacetValue value(T made, double mib = 0) const {
         return {std::make_shared<const T>(std::move(made)), mib};
     }
 
     FacetValue operator()(const facet::Trace&) const;
+    FacetValue operator()(const facet::Inside& inside) const;
+    Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
+                          const ForwardSettings& settings) const;
     FacetValue operator()(const facet::Sample& sample) const;
 
     FacetValue operator()(const facet::Gradients&) const {
         if (!trace().config.lm_head)
             throw Error("there are no gradients: a model without an output head predicts nothing, so it has no loss");
-        const double mib = snapshot_of(state).trace_mib;
-        expect_room(mib, work.room_mib);
+        const double mib = snapshot_of(state).whole_mib;
+        expect_room(2 * mib, work.room_mib);  // the pass forward is recorded, too, until the way back is done
         return value(work.engine.gradients(trace(), work.stop), mib);
     }
-    FacetValue operator()(const facet::Readings&) const { return value(work.engine.readings(trace(), work.stop)); }
-    FacetValue operator()(const facet::Verification&) const { return value(work.engine.verify(trace(), work.stop)); }
-    FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(trace(), work.stop)); }
+    FacetValue operator()(const facet::Readings&) const { return value(work.engine.readings(snapshot_of(state).trace, work.stop)); }
+    FacetValue operator()(const facet::Verification& facet) const {
+        const std::optional<StageId> part = part_needed(facet, trace());
+        return value(part ? work.engine.verify_part(trace_for(facet), *part, work.stop) : work.engine.verify(trace(), work.stop));
+    }
+    FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(*whole_trace(), work.stop)); }
     FacetValue operator()(const facet::KnockOut& facet) const {
         set_thread_budget(1);  // a long time: the cores belong to the window and to training
         return value(work.engine.knock_out(trace(), facet.question, work.progress, work.stop));
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {
-        return value(app::Explanation{facet.cell, explain(trace(), facet.cell), where_it_goes(trace(), facet.cell)});
+        return value(app::Explanation{facet.cell, explain(trace_for(facet), facet.cell), where_it_goes(trace_for(facet), facet.cell)});
     }
     FacetValue operator()(const facet::HeadMean& facet) const {
-        const RecordedStage<float>* stage = trace().find(facet.stage);
+        const RecordedStage<float>* stage = trace_for(facet).find(facet.stage);
         if (stage == nullptr) throw Error("this model has no stage " + tensor_name(facet.stage));
         return value(head_mean(*stage));
     }
     FacetValue operator()(const facet::Statistics& facet) const {
         const RecordedStage<float>* stage =
-            facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace().find(facet.stage);
+            facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
         return value(statistics_of(*stage));
     }
@@ -117,10 +170,28 @@ struct FacetMaker::Make {
     }
 };
 
+/// Takes over what is known of a state that differs from this one in its edits alone, or in the end of its text.
+Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
+                                        const ForwardSettings& settings) const {
+    const Computation& engine = work.engine;
+    ForwardSettings plain = settings;
+    for (const auto& known : work.results.all(facet::Trace{})) {
+        const std::shared_ptr<const Trace<float>>& trace = known->trace;
+        plain.edits = trace->settings.edits;
+        if (trace->parameters != parameters || trace->settings != plain || trace->whole() != prepared.whole) continue;
+        if (trace->tokens == prepared.tokens && trace->source_tokens == prepared.source)
+            return engine.edited(trace, settings.edits, work.stop);
+        if (!prepared.whole && trace->settings == settings && positions_kept(*trace, prepared.tokens) > 0)
+            return engine.continued(*trace, prepared.tokens, work.stop);
+    }
+    const auto& from_the_start = prepared.whole ? engine.forward : engine.outline;
+    return from_the_start(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
+}
+
 FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     const Setup& setup = *state->setup;
     Prepared prepared = prepare(setup, work.room_mib);
-    maker.use_threads_for(prepared.trace_mib);
+    maker.use_threads_for(prepared.size.whole + prepared.size.parameters);
     Snapshot made;
     made.state = state;
     if (const MomentOfRun* moment = moment_of(*state)) {
@@ -130,8 +201,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     try {
         std::shared_ptr<const Parameters<float>> parameters = maker.parameters_of(*state, prepared.config, work.engine);
         const auto start = std::chrono::steady_clock::now();
-        made.trace = std::make_shared<const attn::Trace<float>>(
-            work.engine.forward(std::move(parameters), prepared.tokens, prepared.source, setup.forward, work.stop));
+        made.trace = std::make_shared<const attn::Trace<float>>(computed(prepared, std::move(parameters), setup.forward));
         if (setup.model != nullptr) setup.model->require_intact();
         made.compute_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     } catch (const ConfigError& error) {
@@ -142,9 +212,25 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     made.tokens = std::move(prepared.chips);
     made.source_tokens = std::move(prepared.source_chips);
     made.vocabulary = std::move(prepared.vocabulary);
-    made.trace_mib = prepared.trace_mib;
+    made.whole_mib = prepared.size.whole + prepared.size.parameters;
     made.serial = next_serial();
-    return value(std::move(made), prepared.trace_mib);
+    // A published model's parameters are pages of its file.
+    const double parameters_mib = setup.model == nullptr ? prepared.size.parameters : 0;
+    return value(std::move(made), parameters_mib + (prepared.whole ? prepared.size.whole : prepared.size.outline));
+}
+
+FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
+    const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
+    if (outline->trace->whole()) return {outline.value, 0};
+    Snapshot made = *outline;
+    made.trace = std::make_shared<const Trace<float>>(work.engine.inside(outline->trace, inside.first, work.stop));
+    if (state->setup->model != nullptr) state->setup->model->require_intact();
+    made.ranges = stage_ranges(*made.trace);
+    made.head_scores = head_scores(*made.trace);
+    made.serial = next_serial();
+    double numbers = 0;
+    for (const RecordedStage<float>& stage : made.trace->stages) numbers += static_cast<double>(stage.value.size());
+    return value(std::move(made), numbers * sizeof(float) / (1024.0 * 1024.0));
 }
 
 FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
@@ -166,7 +252,7 @@ void FacetMaker::use_threads_for(double mib) const { set_thread_budget(mib <= kO
 
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
     if (request.state != nullptr)
-        if (const auto snapshot = work.results.find(request.state, facet::Trace{})) use_threads_for(snapshot->trace_mib);
+        if (const auto snapshot = work.results.find(request.state, facet::Trace{})) use_threads_for(snapshot->whole_mib);
     return std::visit(Make{*this, request.state, work}, request.facet);
 }
 

@@ -13,10 +13,10 @@
 
 namespace attn::app {
 
-/// What has to be computed before.
-std::vector<Request> needs_of(const Request& request);
+/// What has to be computed before, as far as the results tell.
+std::vector<Request> needs_of(const Request& request, const Results& results);
 
-/// It needs nothing but the state's own trace and takes a moment: a state is not shown before those of its facets that are shown.
+/// It needs nothing but its own state and takes a moment: a state is not shown before those of its facets that are shown.
 bool comes_with_trace(const Request& request);
 
 /// What the computing of one facet is given.

@@ -9,7 +9,9 @@
 
 #include "app/session/document_error.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/plan/plan.hpp"
+#include "engine/plan/stage_shape.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/weights/parameters.hpp"
 
@@ -127,15 +129,19 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
     return config;
 }
 
+/// What has to be held at once at least: an outline and one part, or, where that is less, everything.
+double least_mib(const TraceSize& size) { return size.parameters + std::min(size.whole, size.outline + size.part); }
+
 // Before anything of that size is allocated.
-double bearable_mib(const Config& config, const Encoded& text, const Encoded& source, double room_mib) {
-    const double mib =
-        trace_mib(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
+void measure(Prepared& prepared, const Encoded& text, const Encoded& source, double room_mib) {
+    const Config& config = prepared.config;
+    prepared.size =
+        trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
     try {
-        expect_room(mib, room_mib);
-        return mib;
+        expect_room(least_mib(prepared.size), room_mib);
+        prepared.whole = prepared.size.whole <= kWholeTraceMiB && prepared.size.parameters + prepared.size.whole <= room_mib;
     } catch (const DocumentError& error) {
-        const bool short_text_fits = trace_mib(config, 1, 16, source.longest == 0 ? 0 : 16) <= room_mib;
+        const bool short_text_fits = least_mib(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16)) <= room_mib;
         throw DocumentError(fmt::format("{} (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}): {}", error.what(),
                                         text.texts.size(), std::max(text.longest, source.longest), config.num_layers, config.num_heads,
                                         config.d_model, short_text_fits ? "shorten the text" : "make the model smaller"),
@@ -153,24 +159,6 @@ std::vector<std::vector<Token>> chips_of(const Encoded& encoded, std::int32_t pa
         row.resize(static_cast<std::size_t>(encoded.longest), Token{"<pad>", pad_id, true, false});
     }
     return chips;
-}
-
-/// Indices of an axis of the stage, other than sequences and positions.
-std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
-    switch (axis) {
-    case Axis::H:
-        return config.num_heads;
-    case Axis::G:
-        return config.kv_heads();
-    case Axis::D:
-        return config.head_size();
-    case Axis::F:
-        return config.d_ff;
-    case Axis::V:
-        return config.vocab_size;
-    default:
-        return node.op == Op::JoinHeads ? config.attention_width() : config.d_model;
-    }
 }
 
 /// Numbers of a stage's tensor for one sequence.
@@ -215,7 +203,7 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     prepared.config = model.config();
     expect_to_fit(prepared.config, text.longest, "shorten the text");
     static const std::vector<std::string> kNoTexts;
-    prepared.trace_mib = bearable_mib(prepared.config, text, {kNoTexts, {}, 0}, room_mib);
+    measure(prepared, text, {kNoTexts, {}, 0}, room_mib);
     prepared.tokens = make_batch(text.sequences, 0);
     prepared.chips = chips_of(text, 0);
     // What the template adds stands nowhere in the text.
@@ -238,7 +226,7 @@ Prepared prepare(const Setup& setup, double room_mib) {
 
     Prepared prepared;
     prepared.config = derived_config(setup, tokenizer.size(), std::max(text.longest, source.longest));
-    prepared.trace_mib = bearable_mib(prepared.config, text, source, room_mib);
+    measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
     prepared.chips = chips_of(text, tokenizer.pad_id());
     if (has_source(setup)) {
@@ -249,11 +237,23 @@ Prepared prepare(const Setup& setup, double room_mib) {
     return prepared;
 }
 
-double trace_mib(const Config& config, double sequences, double positions, double source_positions) {
-    double numbers = 0;
+TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions) {
     const Plan plan(config);
-    for (const PlanNode& node : plan.nodes()) numbers += stage_numbers(config, node, positions, source_positions);
-    return 4 * (numbers * sequences + static_cast<double>(ParameterLayout(config).count())) / kMiB;
+    const std::vector<StageId> outline = outline_stages(plan);
+    const auto mib = [&](const PlanNode& node) { return 4 * sequences * stage_numbers(config, node, positions, source_positions) / kMiB; };
+    TraceSize size;
+    size.parameters = 4 * static_cast<double>(ParameterLayout(config).count()) / kMiB;
+    for (std::size_t i = 0; i < plan.nodes().size();) {
+        double part = 0;
+        for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i) {
+            const PlanNode& node = plan.nodes()[i];
+            part += mib(node);
+            if (std::find(outline.begin(), outline.end(), node.id) != outline.end()) size.outline += mib(node);
+        }
+        size.whole += part;
+        size.part = std::max(size.part, part);
+    }
+    return size;
 }
 
 Field field_at_fault(const Config& config) {

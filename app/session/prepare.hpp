@@ -18,6 +18,20 @@ namespace attn::app {
 /// What texts may hold together that only give their symbols to the vocabulary.
 inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 
+/// MiB, counted in floating point so that no size overflows.
+struct TraceSize {
+    double parameters = 0;
+    double whole = 0;    ///< every stage
+    double outline = 0;  ///< the residual stream, keys and values (see engine/model/outline.hpp)
+    double part = 0;     ///< the largest part of the model that is computed again at a time
+};
+
+/// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder.
+TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions);
+
+/// Up to this size every stage is recorded: more takes longer to write down than to compute again where somebody looks.
+inline constexpr double kWholeTraceMiB = 64;
+
 struct Prepared {
     Config config;  ///< with vocab_size and context_length filled in
     TokenBatch tokens;
@@ -25,22 +39,19 @@ struct Prepared {
     std::vector<std::vector<Token>> chips;         ///< [B][T], what the ids of `tokens` stand for
     std::vector<std::vector<Token>> source_chips;  ///< the same of `source`
     std::vector<std::string> vocabulary;           ///< text of every id
-    double trace_mib = 0;                          ///< what recording every stage takes, with the parameters
+    TraceSize size;                                ///< what its numbers take
+    bool whole = true;                             ///< few enough to record all of them; else an outline, and what is looked at
 };
 
 /// Throws DocumentError for texts beyond kTextLimitBytes, or such texts beyond theirs.
 void expect_bearable_texts(const Setup& setup);
 
-/// Throws DocumentError for text that is empty, longer than the context or too large to be recorded in `room_mib`, and for a configuration
-/// that cannot work; nothing large is allocated before the sizes are known to be bearable.
+/// Throws DocumentError for text that is empty, longer than the context or too large for even an outline in `room_mib`, and for a
+/// configuration that cannot work; nothing large is allocated before the sizes are known to be bearable.
 Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib());
 
 /// Throws DocumentError where numbers of `mib` find no room.
 void expect_room(double mib, double room_mib);
-
-/// MiB that a float trace of `sequences` sequences takes with its parameters, at least; counted in floating point so that no size
-/// overflows. `source_positions` is 0 without an encoder.
-double trace_mib(const Config& config, double sequences, double positions, double source_positions);
 
 /// The setting that makes `config` invalid: the first whose repair alone makes it valid. None when it is valid.
 Field field_at_fault(const Config& config);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "app/session/snapshot.hpp"
+
 namespace attn::app {
 
 std::shared_ptr<const Fact> Results::find(const Request& request) const {
@@ -19,6 +21,14 @@ std::shared_ptr<const Fact> Results::latest(const Request& request) const {
         if (best == nullptr || best->value == nullptr || best->ended < fact->ended) best = fact;
     }
     return best;
+}
+
+const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id) {
+    const Trace<float>& trace = *snapshot.trace;
+    if (trace.whole() || trace.plan->find(id) == nullptr) return snapshot;
+    const PlanNode& first = trace.plan->nodes()[trace.plan->part_around(id).first];
+    const auto inside = ask(state, facet::Inside{first.id});
+    return inside ? *inside : snapshot;
 }
 
 void Inquiry::note(Request request) {

@@ -57,6 +57,16 @@ public:
         return answer<F>(latest({state, facet}).get());
     }
 
+    /// What is known of a facet of any state.
+    template <class F>
+    std::vector<std::shared_ptr<const typename F::Value>> all(const F& facet) const {
+        std::vector<std::shared_ptr<const typename F::Value>> values;
+        for (std::size_t i = 0; facts_ != nullptr && i < facts_->size(); ++i)
+            if (const Fact& fact = *(*facts_)[i]; fact.value != nullptr && fact.request.facet == Facet(facet))
+                values.push_back(std::static_pointer_cast<const typename F::Value>(fact.value));
+        return values;
+    }
+
     template <class F>
     static Answer<F> answer(const Fact* fact) {
         if (fact == nullptr) return {};
@@ -88,6 +98,10 @@ public:
         note({state, facet});
         return kept(results_.latest(state, facet));
     }
+
+    /// The snapshot that has a stage of a computed state: of a large model that of the part around it, which is asked for; the outline
+    /// until that is there.
+    const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id);
 
     const std::vector<Request>& wanted() const { return wanted_; }
     /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.

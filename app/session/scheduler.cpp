@@ -81,7 +81,7 @@ bool Scheduler::is_running(const Request& request) const {
 
 bool Scheduler::is_asked_for(const Request& request) const {
     return std::any_of(wanted_.begin(), wanted_.end(),
-                       [&](const Request& wanted) { return wanted == request || contains(needs_of(wanted), request); });
+                       [&](const Request& wanted) { return wanted == request || contains(needs_of(wanted, Results(facts_)), request); });
 }
 
 bool Scheduler::is_useful(const Request& request) const {
@@ -111,7 +111,7 @@ Scheduler::Choice Scheduler::choose(Lane lane) const {
             choice.look_again = std::min(choice.look_again, when);
             continue;
         }
-        const std::vector<Request> needs = needs_of(wanted);
+        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
         const auto need = std::find_if(needs.begin(), needs.end(), [this](const Request& one) { return is_open(one); });
         const Request& next = need == needs.end() ? wanted : *need;
         // Something of the lane's own is under way and will be let finish.
@@ -142,7 +142,7 @@ bool Scheduler::await_choice(Lane lane, std::unique_lock<std::mutex>& lock, cons
 double Scheduler::room_for(const Request& request) const {
     std::vector<Request> before;
     for (const Request& wanted : wanted_) {
-        const std::vector<Request> needs = needs_of(wanted);
+        const std::vector<Request> needs = needs_of(wanted, Results(facts_));
         before.insert(before.end(), needs.begin(), needs.end());
         if (wanted == request || contains(needs, request)) break;
         before.push_back(wanted);
@@ -220,7 +220,7 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
     fact.mib = room_mib;
     try {
         fact.request = request;
-        for (const Request& need : needs_of(request)) {
+        for (const Request& need : needs_of(request, results)) {
             const auto known = results.find(need);
             if (known->value != nullptr) continue;
             fact.problem = known->problem;

@@ -1,5 +1,5 @@
 #pragma once
-/// A state computed: its trace, and what names the axes. Immutable, shared by pointer.
+/// A state computed: its trace, or an outline or a part of that, and what names the axes. Immutable, shared by pointer.
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ struct Snapshot {
     std::vector<std::vector<Token>> tokens;         ///< [B][T]
     std::vector<std::vector<Token>> source_tokens;  ///< of the encoder's text; empty without one
     std::vector<std::string> vocabulary;            ///< text of every id
-    double trace_mib = 0;                           ///< what the trace takes, with the parameters
+    double whole_mib = 0;                           ///< what every stage and the parameters take, whether they are all held or not
     double compute_ms = 0;                          ///< wall time of the forward pass
     // Of the shown state alone:
     std::string problem;  ///< why the newest document could not be computed, "" when it could; this is then the last good state

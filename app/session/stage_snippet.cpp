@@ -1,6 +1,6 @@
 #include "app/session/stage_snippet.hpp"
 
-#include "engine/tensor/error.hpp"
+#include "app/session/held_stages.hpp"
 
 namespace attn::app {
 namespace {
@@ -21,10 +21,10 @@ std::vector<std::vector<std::string>> texts_of(const std::vector<std::vector<Tok
 }  // namespace
 
 Snippet stage_snippet(const Snapshot& snapshot, const StageId& id, const SnippetOptions& options) {
-    if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
+    const std::shared_ptr<const Trace<float>> trace = trace_with(snapshot, id);
     const SnippetTexts texts{texts_of(snapshot.tokens, snapshot.vocabulary), texts_of(snapshot.source_tokens, snapshot.vocabulary),
                              snapshot.vocabulary};
-    return make_snippet(*snapshot.trace, id, texts, options);
+    return make_snippet(*trace, id, texts, options);
 }
 
 }  // namespace attn::app

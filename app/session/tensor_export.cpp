@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <utility>
 #include <vector>
 
+#include "app/session/held_stages.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/npy.hpp"
 #include "engine/io/number_text.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/trace/trace_file.hpp"
 
 namespace attn::app {
@@ -18,6 +22,7 @@ namespace {
 struct Whole {
     Shape shape;
     const float* values = nullptr;
+    std::shared_ptr<const Trace<float>> held{};  ///< what they are part of
 };
 
 const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradients) {
@@ -36,11 +41,11 @@ Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const G
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     if (!choice.parameter.empty()) return whole_parameter(snapshot, choice, gradients);
     const std::string name = tensor_name(choice.stage);
-    const RecordedStage<float>* stage = snapshot.trace->find(choice.stage);
-    if (stage == nullptr) throw Error("this model has no stage " + name);
-    if (choice.gradients) stage = expect_gradients(gradients).find(choice.stage);
+    if (snapshot.trace->plan->find(choice.stage) == nullptr) throw Error("this model has no stage " + name);
+    const std::shared_ptr<const Trace<float>> held = choice.gradients ? snapshot.trace : trace_with(snapshot, choice.stage);
+    const RecordedStage<float>* stage = choice.gradients ? expect_gradients(gradients).find(choice.stage) : held->find(choice.stage);
     if (stage == nullptr) throw Error("there are no gradients of " + name);
-    return {stage->value.shape(), stage->value.data()};
+    return {stage->value.shape(), stage->value.data(), held};
 }
 
 /// The axes that stay, and which index the fixed ones have. A chosen head is one of the queries: of shared keys and values, the one that
@@ -182,8 +187,40 @@ void write_contents(const std::filesystem::path& path, const Snapshot& snapshot,
                     TraceContents contents) {
     contents.gradients = gradients;
     contents.trained_step = snapshot.trained_step;
-    write_trace(path, *snapshot.trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
+    const std::shared_ptr<const Trace<float>> trace = contents.stage ? trace_with(snapshot, *contents.stage) : whole_trace(snapshot);
+    write_trace(path, *trace, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens), contents);
 }
+
+/// The stages of an outline, computed part by part as they are asked for; remembers the first number that is none.
+class PartByPart {
+public:
+    explicit PartByPart(std::shared_ptr<const Trace<float>> outline)
+        : outline_(std::move(outline)), again_(outline_),
+          masks_(builder_.build(*outline_->plan, outline_->settings.masks, outline_->tokens,
+                                outline_->config.architecture == Architecture::EncoderDecoder ? &outline_->source_tokens : nullptr)) {}
+
+    const RecordedStage<float>& stage(const StageId& id) {
+        if (part_.find(id) == nullptr) {
+            part_ = again_.trace_around(id);
+            if (!not_finite_) not_finite_ = first_not_finite(part_);
+        }
+        return *part_.find(id);
+    }
+    std::shared_ptr<const Mask> mask(const StageId& id) const {
+        const Op op = outline_->plan->at(id).op;
+        if (op != Op::Mask && op != Op::Softmax && op != Op::Dropout) return nullptr;
+        return is_cross(id.stage) ? masks_.cross : id.stack == Stack::Encoder ? masks_.encoder : masks_.self;
+    }
+    const std::optional<NotFiniteCell>& not_finite() const { return not_finite_; }
+
+private:
+    std::shared_ptr<const Trace<float>> outline_;
+    Recomputation<float> again_;
+    MaskBuilder builder_;
+    const PassMasks& masks_;
+    Trace<float> part_;
+    std::optional<NotFiniteCell> not_finite_;
+};
 
 }  // namespace
 
@@ -250,9 +287,23 @@ void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot&
     write_contents(path, snapshot, choice.gradients ? gradients : nullptr, std::move(contents));
 }
 
-void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>* gradients) {
+std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
-    write_contents(path, snapshot, gradients, {});
+    // Beside a mistake the file says what was meant, of which a part knows nothing.
+    if (snapshot.trace->whole() || snapshot.trace->settings.mistake != Mistake::None) {
+        write_contents(path, snapshot, nullptr, {});
+        return first_not_finite(*snapshot.trace);
+    }
+    PartByPart parts(snapshot.trace);
+    const StageSource source{[&](const StageId& id) -> const RecordedStage<float>& { return parts.stage(id); },
+                             [&](const StageId& id) { return parts.mask(id); }};
+    write_trace(path, *snapshot.trace, source, texts_without_padding(snapshot.tokens), texts_without_padding(snapshot.source_tokens),
+                snapshot.trained_step);
+    return parts.not_finite();
+}
+
+void write_snapshot_gradients(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>& gradients) {
+    write_contents(path, snapshot, &gradients, {});
 }
 
 }  // namespace attn::app

@@ -6,6 +6,7 @@
 
 #include "app/session/snapshot.hpp"
 #include "app/session/tensor_choice.hpp"
+#include "engine/explain/not_finite.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -25,7 +26,9 @@ void write_tensor_npy(const std::filesystem::path& path, const Snapshot& snapsho
 /// The whole stage or parameter, whatever sequence or head was chosen, with its mask (see engine/io/trace_file.hpp).
 void write_tensor_safetensors(const std::filesystem::path& path, const Snapshot& snapshot, const TensorChoice& choice,
                               const GradientTrace<float>* gradients = nullptr);
-/// The whole trace, or, where they are given, the gradients of all of it and of the parameters.
-void write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>* gradients = nullptr);
+/// The whole trace, of an outline part by part in the memory of one; returns the first number that is not finite.
+std::optional<NotFiniteCell> write_snapshot_trace(const std::filesystem::path& path, const Snapshot& snapshot);
+/// The gradients of all of it and of the parameters.
+void write_snapshot_gradients(const std::filesystem::path& path, const Snapshot& snapshot, const GradientTrace<float>& gradients);
 
 }  // namespace attn::app

@@ -12,6 +12,12 @@ bool same_place(const Edit& a, const Edit& b) {
     return a.kind == b.kind && a.at == b.at && a.sequence == b.sequence && a.head == b.head && a.row == b.row && a.column == b.column;
 }
 
+/// Null for a stage that has none or is not recorded: then masked cells are not told from others.
+const Mask* mask_of(const Trace<float>& trace, const StageId& id) {
+    const RecordedStage<float>* stage = trace.find(id);
+    return stage == nullptr ? nullptr : stage->mask.get();
+}
+
 bool holds(std::int64_t chosen, std::int64_t index) { return chosen == Edit::kAll || chosen == index; }
 
 }  // namespace
@@ -23,9 +29,8 @@ std::vector<Edit> with_edit(std::vector<Edit> edits, const Edit& edit) {
 }
 
 std::string why_without_effect(const Edit& edit, const Trace<float>& trace) {
-    const RecordedStage<float>* stage = trace.find(edit.at);
-    if (stage == nullptr) return "this model has no such stage";
-    return why_without_effect(edit, stage->value.shape(), stage->mask.get());
+    if (trace.plan->find(edit.at) == nullptr) return "this model has no such stage";
+    return why_without_effect(edit, trace.shape_of(edit.at), mask_of(trace, edit.at));
 }
 
 std::vector<IdleEdit> idle_edits(const Trace<float>& trace) {
@@ -47,10 +52,9 @@ bool is_inside(const Shape& shape, const CellRef& cell) {
 }
 
 bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell) {
-    const RecordedStage<float>* stage = trace.find(cell.stage);
-    if (!edit.on || !cell.parameter.empty() || edit.at != cell.stage || stage == nullptr || !is_inside(stage->value.shape(), cell))
-        return false;
-    const Shape& shape = stage->value.shape();
+    if (!edit.on || !cell.parameter.empty() || edit.at != cell.stage || trace.plan->find(cell.stage) == nullptr) return false;
+    const Shape shape = trace.shape_of(cell.stage);
+    if (!is_inside(shape, cell)) return false;
     const auto row_axis = static_cast<std::size_t>(shape.rank() - 2);
     const bool split = shape.rank() == 4;
     if (!holds(edit.sequence, cell.index[0]) || !holds(edit.row, cell.index[row_axis]) || (split && !holds(edit.head, cell.index[1])))
@@ -63,16 +67,15 @@ bool reaches(const Edit& edit, const Trace<float>& trace, const CellRef& cell) {
     std::int64_t flat = 0;
     for (int axis = 0; axis < shape.rank(); ++axis) flat = flat * shape[axis].size + cell.index[static_cast<std::size_t>(axis)];
     bool any = false;
-    EditReach(here, shape, stage->mask.get()).for_cells([&](const ReachedCell& at) { any = any || at.cell == flat; });
+    EditReach(here, shape, mask_of(trace, cell.stage)).for_cells([&](const ReachedCell& at) { any = any || at.cell == flat; });
     return any;
 }
 
 CellRef first_cell(const Edit& edit, const Trace<float>& trace) {
     CellRef cell{edit.at, "", {}};
-    const RecordedStage<float>* stage = trace.find(edit.at);
-    if (stage == nullptr) return cell;
-    const Shape& shape = stage->value.shape();
-    const std::optional<ReachedCell> first = EditReach(edit, shape, stage->mask.get()).first();
+    if (trace.plan->find(edit.at) == nullptr) return cell;
+    const Shape shape = trace.shape_of(edit.at);
+    const std::optional<ReachedCell> first = EditReach(edit, shape, mask_of(trace, edit.at)).first();
     std::int64_t rest = first ? first->cell : 0;
     for (int axis = shape.rank(); first && axis-- > 0;) {
         cell.index[static_cast<std::size_t>(axis)] = rest % shape[axis].size;

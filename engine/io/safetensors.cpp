@@ -40,7 +40,7 @@ ArrayFile read_all(ByteSource& source) {
     return file;
 }
 
-void check_writable(const std::string& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+void check_writable(const std::string& file, const std::map<std::string, std::string>& metadata, std::span<const PlannedArray> arrays) {
     const auto refuse = [&](FileFault fault, std::string_view name, std::string_view problem) {
         return FileError(fault, file, fmt::format("\"{}\"", escaped(name)), problem);
     };
@@ -49,16 +49,13 @@ void check_writable(const std::string& file, const std::map<std::string, std::st
     if (arrays.size() > kMaxArrays || metadata.size() > kMaxArrays)
         throw FileError(FileFault::Limit, file, "", fmt::format("more than {} tensors or metadata entries", kMaxArrays));
     std::set<std::string_view> names;
-    for (const ArrayView& array : arrays) {
+    for (const PlannedArray& array : arrays) {
         if (array.name == "__metadata__") throw refuse(FileFault::Format, array.name, "no tensor can have this name");
         if (find_invalid_utf8(array.name)) throw refuse(FileFault::Format, array.name, "a tensor's name has to be UTF-8");
         if (array.name.size() > kMaxArrayName) throw refuse(FileFault::Limit, array.name, "the name is too long");
         if (array.shape.size() > kMaxArrayRank) throw refuse(FileFault::Limit, array.name, "too many axes");
         for (const std::int64_t size : array.shape)
             if (size > kMaxArrayDim) throw refuse(FileFault::Limit, array.name, "an axis is too long");
-        if (checked_bytes(array.shape, array.dtype) != array.bytes.size())
-            throw refuse(FileFault::Schema, array.name,
-                         fmt::format("{} bytes do not fill {} {}", array.bytes.size(), dtype_name(array.dtype), shape_text(array.shape)));
         if (!names.insert(array.name).second) throw refuse(FileFault::Duplicate, array.name, "two tensors have this name");
     }
 }
@@ -80,18 +77,30 @@ ArrayFile read_safetensors(const std::filesystem::path& path, ReadLimits limits)
     return file;
 }
 
-void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+namespace {
+
+using BytesOf = std::function<std::span<const std::byte>(std::size_t)>;
+
+/// Throws for bytes that do not fill the array.
+void expect_to_fill(const std::string& file, const PlannedArray& array, std::size_t bytes) {
+    if (checked_bytes(array.shape, array.dtype) == bytes) return;
+    throw FileError(FileFault::Schema, file, fmt::format("\"{}\"", escaped(array.name)),
+                    fmt::format("{} bytes do not fill {} {}", bytes, dtype_name(array.dtype), shape_text(array.shape)));
+}
+
+void write(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const PlannedArray> arrays,
+           const BytesOf& bytes_of) {
     const std::string name = escaped(file.target().native(), 0);
     check_writable(name, metadata, arrays);
     std::vector<std::size_t> by_alignment(arrays.size());
     std::iota(by_alignment.begin(), by_alignment.end(), std::size_t{0});
     std::stable_sort(by_alignment.begin(), by_alignment.end(),
                      [&](std::size_t a, std::size_t b) { return dtype_size(arrays[a].dtype) > dtype_size(arrays[b].dtype); });
-    std::vector<std::uint64_t> begins(arrays.size());
+    std::vector<std::uint64_t> begins(arrays.size()), ends(arrays.size());
     std::uint64_t end = 0;
     for (const std::size_t i : by_alignment) {
         begins[i] = end;
-        end += arrays[i].bytes.size();
+        ends[i] = end += checked_bytes(arrays[i].shape, arrays[i].dtype).value_or(0);
     }
 
     Json header = Json::object();
@@ -100,10 +109,8 @@ void write_safetensors(AtomicFile& file, const std::map<std::string, std::string
     fields.reserve(arrays.size() + 1);
     if (!metadata.empty()) fields.push_back({"__metadata__", metadata});
     for (std::size_t i = 0; i < arrays.size(); ++i)
-        fields.push_back({arrays[i].name,
-                          {{"dtype", dtype_name(arrays[i].dtype)},
-                           {"shape", arrays[i].shape},
-                           {"data_offsets", {begins[i], begins[i] + arrays[i].bytes.size()}}}});
+        fields.push_back(
+            {arrays[i].name, {{"dtype", dtype_name(arrays[i].dtype)}, {"shape", arrays[i].shape}, {"data_offsets", {begins[i], ends[i]}}}});
     std::string text = header.dump();
     text.append((kHeaderAlignment - text.size() % kHeaderAlignment) % kHeaderAlignment, ' ');
     if (text.size() > kMaxSafetensorsHeader) throw FileError(FileFault::Limit, name, "", "the header is too long");
@@ -111,13 +118,36 @@ void write_safetensors(AtomicFile& file, const std::map<std::string, std::string
     const std::uint64_t length = text.size();
     file.write(std::as_bytes(std::span(&length, 1)));
     file.write(text);
-    for (const std::size_t i : by_alignment) file.write(arrays[i].bytes);
+    for (const std::size_t i : by_alignment) {
+        const std::span<const std::byte> bytes = bytes_of(i);
+        expect_to_fill(name, arrays[i], bytes.size());
+        file.write(bytes);
+    }
+}
+
+}  // namespace
+
+void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays) {
+    std::vector<PlannedArray> planned;
+    planned.reserve(arrays.size());
+    for (const ArrayView& array : arrays) {
+        planned.push_back({array.name, array.dtype, array.shape});
+        expect_to_fill(escaped(file.target().native(), 0), planned.back(), array.bytes.size());
+    }
+    write(file, metadata, planned, [&](std::size_t i) { return arrays[i].bytes; });
 }
 
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
                        std::span<const ArrayView> arrays) {
     AtomicFile file(path);
     write_safetensors(file, metadata, arrays);
+    file.commit();
+}
+
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       std::span<const PlannedArray> arrays, const BytesOf& bytes_of) {
+    AtomicFile file(path);
+    write(file, metadata, arrays, bytes_of);
     file.commit();
 }
 

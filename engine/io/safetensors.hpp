@@ -2,10 +2,13 @@
 /// Reader and writer of .safetensors files (8 bytes of header length, a JSON header, the tensors' bytes).
 /// Format: https://github.com/huggingface/safetensors, "Format". Stricter than it: a name may not appear twice.
 
+#include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/io/array_file.hpp"
 #include "engine/io/input_file.hpp"
@@ -29,6 +32,16 @@ ArrayFile read_safetensors(ByteSource& source);
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
                        std::span<const ArrayView> arrays);
 void write_safetensors(const std::filesystem::path& path, const ArrayFile& file);
+/// An array whose bytes are not there yet.
+struct PlannedArray {
+    std::string name;
+    DType dtype = DType::F32;
+    std::vector<std::int64_t> shape;
+};
+/// The same bytes, of arrays that are made one after the other: `bytes_of(i)` is called once for each, in the order in which they stand in
+/// the file, and what it returns stays as it is until the next call. Throws Schema, too, where that does not fit the shape.
+void write_safetensors(const std::filesystem::path& path, const std::map<std::string, std::string>& metadata,
+                       std::span<const PlannedArray> arrays, const std::function<std::span<const std::byte>(std::size_t)>& bytes_of);
 /// The same into a file that the caller commits.
 void write_safetensors(AtomicFile& file, const std::map<std::string, std::string>& metadata, std::span<const ArrayView> arrays);
 

@@ -71,6 +71,7 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
 
     PassSetting<Scalar> setting{settings_, masks_, tap_, &added_};
     setting.cache = &cache_;
+    setting.first_position = before;
     program_.forward(setting, 0, logits_);
     keep_last_row(program_.value(program_.node(logits_).inputs[0]));
     program_.forward(setting, logits_, logits_ + 1);

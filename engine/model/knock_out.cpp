@@ -33,9 +33,9 @@ double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& p
 
 std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
     std::vector<HeadWorth> heads;
-    for (const RecordedStage<float>& stage : trace.stages) {
-        if (to_self(stage.id.stage) != Stage::Context) continue;
-        for (std::int64_t head = 0; head < stage.value.shape().size_of(Axis::H); ++head) heads.push_back({stage.id, head});
+    for (const PlanNode& node : trace.plan->nodes()) {
+        if (node.op != Op::Mix) continue;
+        for (std::int64_t head = 0; head < trace.config.num_heads; ++head) heads.push_back({node.id, head});
     }
     return heads;
 }

@@ -13,11 +13,23 @@
 
 namespace attn {
 
+/// What an outline holds: the residual streams, keys and values, and what a decoder attends to.
+std::vector<StageId> outline_stages(const Plan& plan);
+
 /// The outline of what trace_forward() returns, in the memory of one layer beside it. `each` (may be empty) sees every stage before it is
 /// gone; what comes after the layers is not computed. Throws as trace_forward() does.
 template <class Scalar>
 Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                             const ForwardSettings& settings, const StageObserver<Scalar>& each = {}, std::stop_token stop = {});
+
+/// How many of the first positions of `tokens` have in an outline the numbers that they have in the outline of `tokens`: those that both
+/// texts begin with, in a decoder-only model under the causal mask alone (see can_cache()). 0 where there are several texts.
+template <class Scalar>
+std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens);
+
+/// The outline of another text: only the positions behind positions_kept() are computed. Throws as trace_forward() does.
+template <class Scalar>
+Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop = {});
 
 /// Computes what a trace left out, or what has changed in it.
 template <class Scalar>
@@ -31,25 +43,21 @@ public:
     /// All stages of the layer that has this one, in their order; or those before the layers, or after them. Throws Error for a stage that
     /// the model does not have, Cancelled once `stop` is requested.
     std::vector<RecordedStage<Scalar>> stages_around(const StageId& id, std::stop_token stop = {});
+    /// The same as a trace, with what these stages are computed from before them.
+    Trace<Scalar> trace_around(const StageId& id, std::stop_token stop = {});
 
     /// The trace with other edits: what comes before the first stage where they differ is taken over, the rest computed. An outline stays
     /// one. Throws as trace_forward() does.
     Trace<Scalar> with_edits(std::vector<Edit> edits, std::stop_token stop = {});
 
 private:
-    /// A part of the plan between two states of the residual stream.
-    struct Part {
-        std::size_t first, end;  ///< places
-        const StageId* stream;   ///< what it begins with, null for the tokens
-    };
-    Part part_of(std::size_t place) const;
-    void give(const Part& part);
+    std::vector<const RecordedStage<Scalar>*> read_by(const PlanPart& part) const;
+    void give(const PlanPart& part);
     void run(const ForwardSettings& settings, std::size_t first, std::size_t end, Tap<Scalar>& tap);
 
     std::shared_ptr<const Trace<Scalar>> trace_;
     Weights weights_;
     Plan plan_;
-    std::vector<StageId> streams_;
     MaskBuilder mask_builder_;
     Program<Scalar> program_;
 };

@@ -71,6 +71,7 @@ struct PassSetting {
     Gradients<Scalar>* gradients = nullptr;  ///< of the parameters: where the way back adds
     bool fresh = false;                      ///< those of linear maps are replaced instead
     KeyValueCache<Scalar>* cache = nullptr;  ///< of the positions before these, in fused form: these are added, for whoever advances it
+    std::int64_t first_position = 0;         ///< of the first token: not 0 where a pass continues a text
 };
 
 /// Whether a plan can be computed in fused form: some mistakes are made by single nodes only.
@@ -134,8 +135,7 @@ public:
     Scalar* dbias(std::size_t place) { return parameter_gradient(nodes_[place].dbias); }
 
     const TokenBatch& tokens(std::size_t place) const;
-    /// Position of the first token: not 0 where a pass continues a text.
-    std::int64_t first_position() const { return setting_->cache == nullptr ? 0 : setting_->cache->length(); }
+    std::int64_t first_position() const { return setting_->first_position; }
     const std::shared_ptr<const Mask>& mask(std::size_t place) const;
     /// What the scores of an attention are masked with: nothing, where the mask comes after the softmax.
     const std::shared_ptr<const Mask>& score_mask(std::size_t place);

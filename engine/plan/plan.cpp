@@ -196,4 +196,32 @@ std::vector<StageId> Plan::streams(Stack stack) const {
     return streams;
 }
 
+bool Plan::is_stream(const StageId& id) const { return std::find(streams_.begin(), streams_.end(), id) != streams_.end(); }
+
+PlanPart Plan::part_around(const StageId& id) const {
+    const std::size_t place = static_cast<std::size_t>(&at(id) - nodes_.data());
+    PlanPart part{0, nodes_.size(), {}};
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+        const StageId& other = nodes_[i].id;
+        if (i < place && other.stack != id.stack) part.first = i + 1;
+        if (i > place && other.stack != id.stack) {
+            part.end = i;
+            break;
+        }
+        if (other.stack != id.stack || !is_stream(other)) continue;
+        if (i >= place) {
+            part.end = i + 1;
+            break;
+        }
+        part.first = i + 1;
+        part.stream = other;
+    }
+    return part;
+}
+
+std::size_t Plan::end_of_layers() const {
+    const auto last = std::find_if(nodes_.rbegin(), nodes_.rend(), [&](const PlanNode& node) { return is_stream(node.id); });
+    return static_cast<std::size_t>(nodes_.rend() - last);
+}
+
 }  // namespace attn

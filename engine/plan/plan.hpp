@@ -1,7 +1,9 @@
 #pragma once
 /// What a model computes, as data: its stages in the order of computation, each with its operation, inputs, parameters, settings and axes.
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -74,6 +76,12 @@ struct PlanNode {
     bool has_heads() const;  ///< the result has an axis H or G
 };
 
+/// Consecutive nodes between two states of a stack's residual stream: what comes before the layers, a layer, or what comes after them.
+struct PlanPart {
+    std::size_t first = 0, end = 0;  ///< places among the nodes
+    std::optional<StageId> stream;   ///< what it begins with; none: the tokens
+};
+
 /// The computation of one configuration, right or with a mistake made on purpose; a plain value.
 class Plan {
 public:
@@ -89,8 +97,14 @@ public:
     const PlanNode& at(const StageId& id) const;
     /// The residual stream of a stack: as it enters the first layer, and after each.
     std::vector<StageId> streams(Stack stack) const;
+    /// The part that a stage belongs to. Throws Error naming the stage when the model does not have it.
+    PlanPart part_around(const StageId& id) const;
+    /// How many nodes there are up to the end of the last layer.
+    std::size_t end_of_layers() const;
 
 private:
+    bool is_stream(const StageId& id) const;
+
     friend class PlanBuilder;
     std::vector<PlanNode> nodes_;
     std::vector<StageId> streams_;

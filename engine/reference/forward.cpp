@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 #include "engine/reference/edits.hpp"
 #include "engine/reference/maths.hpp"
@@ -53,24 +56,30 @@ Matrix dropped_out(const Matrix& x, double rate, std::uint64_t seed, const Stage
 }
 
 /// Computes the nodes of a plan one after another.
+template <class Scalar>
 class Pass {
 public:
-    Pass(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
+    Pass(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source, const ForwardSettings& settings,
          std::stop_token stop, Rounding rounding)
         : parameters_(parameters), config_(parameters.config()), plan_(config_, settings.mistake), tokens_(tokens), source_(source),
           settings_(settings), stop_(std::move(stop)), rounding_(rounding) {}
 
-    std::vector<ReferenceStage> run() {
+    /// The nodes [first, end), from what was computed before them; returns that too.
+    std::vector<ReferenceStage> run(std::size_t first, std::size_t end, std::vector<ReferenceStage> given = {}) {
         if (config_.architecture == Architecture::EncoderDecoder) check_batch(source_, config_.vocab_size);
         check_batch(tokens_, config_.vocab_size);
-        stages_.reserve(plan_.nodes().size());  // stages are referred to
-        for (const PlanNode& node : plan_.nodes()) {
+        stages_ = std::move(given);
+        stages_.reserve(stages_.size() + plan_.nodes().size());  // stages are referred to
+        for (std::size_t i = first; i < end; ++i) {
+            const PlanNode& node = plan_.nodes()[i];
             if (stop_.stop_requested()) throw Cancelled();
             const SharedPermissions permissions = permissions_of(node);
             record(node, value_of(node, permissions.get()), permissions);
+            widened_.clear();
         }
         return std::move(stages_);
     }
+    const Plan& plan() const { return plan_; }
 
 private:
     using SharedPermissions = std::shared_ptr<const Permissions>;
@@ -132,10 +141,23 @@ private:
     const Matrix& input(const PlanNode& node, std::size_t which = 0) const { return recorded(node.inputs.at(which)).value; }
     const TokenBatch& batch(const PlanNode& node) const { return node.id.stack == Stack::Encoder ? source_ : tokens_; }
 
-    ParameterView<double> parameter(const PlanParameter& used) const {
-        const ParameterView<double> view = parameters_.view(used.name);
+    ParameterView<Scalar> stored(const PlanParameter& used) const {
+        const ParameterView<Scalar> view = parameters_.view(used.name);
         if (view.data == nullptr) throw Error("the model has no parameter " + used.name);
         return view;
+    }
+
+    /// In double, for as long as one node is computed.
+    ParameterView<double> parameter(const PlanParameter& used) const {
+        const ParameterView<Scalar> view = stored(used);
+        if constexpr (std::is_same_v<Scalar, double>) {
+            return view;
+        } else {
+            std::vector<double>& wide = widened_.emplace_back(static_cast<std::size_t>(view.rows * view.columns));
+            for (std::int64_t row = 0; row < view.rows; ++row)
+                std::copy_n(view.data + row * view.stride, view.columns, wide.data() + row * view.columns);
+            return {wide.data(), view.rows, view.columns, view.columns};
+        }
     }
 
     /// Who may attend to whom in a map behind the mask; null for every other stage. An encoder reads its whole source, and so does
@@ -173,7 +195,7 @@ private:
 
     Matrix looked_up(const PlanNode& node) const {
         const std::vector<std::int32_t>& ids = batch(node).ids;
-        const ParameterView<double> table = parameter(node.weight);
+        const ParameterView<Scalar> table = stored(node.weight);  // of which few rows are read
         Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {Axis::C, table.columns}});
         for (std::size_t i = 0; i < ids.size(); ++i)
             for (std::int64_t c = 0; c < table.columns; ++c)
@@ -226,7 +248,8 @@ private:
         return map;
     }
 
-    const Parameters<double>& parameters_;
+    const Parameters<Scalar>& parameters_;
+    mutable std::vector<std::vector<double>> widened_;
     const Config& config_;
     const Plan plan_;
     const TokenBatch &tokens_, &source_;
@@ -238,9 +261,36 @@ private:
 
 }  // namespace
 
-std::vector<ReferenceStage> forward(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source,
+template <class Scalar>
+std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                     const ForwardSettings& settings, std::stop_token stop, Rounding rounding) {
-    return Pass(parameters, tokens, source, settings, std::move(stop), rounding).run();
+    Pass<Scalar> pass(parameters, tokens, source, settings, std::move(stop), rounding);
+    return pass.run(0, pass.plan().nodes().size());
 }
+
+template <class Scalar>
+std::vector<ReferenceStage> forward_part(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop, Rounding rounding) {
+    Pass<Scalar> pass(*part.parameters, part.tokens, part.source_tokens, part.settings, std::move(stop), rounding);
+    std::vector<ReferenceStage> given;
+    for (std::size_t i = 0; i < place.first; ++i) {
+        const RecordedStage<Scalar>* stage = part.find(pass.plan().nodes()[i].id);
+        if (stage == nullptr) continue;
+        Matrix value(stage->value.shape());
+        std::copy(stage->value.values().begin(), stage->value.values().end(), value.data());
+        given.push_back({stage->id, std::move(value), nullptr});
+    }
+    const auto count = std::ssize(given);
+    std::vector<ReferenceStage> stages = pass.run(place.first, place.end, std::move(given));
+    stages.erase(stages.begin(), stages.begin() + count);
+    return stages;
+}
+
+#define ATTN_INSTANTIATE(Scalar)                                                                                                           \
+    template std::vector<ReferenceStage> forward<Scalar>(const Parameters<Scalar>&, const TokenBatch&, const TokenBatch&,                  \
+                                                         const ForwardSettings&, std::stop_token, Rounding);                               \
+    template std::vector<ReferenceStage> forward_part<Scalar>(const Trace<Scalar>&, const PlanPart&, std::stop_token, Rounding);
+ATTN_INSTANTIATE(float)
+ATTN_INSTANTIATE(double)
+#undef ATTN_INSTANTIATE
 
 }  // namespace attn::reference

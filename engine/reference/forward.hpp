@@ -28,7 +28,13 @@ enum class Rounding : std::uint8_t {
 
 /// Every stage in the order of computation, as trace_forward() records them. `source` is read by encoder-decoders only.
 /// Throws ShapeError for a batch whose sizes disagree, Error for a token id outside the vocabulary, Cancelled once `stop` is requested.
-std::vector<ReferenceStage> forward(const Parameters<double>& parameters, const TokenBatch& tokens, const TokenBatch& source,
+template <class Scalar>
+std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                     const ForwardSettings& settings, std::stop_token stop = {}, Rounding rounding = Rounding::None);
+
+/// The stages of one part of the plan, from the recorded numbers of what it reads, which `part` has to have. Throws as forward() does.
+template <class Scalar>
+std::vector<ReferenceStage> forward_part(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop = {},
+                                         Rounding rounding = Rounding::None);
 
 }  // namespace attn::reference

@@ -112,11 +112,8 @@ std::vector<double> differences(const std::vector<ReferenceStage>& exact, const 
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::stop_token stop) {
     if (trace.parameters == nullptr) throw Error("the trace to verify has no parameters");
-    Parameters<double> parameters(trace.parameters->config());
-    for (const ParameterInfo& info : parameters.layout().entries())
-        std::copy_n(trace.parameters->find(info.name), info.shape.count(), parameters.data() + info.offset);
     const auto run = [&](Rounding rounding) {
-        return forward(parameters, trace.tokens, trace.source_tokens, trace.settings, stop, rounding);
+        return forward(*trace.parameters, trace.tokens, trace.source_tokens, trace.settings, stop, rounding);
     };
     const std::vector<ReferenceStage> expected = run(Rounding::None);
     Verification result = compare(trace.stages, expected, atol, rtol);
@@ -124,8 +121,23 @@ Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::s
     return compare(trace.stages, expected, atol, rtol, differences(expected, run(Rounding::EveryStageToFloat)));
 }
 
+template <class Scalar>
+Verification verify_part(const Trace<Scalar>& part, const StageId& within, double atol, double rtol, std::stop_token stop) {
+    if (part.parameters == nullptr) throw Error("the trace to verify has no parameters");
+    const PlanPart place = part.plan->part_around(within);
+    std::vector<RecordedStage<Scalar>> recorded;
+    for (std::size_t i = place.first; i < place.end; ++i)
+        if (const RecordedStage<Scalar>* stage = part.find(part.plan->nodes()[i].id)) recorded.push_back(*stage);
+    const std::vector<ReferenceStage> expected = forward_part(part, place, stop, Rounding::None);
+    Verification result = compare(recorded, expected, atol, rtol);
+    if (result.ok || std::is_same_v<Scalar, double>) return result;
+    return compare(recorded, expected, atol, rtol, differences(expected, forward_part(part, place, stop, Rounding::EveryStageToFloat)));
+}
+
 template Verification verify(const Trace<float>&, double, double, std::stop_token);
 template Verification verify(const Trace<double>&, double, double, std::stop_token);
+template Verification verify_part(const Trace<float>&, const StageId&, double, double, std::stop_token);
+template Verification verify_part(const Trace<double>&, const StageId&, double, double, std::stop_token);
 template Verification compare(const std::vector<RecordedStage<float>>&, const std::vector<ReferenceStage>&, double, double,
                               const std::vector<double>&);
 template Verification compare(const std::vector<RecordedStage<double>>&, const std::vector<ReferenceStage>&, double, double,

@@ -24,6 +24,12 @@ inline constexpr double kRoundingAllowance = 16;
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
 
+/// The same of one part of the model (see Plan::part_around), from the recorded numbers of what it reads: of a trace that has these and
+/// the part's stages (see Recomputation::trace_around). What was wrong before it is not seen here.
+template <class Scalar>
+Verification verify_part(const Trace<Scalar>& part, const StageId& within, double atol = kFloatAtol, double rtol = kFloatRtol,
+                         std::stop_token stop = {});
+
 /// The comparison alone, against stages that are known to be right. `rounding` is empty or holds for every expected stage what may be
 /// added to its tolerance kRoundingAllowance times.
 template <class Scalar>

@@ -57,29 +57,30 @@ std::vector<double> with_residual(const float* a, std::int64_t positions, std::i
     return out;
 }
 
+void TotalsOfLayers::add(Tensor<float> mean) {
+    if (totals_.head_means.empty()) {
+        rollout_ = sum_ = Tensor<double>(mean.shape());
+        for (std::int64_t b = 0; b < mean.shape()[0].size; ++b) matrix_of(rollout_, b).setIdentity();
+    }
+    roll_on(mean, rollout_);
+    array_of(sum_) += array_of(mean).cast<double>();
+    totals_.head_means.push_back(std::move(mean));
+    Tensor<double> average = sum_;
+    array_of(average) /= static_cast<double>(totals_.head_means.size());
+    totals_.rollouts.push_back(to_float(rollout_));
+    totals_.means.push_back(to_float(average));
+}
+
 AttentionTotals attention_totals(const Trace<float>& trace, Stack stack, const std::stop_token& stop) {
-    AttentionTotals totals;
-    totals.stack = stack;
-    Tensor<double> rollout, sum;
+    TotalsOfLayers totals(stack);
     for (int layer = 0; layer < trace.config.num_layers; ++layer) {
         if (stop.stop_requested()) throw Cancelled();
         const StageId id{Stage::Weights, layer, stack};
         const RecordedStage<float>* weights = trace.find(id);
         if (weights == nullptr) throw Error("the trace has no " + tensor_name(id));
-        Tensor<float> mean = head_mean(*weights);
-        if (layer == 0) {
-            rollout = sum = Tensor<double>(mean.shape());
-            for (std::int64_t b = 0; b < mean.shape()[0].size; ++b) matrix_of(rollout, b).setIdentity();
-        }
-        roll_on(mean, rollout);
-        array_of(sum) += array_of(mean).cast<double>();
-        Tensor<double> average = sum;
-        array_of(average) /= layer + 1;
-        totals.rollouts.push_back(to_float(rollout));
-        totals.means.push_back(to_float(average));
-        totals.head_means.push_back(std::move(mean));
+        totals.add(head_mean(*weights));
     }
-    return totals;
+    return totals.take();
 }
 
 }  // namespace attn

@@ -2,6 +2,7 @@
 /// Attention from token to token over all heads, and over all layers of a stack.
 
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 #include "engine/trace/trace.hpp"
@@ -26,6 +27,19 @@ struct AttentionTotals {
 /// Ã of one row: 0.5 a + 0.5 at the own position, divided by the sum; all 0 where that sum is 0.
 ///   a [positions], t < positions  ->  [positions]
 std::vector<double> with_residual(const float* a, std::int64_t positions, std::int64_t t);
+
+/// The same, one layer after the other: for traces of which not everything is held at once.
+class TotalsOfLayers {
+public:
+    explicit TotalsOfLayers(Stack stack) { totals_.stack = stack; }
+    /// The next layer's mean over its heads [B,T,S].
+    void add(Tensor<float> head_mean);
+    AttentionTotals take() { return std::move(totals_); }
+
+private:
+    AttentionTotals totals_;
+    Tensor<double> rollout_, sum_;
+};
 
 /// Throws Error for a stack whose weights were not recorded, Cancelled once `stop` is requested.
 AttentionTotals attention_totals(const Trace<float>& trace, Stack stack, const std::stop_token& stop = {});

@@ -9,6 +9,7 @@
 #include "engine/plan/mistake.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/stage.hpp"
+#include "engine/plan/stage_shape.hpp"
 #include "engine/tensor/tensor.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/edit.hpp"
@@ -57,6 +58,12 @@ struct Trace {
     std::shared_ptr<const Parameters<Scalar>> parameters;
     std::vector<RecordedStage<Scalar>> stages;
 
+    /// Every stage of the plan was recorded.
+    bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
+    /// Of a stage that the model has, recorded or not. Throws Error naming it when the model does not have it.
+    Shape shape_of(const StageId& id) const {
+        return stage_shape(config, plan->at(id), {tokens.size(), tokens.length, source_tokens.length});
+    }
     /// nullptr when the stage was not recorded.
     const RecordedStage<Scalar>* find(const StageId& id) const {
         for (const auto& stage : stages)

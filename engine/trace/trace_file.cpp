@@ -42,6 +42,26 @@ Json token_lists(const TokenBatch& batch, const TokenTexts& texts, const char* w
     return lists;
 }
 
+std::vector<std::int64_t> sizes_of(const Mask& mask) { return {mask.batches(), mask.heads(), mask.queries(), mask.keys()}; }
+
+std::vector<std::int32_t> ids_of(const Tensor<float>& tokens) {
+    std::vector<std::int32_t> ids;
+    ids.reserve(tokens.values().size());
+    for (const float id : tokens.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
+    return ids;
+}
+
+/// true = may attend.
+std::vector<std::uint8_t> cells_of(const Mask& mask) {
+    std::vector<std::uint8_t> keep;
+    keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
+    for (std::int64_t b = 0; b < mask.batches(); ++b)
+        for (std::int64_t h = 0; h < mask.heads(); ++h)
+            for (std::int64_t t = 0; t < mask.queries(); ++t)
+                keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
+    return keep;
+}
+
 /// Collects what is written; owns what the trace does not hold as it stands in the file.
 class Collector {
 public:
@@ -78,10 +98,7 @@ public:
 
 private:
     void add_ids(const std::string& name, const Tensor<float>& value) {
-        std::vector<std::int32_t> ids;
-        ids.reserve(value.values().size());
-        for (const float id : value.values()) ids.push_back(static_cast<std::int32_t>(std::lround(id)));
-        add_owned(make_array<std::int32_t>(name, sizes_of(value.shape()), ids));
+        add_owned(make_array<std::int32_t>(name, sizes_of(value.shape()), ids_of(value)));
     }
     /// Three stages of a layer share one mask, and every layer of a stack may: its bytes are gathered once.
     void add_mask(const std::string& name, const Mask& mask) {
@@ -96,13 +113,7 @@ private:
         axes_[name] = "BHTS";
     }
     void add_mask_cells(const std::string& name, const Mask& mask) {
-        std::vector<std::uint8_t> keep;
-        keep.reserve(static_cast<std::size_t>(mask.batches() * mask.heads() * mask.queries() * mask.keys()));
-        for (std::int64_t b = 0; b < mask.batches(); ++b)
-            for (std::int64_t h = 0; h < mask.heads(); ++h)
-                for (std::int64_t t = 0; t < mask.queries(); ++t)
-                    keep.insert(keep.end(), mask.keep_row(b, h, t), mask.keep_row(b, h, t) + mask.keys());
-        NamedArray array = make_array<std::uint8_t>(name, {mask.batches(), mask.heads(), mask.queries(), mask.keys()}, keep);
+        NamedArray array = make_array<std::uint8_t>(name, sizes_of(mask), cells_of(mask));
         array.dtype = DType::Bool;
         add_owned(std::move(array));
     }
@@ -156,27 +167,92 @@ std::map<std::string, std::string> metadata_of(const Trace<float>& trace) {
     return {{"format", "attnscope-trace/1"}, {"config", to_json(trace.config).dump()}, {"settings", to_json(trace.settings).dump()}};
 }
 
-}  // namespace
-
-void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens,
-                 const TraceContents& contents) {
-    Collector collector;
-    collect(trace, contents, collector);
+std::map<std::string, std::string> metadata_of(const Trace<float>& trace, const Json& axes, const Json& stages, const TokenTexts& tokens,
+                                               const TokenTexts& source_tokens, std::optional<std::int64_t> trained_step) {
     std::map<std::string, std::string> metadata = metadata_of(trace);
-    if (contents.trained_step) metadata["trained_step"] = std::to_string(*contents.trained_step);
-    if (contents.gradients != nullptr) {
-        metadata["format"] = "attnscope-gradients/1";
-        metadata["loss"] = Json(contents.gradients->loss).dump();
-        metadata["counted"] = std::to_string(contents.gradients->counted);
-        metadata["masked_cells"] = "0";
-    }
-    metadata["axes"] = collector.axes().dump();
-    metadata["stages"] = collector.stages().dump();
+    if (trained_step) metadata["trained_step"] = std::to_string(*trained_step);
+    metadata["axes"] = axes.dump();
+    metadata["stages"] = stages.dump();
     metadata["tokens"] = token_lists(trace.tokens, tokens, "token").dump();
     metadata["lengths"] = Json(trace.tokens.lengths).dump();
     if (trace.source_tokens.size() > 0 || !source_tokens.empty()) {
         metadata["source_tokens"] = token_lists(trace.source_tokens, source_tokens, "source token").dump();
         metadata["source_lengths"] = Json(trace.source_tokens.lengths).dump();
+    }
+    return metadata;
+}
+
+/// The arrays of a trace that is written stage by stage: where each comes from.
+class StagePlan {
+public:
+    StagePlan(const Trace<float>& outline, const StageSource& source) : source_(source) {
+        for (const PlanNode& node : outline.plan->nodes()) add(node.id, outline.shape_of(node.id));
+    }
+    const std::vector<PlannedArray>& arrays() const { return arrays_; }
+    const Json& axes() const { return axes_; }
+    const Json& stages() const { return stages_; }
+
+    std::span<const std::byte> bytes_of(std::size_t i) {
+        const From& from = from_[i];
+        if (from.mask != nullptr) {
+            if (from.mask != kept_of_) cells_ = cells_of(*from.mask);
+            kept_of_ = from.mask;
+            return std::as_bytes(std::span<const std::uint8_t>(cells_));
+        }
+        const RecordedStage<float>& stage = source_.stage(from.id);
+        if (stage.id.stage != Stage::Tokens) return std::as_bytes(stage.value.values());
+        ids_ = ids_of(stage.value);
+        return std::as_bytes(std::span<const std::int32_t>(ids_));
+    }
+
+private:
+    struct From {
+        StageId id;
+        std::shared_ptr<const Mask> mask;  ///< whose cells they are; null for the stage's own numbers
+    };
+
+    void add(const StageId& id, const Shape& shape) {
+        const std::string name = tensor_name(id);
+        arrays_.push_back({name, id.stage == Stage::Tokens ? DType::I32 : DType::F32, sizes_of(shape)});
+        from_.push_back({id, nullptr});
+        axes_[name] = letters_of(shape);
+        stages_.push_back(name);
+        std::shared_ptr<const Mask> mask = source_.mask(id);
+        if (mask == nullptr) return;
+        arrays_.push_back({name + ".keep", DType::Bool, sizes_of(*mask)});
+        axes_[name + ".keep"] = "BHTS";
+        from_.push_back({id, std::move(mask)});
+    }
+
+    const StageSource& source_;
+    std::vector<PlannedArray> arrays_;
+    std::vector<From> from_;
+    Json axes_ = Json::object(), stages_ = Json::list();
+    std::vector<std::int32_t> ids_;
+    std::vector<std::uint8_t> cells_;
+    std::shared_ptr<const Mask> kept_of_;
+};
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
+                 const TokenTexts& source_tokens, std::optional<std::int64_t> trained_step) {
+    StagePlan plan(outline, source);
+    write_safetensors(path, metadata_of(outline, plan.axes(), plan.stages(), tokens, source_tokens, trained_step), plan.arrays(),
+                      [&](std::size_t i) { return plan.bytes_of(i); });
+}
+
+void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens, const TokenTexts& source_tokens,
+                 const TraceContents& contents) {
+    Collector collector;
+    collect(trace, contents, collector);
+    std::map<std::string, std::string> metadata =
+        metadata_of(trace, collector.axes(), collector.stages(), tokens, source_tokens, contents.trained_step);
+    if (contents.gradients != nullptr) {
+        metadata["format"] = "attnscope-gradients/1";
+        metadata["loss"] = Json(contents.gradients->loss).dump();
+        metadata["counted"] = std::to_string(contents.gradients->counted);
+        metadata["masked_cells"] = "0";
     }
     write_safetensors(path, metadata, collector.views());
 }

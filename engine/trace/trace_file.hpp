@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +43,16 @@ struct TraceContents {
 /// parameter that is not there.
 void write_trace(const std::filesystem::path& path, const Trace<float>& trace, const TokenTexts& tokens,
                  const TokenTexts& source_tokens = {}, const TraceContents& contents = {});
+
+/// Where the stages of an outline come from, each asked for once, in the order of computation. What is returned stays as it is until the
+/// next call.
+struct StageSource {
+    std::function<const RecordedStage<float>&(const StageId&)> stage;
+    std::function<std::shared_ptr<const Mask>(const StageId&)> mask;  ///< asked first, for all; null for a stage without one
+};
+/// The same file of a trace that is held in part, written stage by stage. Of a trace without a mistake made on purpose.
+void write_trace(const std::filesystem::path& path, const Trace<float>& outline, const StageSource& source, const TokenTexts& tokens,
+                 const TokenTexts& source_tokens = {}, std::optional<std::int64_t> trained_step = {});
 
 /// The arrays of such a file in memory, with format, config and settings.
 ArrayFile trace_arrays(const Trace<float>& trace);

@@ -131,7 +131,9 @@ TEST(Edits, ANewEditTakesThePlaceOfTheOneItRepeats) {
     EXPECT_EQ(with_edit(list, a).size(), 3U);
     Edit elsewhere;
     elsewhere.at = {Stage::Q, 9};
-    EXPECT_EQ(why_without_effect(elsewhere, Trace<float>()), "this model has no such stage");
+    Trace<float> trace;
+    trace.plan = std::make_shared<const Plan>();
+    EXPECT_EQ(why_without_effect(elsewhere, trace), "this model has no such stage");
 }
 
 // --- one kind after the other -----------------------------------------------------------------------------------------------

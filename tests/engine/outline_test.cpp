@@ -111,6 +111,97 @@ TEST(Outline, EditsAreMadeFromTheLayerWhereTheyBegin) {
     }
 }
 
+/// A model whose positions do not change when text is added behind them, and a text of `length` tokens.
+RandomModel growing_model(unsigned seed, std::int64_t length) {
+    RandomModel model(seed, seed % 2 == 0);
+    model.config.architecture = Architecture::DecoderOnly;
+    const double temperature = model.settings.temperature;
+    model.settings = {};
+    model.settings.masks.causal = true;
+    model.settings.temperature = temperature;
+    model.config.context_length = std::max(model.config.context_length, length);
+    model.tokens = {length, std::vector<std::int32_t>(static_cast<std::size_t>(length)), {length}};
+    for (std::int32_t& id : model.tokens.ids) id = static_cast<std::int32_t>(model.between(0, model.config.vocab_size - 1));
+    return model;
+}
+
+/// The first `kept` tokens of a text, and others behind them.
+TokenBatch changed_behind(RandomModel& model, std::int64_t kept, std::int64_t length) {
+    TokenBatch tokens{length, {model.tokens.ids.begin(), model.tokens.ids.begin() + kept}, {length}};
+    while (std::ssize(tokens.ids) < length) tokens.ids.push_back(static_cast<std::int32_t>(model.between(0, model.config.vocab_size - 1)));
+    return tokens;
+}
+
+TEST(Outline, OfATextThatGrowsOrChangesAtItsEndHasTheBitsOfAWholePass) {
+    int taken_over = 0;
+    for (unsigned seed = 0; seed < 150; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 1 + seed % 23);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        Trace<float> outline = trace_outline<float>(parameters, model.tokens, {}, model.settings);
+        for (int round = 0; round < 4; ++round) {
+            const std::int64_t kept = model.between(0, outline.tokens.length);
+            const std::int64_t length = std::max<std::int64_t>(1, model.between(kept, std::min<std::int64_t>(kept + 5, 23)));
+            model.tokens = outline.tokens;
+            const TokenBatch tokens = changed_behind(model, std::min(kept, length), length);
+            model.config.context_length = parameters->config().context_length;
+            if (length > model.config.context_length) continue;
+            taken_over += positions_kept(outline, tokens) > 0 ? 1 : 0;
+            const Trace<float> found = continue_outline(outline, tokens);
+            const Trace<float> expected = trace_outline<float>(parameters, tokens, {}, model.settings);
+            ASSERT_EQ(found.stages.size(), expected.stages.size());
+            for (std::size_t i = 0; i < found.stages.size(); ++i) expect_same_stage(expected.stages[i], found.stages[i]);
+            EXPECT_EQ(found.tokens, tokens);
+            outline = found;
+        }
+    }
+    EXPECT_GT(taken_over, 300);
+}
+
+TEST(Outline, TakesOverPositionsOnlyWhereTheyStayAsTheyAre) {
+    RandomModel model = growing_model(2, 6);
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const auto kept_under = [&](const ForwardSettings& settings, const TokenBatch& tokens) {
+        return positions_kept(trace_outline<float>(parameters, model.tokens, {}, settings), tokens);
+    };
+    EXPECT_EQ(kept_under(model.settings, model.tokens), 6);
+    TokenBatch other = model.tokens;
+    other.ids[3] = (other.ids[3] + 1) % static_cast<std::int32_t>(model.config.vocab_size);
+    EXPECT_EQ(kept_under(model.settings, other), 3);
+    ForwardSettings settings = model.settings;
+    settings.masks.causal = false;
+    EXPECT_EQ(kept_under(settings, other), 0) << "the first positions see the last";
+    settings = model.settings;
+    settings.dropout.residual = 0.5;
+    EXPECT_EQ(kept_under(settings, other), 0);
+    TokenBatch two = other;
+    two.ids.insert(two.ids.end(), other.ids.begin(), other.ids.end());
+    two.lengths.push_back(6);
+    EXPECT_EQ(kept_under(model.settings, two), 0);
+}
+
+TEST(Outline, APartIsATraceOfItsOwnWithWhatItIsComputedFrom) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomModel model = outlined_model(seed);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, model.source, model.settings);
+        EXPECT_TRUE(whole.whole());
+        const auto outline =
+            std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings));
+        EXPECT_FALSE(outline->whole());
+        Recomputation<float> again(outline);
+        for (const PlanNode& node : whole.plan->nodes()) {
+            const Trace<float> part = again.trace_around(node.id);
+            EXPECT_EQ(part.settings, whole.settings);
+            ASSERT_NE(part.find(node.id), nullptr);
+            for (const RecordedStage<float>& stage : part.stages) expect_same_stage(*whole.find(stage.id), stage);
+            if (!is_layer_stage(node.id.stage)) continue;
+            for (const StageId& input : node.inputs) EXPECT_NE(part.find(input), nullptr) << tensor_name(node.id);
+        }
+    }
+}
+
 TEST(Outline, NeedsTheMemoryOfOneLayer) {
     Config config;
     config.vocab_size = 65;

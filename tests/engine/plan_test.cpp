@@ -138,5 +138,45 @@ TEST(Plan, AStageThatTheModelLacksIsRefusedByName) {
     }
 }
 
+TEST(Plan, TellsTheShapeOfEveryStage) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomModel model(seed, seed % 2 == 0);
+        const Trace<float> trace = model.trace<float>();
+        for (const auto& stage : trace.stages) EXPECT_EQ(trace.shape_of(stage.id), stage.value.shape()) << tensor_name(stage.id);
+    }
+}
+
+/// What is wrong with a division of a plan into parts; empty when nothing is.
+std::string fault_of_parts(const Plan& plan) {
+    const auto& nodes = plan.nodes();
+    for (std::size_t next = 0; next < nodes.size();) {
+        const PlanPart part = plan.part_around(nodes[next].id);
+        if (part.first != next || part.end <= next || part.end > nodes.size()) return "parts do not lie side by side";
+        for (std::size_t i = part.first; i < part.end; ++i) {
+            if (plan.part_around(nodes[i].id).first != part.first) return "two parts for " + tensor_name(nodes[i].id);
+            if (nodes[i].id.stack != nodes[part.first].id.stack) return "a part of two stacks";
+            if (nodes[i].id.layer >= 0 && nodes[i].id.layer != nodes[part.first].id.layer) return "a part of two layers";
+            for (const StageId& input : nodes[i].inputs) {
+                const auto place = static_cast<std::size_t>(plan.find(input) - nodes.data());
+                const bool inside = place >= part.first, given = part.stream == input, other_stack = input.stack != nodes[i].id.stack;
+                if (!inside && !given && !other_stack) return tensor_name(nodes[i].id) + " reads what its part is not given";
+            }
+        }
+        next = part.end;
+    }
+    return "";
+}
+
+TEST(Plan, IsCutIntoPartsBetweenStatesOfTheStream) {
+    for (unsigned seed = 0; seed < 200; ++seed) {
+        const RandomModel model(seed, true);
+        const Plan plan(model.config, model.settings.mistake);
+        EXPECT_EQ(fault_of_parts(plan), "") << seed;
+        EXPECT_LE(plan.end_of_layers(), plan.nodes().size());
+        EXPECT_THROW(plan.part_around({Stage::Q, 99}), Error);
+    }
+}
+
 }  // namespace
 }  // namespace attn

@@ -17,7 +17,7 @@ namespace {
 void compute(const attn::app::Document& document) {
     constexpr double kLittle = 0.25;  // MiB
     const attn::app::Prepared prepared = attn::app::prepare(document);
-    if (!(prepared.trace_mib <= kLittle)) return;
+    if (!(prepared.size.whole + prepared.size.parameters <= kLittle)) return;
     auto parameters = std::make_shared<const attn::Parameters<float>>(attn::initial_parameters<float>(prepared.config));
     const attn::Trace<float> trace = attn::trace_forward<float>(parameters, prepared.tokens, prepared.source, document.forward);
     if (!trace.config.lm_head) return;

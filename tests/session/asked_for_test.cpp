@@ -38,6 +38,11 @@ struct CountedEngine {
     Computation computation() {
         Computation engine = Computation::engine();
         engine.forward = counting(engine.forward, passes);
+        engine.edited = counting(engine.edited, passes);
+        engine.outline = counting(engine.outline, others);
+        engine.continued = counting(engine.continued, others);
+        engine.inside = counting(engine.inside, others);
+        engine.verify_part = counting(engine.verify_part, others);
         engine.verify = counting(engine.verify, others);
         engine.gradients = counting(engine.gradients, others);
         engine.sample = counting(engine.sample, others);

@@ -212,7 +212,7 @@ TEST(Prepare, TheEstimateIsWhatATraceHolds) {
         double numbers = static_cast<double>(parameters->count());
         for (const auto& stage : trace.stages) numbers += static_cast<double>(stage.value.size());
         const double mib = numbers * 4 / (1024 * 1024);
-        EXPECT_NEAR(prepared.trace_mib, mib, 1e-9) << "round " << round;
+        EXPECT_NEAR(prepared.size.whole + prepared.size.parameters, mib, 1e-9) << "round " << round;
     }
 }
 

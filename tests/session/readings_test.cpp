@@ -28,7 +28,7 @@ TEST(Readings, OfEveryKindOfModel) {
     int with_lens = 0, two_stacks = 0;
     for (unsigned seed = 0; seed < 30; ++seed) {
         const testing_support::RandomModel model(seed);
-        const Readings readings = read_trace(model.trace<float>(), {});
+        const Readings readings = read_trace(std::make_shared<const Trace<float>>(model.trace<float>()), {});
         EXPECT_EQ(readings.lens.has_value(), model.config.lm_head);
         with_lens += readings.lens.has_value();
         const bool both = model.config.architecture == Architecture::EncoderDecoder;

@@ -70,7 +70,7 @@ struct Counted {
             ++verified;
             return reference::Verification{};
         };
-        computation.readings = [this](const Trace<float>&, const std::stop_token&) {
+        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, const std::stop_token&) {
             ++read;
             return Readings{};
         };
@@ -319,7 +319,7 @@ TEST(Scheduler, KeepsToItsBudgetAndWhatComesFirstTakesPrecedence) {
     const StateRef one = state("a b"), other = state("b a");
     measure.want({trace_of(one)});
     measure.wait();
-    const double mib = measure.results().find(one, facet::Trace{})->trace_mib;
+    const double mib = measure.results().find(one, facet::Trace{})->whole_mib;
     ASSERT_GT(mib, 0);
     Scheduler scheduler(empty_computation(), wake_nobody, 1.5 * mib);
     scheduler.want({trace_of(one), trace_of(other)});

@@ -66,21 +66,28 @@ inline Trace<float> empty_trace(std::shared_ptr<const Parameters<float>> paramet
 /// A forward pass without stages and a verification that says yes: only the hand-over is real.
 inline Computation empty_computation() {
     return {
-        [](const Config& config, const Parameters<float>*) { return Parameters<float>(config); },
-        [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-           const ForwardSettings& settings, const std::stop_token& stop) {
-            if (stop.stop_requested()) throw Cancelled();
-            return empty_trace(std::move(parameters), tokens, source, settings);
-        },
-        [](const Trace<float>&, const std::stop_token& stop) {
-            if (stop.stop_requested()) throw Cancelled();
-            return reference::Verification{};
-        },
-        {},
-        {},
-        {},
-        {},
-        {},
+        .parameters = [](const Config& config, const Parameters<float>*) { return Parameters<float>(config); },
+        .forward =
+            [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+               const ForwardSettings& settings, const std::stop_token& stop) {
+                if (stop.stop_requested()) throw Cancelled();
+                return empty_trace(std::move(parameters), tokens, source, settings);
+            },
+        .outline = {},
+        .continued = {},
+        .edited = {},
+        .inside = {},
+        .verify =
+            [](const Trace<float>&, const std::stop_token& stop) {
+                if (stop.stop_requested()) throw Cancelled();
+                return reference::Verification{};
+            },
+        .verify_part = {},
+        .gradients = {},
+        .sample = {},
+        .readings = {},
+        .examine = {},
+        .knock_out = {},
     };
 }
 

@@ -26,14 +26,14 @@ std::string stage_words(const StageId& id) {
 void add_places(const PanelContext& context, std::vector<Action>& all) {
     if (!context.ready()) return;
     const Trace<float>& trace = context.trace();
-    for (const auto& stage : trace.stages)
+    for (const PlanNode& stage : trace.plan->nodes())
         all.push_back(without_key(
             "Go to " + stage_words(stage.id), "Stage",
             [id = stage.id](PanelContext& c) {
                 c.view.stage = id;
                 c.view.view = View::Step;
             },
-            &PanelContext::ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), stage.value.shape().text())));
+            &PanelContext::ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), trace.shape_of(stage.id).text())));
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));

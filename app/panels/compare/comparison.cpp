@@ -119,7 +119,8 @@ void compare_with_step(PanelContext& context, std::int64_t step) {
 }
 
 ComparedSide shown_side(const PanelContext& context, const StageId& id, std::int64_t head) {
-    return {context.snapshot.trace.get(), context.states.shown, &context.snapshot, id, head, context.view.batch, "", ""};
+    const Snapshot& snapshot = context.snapshot_with(id);
+    return {snapshot.trace.get(), context.states.shown, &snapshot, id, head, context.view.batch, "", ""};
 }
 
 ComparedSide reference_side(const PanelContext& context, const StageId& id, std::int64_t head) {
@@ -131,9 +132,11 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     ComparedSide side{nullptr, state.state, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch),
                       "",      ""};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
-    const Trace<float>* trace = state.snapshot == nullptr ? nullptr : state.snapshot->trace.get();
+    if (state.snapshot != nullptr) side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage);
+    const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
     if (trace == nullptr) side.missing = std::move(state.missing);
+    else if (stage == nullptr && trace->plan->find(side.stage) != nullptr) side.missing = "That state is being computed.";
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
     else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
@@ -220,7 +223,7 @@ SharedRange shared_range(const PanelContext& context, const StageId& id) {
         const auto found = std::find_if(snapshot.ranges.begin(), snapshot.ranges.end(), [&](const StageRange& r) { return r.id == stage; });
         if (found != snapshot.ranges.end() && found->finite > 0) include(range, any, found->lo, found->hi);
     };
-    include_stage(context.snapshot, shown);
+    include_stage(context.snapshot_with(shown), shown);
     if (!compare.on()) return range;
     if (const ComparedSide side = reference_side(context, shown, context.view.head); !side.empty())
         include_stage(*side.snapshot, side.stage);

@@ -37,7 +37,7 @@ std::string refusal(const PanelContext& context, const Matrix& matrix) {
 }
 
 bool is_masked(const PanelContext& context, const CellRef& cell) {
-    const RecordedStage<float>* stage = context.trace().find(cell.stage);
+    const RecordedStage<float>* stage = context.stage(cell.stage);
     return stage != nullptr && stage->mask != nullptr &&
            !stage->mask->may_attend(cell.index[0], cell.index[1], cell.index[2], cell.index[3]);
 }
@@ -46,8 +46,7 @@ bool is_masked(const PanelContext& context, const CellRef& cell) {
 Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
     Edit edit;
     edit.at = cell.stage;
-    const RecordedStage<float>* stage = context.trace().find(cell.stage);
-    const bool split = stage != nullptr && stage->value.shape().rank() == 4;
+    const bool split = context.has_stage(cell.stage) && context.trace().shape_of(cell.stage).rank() == 4;
     if (split) edit.head = cell.index[1];
     if (part == EditPart::Head) return edit;
     edit.sequence = cell.index[0];
@@ -57,7 +56,7 @@ Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
 }
 
 float number_at(const PanelContext& context, const CellRef& cell) {
-    const RecordedStage<float>* stage = context.trace().find(cell.stage);
+    const RecordedStage<float>* stage = context.stage(cell.stage);
     const auto& i = cell.index;
     return stage == nullptr ? 0 : stage->value(i[0], i[1], i[2], i[3]);
 }
@@ -90,7 +89,7 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
 void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, const std::optional<CellRef>& cell) {
     context.view.locked.set(matrix.row_axis, at.row);
     context.view.locked.set(matrix.col_axis, at.col);
-    const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.trace().find(cell->stage) : nullptr;
+    const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.stage(cell->stage) : nullptr;
     if (stage != nullptr && has_heads(stage->value.shape()))
         context.view.head = query_head(context.trace().config, stage->value.shape(), cell->index[1], context.view.head);
 }
@@ -282,7 +281,7 @@ void draw_removal_items(PanelContext& context) {
 /// Every other row, to take its numbers.
 void draw_row_picker(PanelContext& context) {
     const EditState& state = context.view.edits;
-    const RecordedStage<float>* stage = context.trace().find(state.cell.stage);
+    const RecordedStage<float>* stage = context.stage(state.cell.stage);
     if (stage == nullptr) return;
     const Shape& shape = stage->value.shape();
     Edit edit = edit_at(context, state.cell, EditPart::Row);
@@ -369,7 +368,7 @@ void draw_cell_edit(PanelContext& context) {
     const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);
     if (!context.ready()) return;
     // A cell that is gone with the text or the model it belonged to takes its field with it.
-    const RecordedStage<float>* stage = context.trace().find(state.cell.stage);
+    const RecordedStage<float>* stage = context.stage(state.cell.stage);
     const bool there = !state.refusal.empty() || (stage != nullptr && is_inside(stage->value.shape(), state.cell));
     if (!there) return;
     draw_field(context, ask == EditState::Ask::Field);

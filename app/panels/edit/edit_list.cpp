@@ -42,9 +42,9 @@ void draw_delete(PanelContext& context, ImVec2 at, ForwardSettings& forward, std
 }
 
 void go_to(PanelContext& context, const Edit& edit) {
-    if (context.trace().find(edit.at) == nullptr) return;
+    if (!context.has_stage(edit.at)) return;
     context.view.view = View::Step;
-    go_to_cell(context.view, context.trace(), first_cell(edit, context.trace()));
+    go_to_cell(context.view, context.trace(), first_cell(edit, *context.snapshot_with(edit.at).trace));
 }
 
 /// What the edit does, where, and why it does nothing if so. A click leads there.

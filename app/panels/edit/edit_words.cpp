@@ -17,9 +17,8 @@ struct RowsAndColumns {
 };
 
 RowsAndColumns axes_of(const PanelContext& context, const Edit& edit) {
-    const RecordedStage<float>* stage = context.ready() ? context.trace().find(edit.at) : nullptr;
-    if (stage == nullptr || stage->value.shape().rank() < 3) return {Axis::T, Axis::N};
-    const Shape& shape = stage->value.shape();
+    const Shape shape = context.has_stage(edit.at) ? context.trace().shape_of(edit.at) : Shape();
+    if (shape.rank() < 3) return {Axis::T, Axis::N};
     return {shape[shape.rank() - 2].axis, shape[shape.rank() - 1].axis};
 }
 
@@ -80,8 +79,7 @@ EditWords words_of(const PanelContext& context, const Edit& edit) {
     words.place = std::string(stage_name(edit.at.stage));
     std::replace(words.place.begin(), words.place.end(), '_', ' ');
     const bool has_heads = to_self(edit.at.stage) >= Stage::Q && to_self(edit.at.stage) <= Stage::Context;
-    const RecordedStage<float>* stage = context.ready() ? context.trace().find(edit.at) : nullptr;
-    const Axis heads = stage != nullptr && stage->value.shape().has(Axis::G) ? Axis::G : Axis::H;
+    const Axis heads = context.has_stage(edit.at) && context.trace().shape_of(edit.at).has(Axis::G) ? Axis::G : Axis::H;
     if (const std::string place = place_words(edit.at, has_heads ? edit.head : Edit::kAll, heads); !place.empty())
         words.place += ", " + place;
     if (has_heads && edit.head == Edit::kAll) words.place += ", all heads";

@@ -28,7 +28,7 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     view.listed.reset();
 }
 
-bool can_compute_again(const PanelContext& context) { return context.ready() && context.trace().find(context.view.stage) != nullptr; }
+bool can_compute_again(const PanelContext& context) { return context.has_stage(context.view.stage); }
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kFewestRows = 4;
 
 const HeadScore* find_score(const PanelContext& context, const StageId& weights, std::int64_t head) {
-    const auto& scores = context.snapshot.head_scores;
+    const auto& scores = context.snapshot_with(weights).head_scores;
     const auto it =
         std::find_if(scores.begin(), scores.end(), [&](const HeadScore& score) { return score.id == weights && score.head == head; });
     return it == scores.end() ? nullptr : &*it;

@@ -34,17 +34,17 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) 
     }
     const auto of_loss = shown_gradients(context);
     if (of_loss == nullptr) return values;
-    Matrix gradients = context.matrices.gradient_of(values, context.trace(), *of_loss);
+    Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
     return gradients.empty() ? values : gradients;
 }
 
 float shown_reach(PanelContext& context, Stage stage) {
     float reach = 0;
     if (!shows_difference(context)) return reach;
-    for (const RecordedStage<float>& recorded : context.trace().stages) {
-        if (recorded.id.stage != stage) continue;
-        for (std::int64_t head = 0; head < recorded.value.shape().size_of(Axis::H); ++head) {
-            const Matrix difference = difference_of(context, recorded.id, head);
+    for (const PlanNode& node : context.trace().plan->nodes()) {
+        if (node.id.stage != stage) continue;
+        for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
+            const Matrix difference = difference_of(context, node.id, head);
             if (difference.empty()) continue;
             const TensorStatistics& statistics = context.matrices.statistics(difference);
             reach = std::max({reach, std::abs(statistics.min), std::abs(statistics.max)});

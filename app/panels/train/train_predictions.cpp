@@ -49,7 +49,7 @@ std::optional<Position> position_of(const PanelContext& context) {
 void draw_next(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::optional<Position> position = position_of(context);
-    const RecordedStage<float>* stage = context.ready() ? context.trace().find({Stage::Probabilities, -1}) : nullptr;
+    const RecordedStage<float>* stage = context.ready() ? context.stage({Stage::Probabilities, -1}) : nullptr;
     if (!position || stage == nullptr) return heading(context, box, "next token", "");
     std::string note = fmt::format("after “{}”, position {}", position->token, position->index);
     if (text_width(fonts.strong, "next token") + text_width(fonts.caption, note) + context.px(8) > box.width())

@@ -29,7 +29,7 @@ std::string headline(const doctor::Diagnosis& diagnosis) {
 std::optional<StageId> stage_of(const PanelContext& context, const doctor::Finding& finding) {
     const std::string name = finding.attention.empty() ? finding.stage : finding.attention + "." + finding.stage;
     std::optional<StageId> id = stage_from_tensor_name(name);
-    if (id && context.trace().find(*id) == nullptr) id.reset();
+    if (id && !context.has_stage(*id)) id.reset();
     return id;
 }
 

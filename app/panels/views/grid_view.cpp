@@ -35,11 +35,11 @@ bool shows_mean(const PanelContext& context) {
 std::vector<Tile> tiles_of(const PanelContext& context) {
     const Stage shown = context.view.heads_stage;
     std::vector<Tile> tiles;
-    for (const RecordedStage<float>& stage : context.trace().stages) {
+    for (const PlanNode& stage : context.trace().plan->nodes()) {
         if (to_self(stage.id.stage) != shown) continue;
         StageId weights = stage.id;
         weights.stage = is_cross(stage.id.stage) ? Stage::CrossWeights : Stage::Weights;
-        const std::int64_t heads = stage.value.shape()[1].size;
+        const std::int64_t heads = context.trace().config.num_heads;
         for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({stage.id, weights, head});
         if (shows_mean(context)) tiles.push_back({stage.id, weights, kMeanHead});
     }

@@ -24,7 +24,7 @@ StageId shown_stage(const PanelContext& context) {
     StageId id = view.stage;
     id.stage = is_cross(view.stage.stage) ? to_cross(view.heads_stage) : view.heads_stage;
     id.layer = std::max(id.layer, 0);
-    if (context.trace().find(id) == nullptr) id.stage = view.heads_stage;
+    if (!context.has_stage(id)) id.stage = view.heads_stage;
     return id;
 }
 

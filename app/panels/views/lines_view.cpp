@@ -25,7 +25,7 @@ StageId shown_weights(const PanelContext& context, int layer) {
     StageId id = context.view.stage;
     id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
     id.layer = layer;
-    if (context.trace().find(id) == nullptr) id.stage = Stage::Weights;
+    if (!context.has_stage(id)) id.stage = Stage::Weights;
     return id;
 }
 
@@ -249,7 +249,7 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
 void draw_lines_view(PanelContext& context) {
     if (!context.ready()) return;
     const StageId id = shown_weights(context, std::max(context.view.stage.layer, 0));
-    if (context.trace().find(id) == nullptr) {
+    if (!context.has_stage(id)) {
         paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "This model has no such maps.");
         return;
     }

@@ -1,0 +1,37 @@
+#include "engine/plan/stage_shape.hpp"
+
+namespace attn {
+
+std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
+    switch (axis) {
+    case Axis::H:
+        return config.num_heads;
+    case Axis::G:
+        return config.kv_heads();
+    case Axis::D:
+        return config.head_size();
+    case Axis::F:
+        return config.d_ff;
+    case Axis::V:
+        return config.vocab_size;
+    default:
+        return node.op == Op::JoinHeads ? config.attention_width() : config.d_model;
+    }
+}
+
+std::int64_t positions_along(const PlanNode& node, Axis axis, const BatchSizes& sizes) {
+    const bool of_source = node.id.stack == Stack::Encoder || (axis == Axis::S && is_cross(node.id.stage));
+    return of_source ? sizes.source_positions : sizes.positions;
+}
+
+Shape stage_shape(const Config& config, const PlanNode& node, const BatchSizes& sizes) {
+    Shape shape;
+    for (const Axis axis : node.axes) {
+        if (axis == Axis::B) shape.push_back({axis, sizes.sequences});
+        else if (axis == Axis::T || axis == Axis::S) shape.push_back({axis, positions_along(node, axis, sizes)});
+        else shape.push_back({axis, axis_size(config, node, axis)});
+    }
+    return shape;
+}
+
+}  // namespace attn

@@ -1,0 +1,232 @@
+/// What is too large to be recorded as a whole is held as an outline: everything that can be asked of it has the same numbers.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "app/session/computation.hpp"
+#include "app/session/explanation.hpp"
+#include "app/session/held_stages.hpp"
+#include "app/session/prepare.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/session/statistics.hpp"
+#include "app/session/tensor_export.hpp"
+#include "engine/reference/verification.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+/// A budget that has room for an outline and a part, but not for all stages.
+double tight_budget(const Document& document) {
+    const TraceSize size = prepare(document).size;
+    const double least = size.outline + size.part;
+    EXPECT_LT(least, size.whole);
+    return size.parameters + (least + size.whole) / 2;
+}
+
+struct Calls {
+    std::atomic<int> forward{0}, outline{0}, continued{0}, edited{0};
+};
+
+template <class Call>
+Call counting(Call call, std::atomic<int>& count) {
+    return [&count, call](auto&&... arguments) {
+        ++count;
+        return call(std::forward<decltype(arguments)>(arguments)...);
+    };
+}
+
+Computation counted(Calls& calls) {
+    Computation engine = Computation::engine();
+    engine.forward = counting(engine.forward, calls.forward);
+    engine.outline = counting(engine.outline, calls.outline);
+    engine.continued = counting(engine.continued, calls.continued);
+    engine.edited = counting(engine.edited, calls.edited);
+    return engine;
+}
+
+/// The same document with room for everything and with too little.
+struct TwoSessions {
+    explicit TwoSessions(const Document& document)
+        : whole(document, [] {}), tight(
+                                      document, [] {}, counted(calls), TrainingEngine::engine(), tight_budget(document)) {
+        whole.wait();
+        tight.wait();
+    }
+    Calls calls;
+    Session whole, tight;
+};
+
+std::vector<std::string> presets_with_layers() {
+    std::vector<std::string> names;
+    for (const Preset& preset : presets())
+        if (preset.document.config.num_layers > 1) names.push_back(preset.name);
+    return names;
+}
+
+StageId part_of(const Trace<float>& trace, const StageId& id) { return trace.plan->nodes()[trace.plan->part_around(id).first].id; }
+
+std::string bytes_of(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void expect_same(const Tensor<float>& expected, const Tensor<float>& found) {
+    ASSERT_EQ(expected.shape(), found.shape());
+    EXPECT_TRUE(std::equal(expected.values().begin(), expected.values().end(), found.values().begin()));
+}
+
+void expect_same_stages(Session& whole, Session& tight) {
+    const std::shared_ptr<const Snapshot> all = whole.wait(), outline = tight.wait();
+    ASSERT_EQ(all->problem + outline->problem, "");
+    ASSERT_TRUE(all->trace->whole());
+    ASSERT_FALSE(outline->trace->whole());
+    for (const auto& stage : all->trace->stages) {
+        SCOPED_TRACE(tensor_name(stage.id));
+        const auto inside = tight.compute(facet::Inside{part_of(*outline->trace, stage.id)});
+        ASSERT_TRUE(inside) << inside.problem;
+        const RecordedStage<float>* found = inside->trace->find(stage.id);
+        ASSERT_NE(found, nullptr);
+        expect_same(stage.value, found->value);
+    }
+}
+
+TEST(LargeModel, EveryStageOfEveryPresetIsThatOfAWholeTrace) {
+    const std::vector<std::string> names = presets_with_layers();
+    EXPECT_GE(names.size(), 3U);
+    for (const std::string& name : names) {
+        SCOPED_TRACE(name);
+        TwoSessions sessions(open_preset(name));
+        expect_same_stages(sessions.whole, sessions.tight);
+        EXPECT_EQ(sessions.calls.forward, 0);
+    }
+}
+
+TEST(LargeModel, FacetsOfAStageSayTheSame) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& trace = *sessions.whole.wait()->trace;
+    for (const PlanNode& node : trace.plan->nodes()) {
+        SCOPED_TRACE(tensor_name(node.id));
+        const facet::Explanation explanation{CellRef{node.id, "", {0, node.has_heads() ? 1 : 2, 0, 0}}};
+        const auto expected = sessions.whole.get(explanation), found = sessions.tight.get(explanation);
+        EXPECT_EQ(expected->provenance.formula, found->provenance.formula);
+        EXPECT_EQ(expected->provenance.recorded, found->provenance.recorded);
+        EXPECT_EQ(expected->provenance.terms.size(), found->provenance.terms.size());
+        const facet::Statistics statistics{node.id};
+        EXPECT_EQ(sessions.whole.get(statistics)->mean, sessions.tight.get(statistics)->mean);
+        if (node.id.stage == Stage::Weights)
+            expect_same(*sessions.whole.get(facet::HeadMean{node.id}), *sessions.tight.get(facet::HeadMean{node.id}));
+    }
+}
+
+TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const auto expected = sessions.whole.get(facet::Readings{}), found = sessions.tight.get(facet::Readings{});
+    ASSERT_EQ(expected->totals.size(), found->totals.size());
+    expect_same(expected->totals[0].rollouts.back(), found->totals[0].rollouts.back());
+    expect_same(expected->totals[0].means.back(), found->totals[0].means.back());
+    ASSERT_TRUE(found->lens);
+    ASSERT_EQ(expected->lens->cells.size(), found->lens->cells.size());
+    for (std::size_t i = 0; i < expected->lens->cells.size(); ++i)
+        EXPECT_EQ(expected->lens->cells[i].top[0].token, found->lens->cells[i].top[0].token);
+    const auto worth = sessions.whole.get(facet::KnockOut{}), found_worth = sessions.tight.get(facet::KnockOut{});
+    ASSERT_EQ(worth->heads.size(), found_worth->heads.size());
+    for (std::size_t i = 0; i < worth->heads.size(); ++i) EXPECT_EQ(worth->heads[i].without, found_worth->heads[i].without);
+}
+
+TEST(LargeModel, ThePartThatIsLookedAtIsVerified) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& outline = *sessions.tight.wait()->trace;
+    std::size_t checked = 0;
+    for (std::size_t i = 0; i < outline.plan->nodes().size();) {
+        const StageId first = outline.plan->nodes()[i].id;
+        const auto verification = sessions.tight.get(facet::Verification{first});
+        EXPECT_TRUE(verification->ok) << tensor_name(first);
+        checked += verification->stages.size();
+        i = outline.plan->part_around(first).end;
+    }
+    EXPECT_EQ(checked, outline.plan->nodes().size());
+}
+
+TEST(LargeModel, AWrongPartIsFound) {
+    Computation engine = Computation::engine();
+    engine.inside = [inside = engine.inside](auto outline, const StageId& within, std::stop_token stop) {
+        Trace<float> part = inside(std::move(outline), within, stop);
+        part.stages.back().value.data()[0] += 0.01F;
+        return part;
+    };
+    const Document document = open_preset("gpt-tiny");
+    Session session(
+        document, [] {}, engine, TrainingEngine::engine(), tight_budget(document));
+    const StageId first = part_of(*session.wait()->trace, {Stage::Weights, 2});
+    const auto verification = session.get(facet::Verification{first});
+    ASSERT_NE(verification->first_failure(), nullptr);
+    EXPECT_EQ(verification->first_failure()->id, (StageId{Stage::Residual2, 2}));
+}
+
+TEST(LargeModel, FilesHaveTheSameBytes) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const test::TemporaryFolder folder;
+    const Snapshot &all = *sessions.whole.wait(), &outline = *sessions.tight.wait();
+    const auto same_bytes = [&](const std::string& name, const auto& write) {
+        write(folder / ("whole" + name), all);
+        write(folder / ("outline" + name), outline);
+        const std::string expected = bytes_of(folder / ("whole" + name));
+        EXPECT_GT(expected.size(), 1000U);
+        EXPECT_TRUE(expected == bytes_of(folder / ("outline" + name))) << name;
+    };
+    const TensorChoice choice{{Stage::Context, 1}, {}, {}, false, ""};
+    same_bytes(".safetensors", [](const auto& path, const Snapshot& snapshot) { write_snapshot_trace(path, snapshot); });
+    same_bytes(".csv", [&](const auto& path, const Snapshot& snapshot) { write_tensor_csv(path, snapshot, choice); });
+    same_bytes("-one.safetensors", [&](const auto& path, const Snapshot& snapshot) { write_tensor_safetensors(path, snapshot, choice); });
+}
+
+TEST(LargeModel, ATypedWordIsAllThatIsComputed) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const std::string text = sessions.whole.document().texts[0];
+    const auto look = [&] { sessions.tight.want({{sessions.tight.states().shown, facet::Inside{{Stage::Norm1, 0}}}}); };
+    look();
+    for (const std::string& typed : {text + " last", text + " last little", text + " last", std::string("a model learns")}) {
+        for (Session* session : {&sessions.whole, &sessions.tight}) session->apply({command::SetTexts{{typed}, {}}, ""});
+        SCOPED_TRACE(typed);
+        sessions.tight.wait();
+        look();
+        // Only a text as long as the first is too much for the budget.
+        if (sessions.tight.wait()->trace->whole()) continue;
+        expect_same_stages(sessions.whole, sessions.tight);
+    }
+    EXPECT_EQ(sessions.calls.outline, 1);
+    EXPECT_GE(sessions.calls.continued, 2);
+}
+
+TEST(LargeModel, AnEditIsMadeFromItsLayerOn) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    ForwardSettings forward = sessions.whole.document().forward;
+    Edit edit;
+    edit.at = {Stage::Weights, 2};
+    edit.head = 1;
+    edit.kind = EditKind::Scale;
+    edit.value = 0;
+    forward.edits = {edit};
+    sessions.tight.want({{sessions.tight.states().shown, facet::Inside{{Stage::Norm1, 0}}}});
+    for (Session* session : {&sessions.whole, &sessions.tight}) session->apply({command::SetForward{forward}, ""});
+    expect_same_stages(sessions.whole, sessions.tight);
+    EXPECT_EQ(sessions.calls.outline, 1);
+    EXPECT_EQ(sessions.calls.edited, 1);
+}
+
+TEST(LargeModel, WhatHasNoRoomAtAllIsRefused) {
+    const Document document = open_preset("gpt-tiny");
+    Session session(
+        document, [] {}, Computation::engine(), TrainingEngine::engine(), prepare(document).size.parameters);
+    EXPECT_NE(session.wait()->problem.find("memory budget"), std::string::npos) << session.wait()->problem;
+}
+
+}  // namespace
+}  // namespace attn::app
