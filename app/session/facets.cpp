@@ -207,7 +207,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), field_at_fault(setup.forward));
     }
-    made.ranges = stage_ranges(*made.trace);
+    if (made.trace->whole()) made.ranges = stage_ranges(*made.trace);
     made.head_scores = head_scores(*made.trace);
     made.tokens = std::move(prepared.chips);
     made.source_tokens = std::move(prepared.source_chips);

@@ -22,7 +22,7 @@ struct Snapshot {
     std::shared_ptr<const Trace<float>> trace;      ///< null before the first
     std::uint64_t run = 0;                          ///< whose parameters `trace` has; 0: freshly drawn
     std::optional<std::int64_t> trained_step;       ///< the moment of `run` that `trace` is of
-    std::vector<StageRange> ranges;                 ///< of every stage of `trace`, in its order
+    std::vector<StageRange> ranges;                 ///< of every stage of `trace`, in its order; none of an outline
     std::vector<HeadScore> head_scores;             ///< of every head of `trace`
     std::vector<std::vector<Token>> tokens;         ///< [B][T]
     std::vector<std::vector<Token>> source_tokens;  ///< of the encoder's text; empty without one

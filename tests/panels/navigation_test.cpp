@@ -2,24 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/model/transformer.hpp"
+
 namespace attn::app {
 namespace {
 
-/// Two layers with q, scores and residual_1, between tokens and logits; one sequence of 3 tokens, 2 heads.
-Trace<float> small_trace() {
-    Trace<float> trace;
-    trace.config.num_heads = 2;
-    trace.config.num_layers = 2;
-    trace.tokens = {3, {1, 2, 3}, {3}};
-    const auto add = [&](Stage stage, int layer, Shape shape) { trace.stages.push_back({{stage, layer}, Tensor<float>(shape), nullptr}); };
-    add(Stage::Tokens, -1, {{Axis::B, 1}, {Axis::T, 3}});
-    for (int layer = 0; layer < 2; ++layer) {
-        add(Stage::Q, layer, {{Axis::B, 1}, {Axis::H, 2}, {Axis::T, 3}, {Axis::D, 4}});
-        add(Stage::Scores, layer, {{Axis::B, 1}, {Axis::H, 2}, {Axis::T, 3}, {Axis::S, 3}});
-        add(Stage::Residual1, layer, {{Axis::B, 1}, {Axis::T, 3}, {Axis::C, 8}});
-    }
-    add(Stage::Logits, -1, {{Axis::B, 1}, {Axis::T, 3}, {Axis::V, 5}});
-    return trace;
+/// Two layers of two heads over one sequence of 3 tokens.
+Trace<float> small_trace(std::int64_t heads = 2, std::int64_t key_heads = 0) {
+    Config config;
+    config.vocab_size = 5;
+    config.context_length = 8;
+    config.num_heads = heads;
+    config.num_kv_heads = key_heads;
+    config.d_model = 4 * heads;
+    config.d_ff = 8;
+    config.num_layers = 2;
+    config.lm_head = true;
+    return trace_forward<float>(std::make_shared<const Parameters<float>>(config), {3, {1, 2, 3}, {3}}, {}, {});
 }
 
 TEST(Navigation, WalksEveryStageAndStopsAtTheEnds) {
@@ -30,17 +29,17 @@ TEST(Navigation, WalksEveryStageAndStopsAtTheEnds) {
     std::size_t steps = 0;
     while (step_stage(view, trace, +1)) ++steps;
     EXPECT_EQ(steps, trace.stages.size() - 1);
-    EXPECT_EQ(view.stage.stage, Stage::Logits);
+    EXPECT_EQ(view.stage.stage, Stage::Probabilities);
 }
 
 TEST(Navigation, KeepsTheClosestStageWhenTheModelChanges) {
     const Trace<float> trace = small_trace();
     ViewState view;
-    view.stage = {Stage::Scaled, 7};
+    view.stage = {Stage::QRotated, 7};
     view.head = 9;
     view.batch = 4;
     keep_view_valid(view, trace);
-    EXPECT_EQ(view.stage, (StageId{Stage::Scores, 1}));
+    EXPECT_EQ(view.stage, (StageId{Stage::V, 1}));
     EXPECT_EQ(view.head, 1);
     EXPECT_EQ(view.batch, 0);
 }
@@ -91,13 +90,8 @@ TEST(Navigation, GoingToACellChoosesItsAxes) {
 
 // Four heads over two key/value heads: heads 2 and 3 read the second.
 TEST(Navigation, AHeadOfTheQueriesFindsTheKeysThatItReads) {
-    Trace<float> trace;
-    trace.config.num_heads = 4;
-    trace.config.num_kv_heads = 2;
-    trace.tokens = {3, {1, 2, 3}, {3}};
-    const StageId keys{Stage::K, 0}, scores{Stage::Scores, 0};
-    trace.stages.push_back({keys, Tensor<float>({{Axis::B, 1}, {Axis::G, 2}, {Axis::S, 3}, {Axis::D, 4}})});
-    trace.stages.push_back({scores, Tensor<float>({{Axis::B, 1}, {Axis::H, 4}, {Axis::T, 3}, {Axis::S, 3}})});
+    const Trace<float> trace = small_trace(4, 2);
+    const StageId keys{Stage::K, 0};
     ViewState view;
     view.stage = keys;
     view.head = 3;
