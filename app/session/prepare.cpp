@@ -139,7 +139,7 @@ void measure(Prepared& prepared, const Encoded& text, const Encoded& source, dou
         trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
     try {
         expect_room(least_mib(prepared.size), room_mib);
-        prepared.whole = prepared.size.whole <= kWholeTraceMiB && prepared.size.parameters + prepared.size.whole <= room_mib;
+        prepared.whole = prepared.size.parameters + prepared.size.whole <= std::min(kWholeTraceMiB, room_mib);
     } catch (const DocumentError& error) {
         const bool short_text_fits = least_mib(trace_size(config, 1, 16, source.longest == 0 ? 0 : 16)) <= room_mib;
         throw DocumentError(fmt::format("{} (sequences: {}, tokens: {}, layers: {}, heads: {}, d_model: {}): {}", error.what(),

@@ -29,8 +29,9 @@ struct TraceSize {
 /// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder.
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions);
 
-/// Up to this size every stage is recorded: more takes longer to write down than to compute again where somebody looks.
-inline constexpr double kWholeTraceMiB = 64;
+/// Up to this size, with the parameters, every stage is recorded, checked and gone back through: more takes longer than to compute again
+/// what somebody looks at.
+inline constexpr double kWholeTraceMiB = 96;
 
 struct Prepared {
     Config config;  ///< with vocab_size and context_length filled in

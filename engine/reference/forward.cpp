@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <string>
 #include <type_traits>
@@ -64,20 +65,28 @@ public:
         : parameters_(parameters), config_(parameters.config()), plan_(config_, settings.mistake), tokens_(tokens), source_(source),
           settings_(settings), stop_(std::move(stop)), rounding_(rounding) {}
 
-    /// The nodes [first, end), from what was computed before them; returns that too.
-    std::vector<ReferenceStage> run(std::size_t first, std::size_t end, std::vector<ReferenceStage> given = {}) {
+    void check() const {
         if (config_.architecture == Architecture::EncoderDecoder) check_batch(source_, config_.vocab_size);
         check_batch(tokens_, config_.vocab_size);
-        stages_ = std::move(given);
-        stages_.reserve(stages_.size() + plan_.nodes().size());  // stages are referred to
-        for (std::size_t i = first; i < end; ++i) {
-            const PlanNode& node = plan_.nodes()[i];
-            if (stop_.stop_requested()) throw Cancelled();
-            const SharedPermissions permissions = permissions_of(node);
-            record(node, value_of(node, permissions.get()), permissions);
-            widened_.clear();
-        }
-        return std::move(stages_);
+    }
+    std::vector<ReferenceStage> run() {
+        check();
+        for (const PlanNode& node : plan_.nodes()) compute(node);
+        return {std::make_move_iterator(stages_.begin()), std::make_move_iterator(stages_.end())};
+    }
+    /// What nodes read that are computed elsewhere.
+    void give(ReferenceStage stage) { stages_.push_back(std::move(stage)); }
+    const ReferenceStage& compute(const PlanNode& node) {
+        if (stop_.stop_requested()) throw Cancelled();
+        const SharedPermissions permissions = permissions_of(node);
+        record(node, value_of(node, permissions.get()), permissions);
+        widened_.clear();
+        return stages_.back();
+    }
+    /// Forgets the numbers of a stage that nobody will read again.
+    void forget(const StageId& id) {
+        for (ReferenceStage& stage : stages_)
+            if (stage.id == id) stage.value = Matrix();
     }
     const Plan& plan() const { return plan_; }
 
@@ -230,13 +239,31 @@ private:
     }
 
     Matrix mapped(const PlanNode& node) const {
+        if (node.weight.transposed) return mapped_by_table(node);
         const ParameterView<double> weight = parameter(node.weight);
-        if (node.weight.transposed) return linear_transposed(input(node), weight.data, {node.axes.back(), weight.rows});
         const LinearMap map{weight.data, node.bias.empty() ? nullptr : parameter(node.bias).data, weight.stride};
         if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns});
         const Dim heads{node.axes[1], weight.columns / config_.head_size()};
         const Matrix packed = linear(input(node), map, {Axis::N, weight.columns});
         return node.settings.by_reshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
+    }
+
+    /// x Wᵀ for the rows of a table, some of them at a time: a vocabulary's in double would take much memory.
+    Matrix mapped_by_table(const PlanNode& node) const {
+        constexpr std::int64_t kRows = 1024;
+        const ParameterView<Scalar> table = stored(node.weight);
+        const Matrix& x = input(node);
+        const std::int64_t positions = x.size() / table.columns;
+        Matrix out({x.shape()[0], x.shape()[1], {node.axes.back(), table.rows}});
+        for (std::int64_t first = 0; first < table.rows; first += kRows) {
+            const std::int64_t rows = std::min(kRows, table.rows - first);
+            std::vector<double> wide(static_cast<std::size_t>(rows * table.columns));
+            for (std::int64_t row = 0; row < rows; ++row)
+                std::copy_n(table.data + (first + row) * table.stride, table.columns, wide.data() + row * table.columns);
+            const Matrix some = linear_transposed(x, wide.data(), {node.axes.back(), rows});
+            for (std::int64_t t = 0; t < positions; ++t) std::copy_n(some.data() + t * rows, rows, out.data() + t * table.rows + first);
+        }
+        return out;
     }
 
     /// Before a late mask the softmax sees what its input allows.
@@ -256,7 +283,7 @@ private:
     const ForwardSettings& settings_;
     std::stop_token stop_;
     Rounding rounding_;
-    std::vector<ReferenceStage> stages_;
+    std::deque<ReferenceStage> stages_;  // which are referred to
 };
 
 }  // namespace
@@ -264,31 +291,55 @@ private:
 template <class Scalar>
 std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                     const ForwardSettings& settings, std::stop_token stop, Rounding rounding) {
-    Pass<Scalar> pass(parameters, tokens, source, settings, std::move(stop), rounding);
-    return pass.run(0, pass.plan().nodes().size());
+    return Pass<Scalar>(parameters, tokens, source, settings, std::move(stop), rounding).run();
 }
 
 template <class Scalar>
-std::vector<ReferenceStage> forward_part(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop, Rounding rounding) {
-    Pass<Scalar> pass(*part.parameters, part.tokens, part.source_tokens, part.settings, std::move(stop), rounding);
-    std::vector<ReferenceStage> given;
+struct PartOfReference<Scalar>::State {
+    Pass<Scalar> pass;
+    const PlanPart place;
+    std::size_t next;
+
+    const PlanNode& node(std::size_t i) const { return pass.plan().nodes()[i]; }
+    bool is_read_later(const StageId& id) const {
+        for (std::size_t i = next; i < place.end; ++i)
+            if (std::count(node(i).inputs.begin(), node(i).inputs.end(), id) > 0) return true;
+        return false;
+    }
+    /// Stages before the last one: that is being looked at.
+    void forget_what_is_done() {
+        for (std::size_t i = 0; i + 1 < next; ++i)
+            if (!is_read_later(node(i).id)) pass.forget(node(i).id);
+    }
+};
+
+template <class Scalar>
+PartOfReference<Scalar>::PartOfReference(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop, Rounding rounding)
+    : state_(new State{{*part.parameters, part.tokens, part.source_tokens, part.settings, std::move(stop), rounding}, place, place.first}) {
+    state_->pass.check();
     for (std::size_t i = 0; i < place.first; ++i) {
-        const RecordedStage<Scalar>* stage = part.find(pass.plan().nodes()[i].id);
+        const RecordedStage<Scalar>* stage = part.find(state_->node(i).id);
         if (stage == nullptr) continue;
         Matrix value(stage->value.shape());
         std::copy(stage->value.values().begin(), stage->value.values().end(), value.data());
-        given.push_back({stage->id, std::move(value), nullptr});
+        state_->pass.give({stage->id, std::move(value), nullptr});
     }
-    const auto count = std::ssize(given);
-    std::vector<ReferenceStage> stages = pass.run(place.first, place.end, std::move(given));
-    stages.erase(stages.begin(), stages.begin() + count);
-    return stages;
+}
+
+template <class Scalar>
+PartOfReference<Scalar>::~PartOfReference() = default;
+
+template <class Scalar>
+const ReferenceStage* PartOfReference<Scalar>::next() {
+    if (state_->next == state_->place.end) return nullptr;
+    state_->forget_what_is_done();
+    return &state_->pass.compute(state_->node(state_->next++));
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template std::vector<ReferenceStage> forward<Scalar>(const Parameters<Scalar>&, const TokenBatch&, const TokenBatch&,                  \
                                                          const ForwardSettings&, std::stop_token, Rounding);                               \
-    template std::vector<ReferenceStage> forward_part<Scalar>(const Trace<Scalar>&, const PlanPart&, std::stop_token, Rounding);
+    template class PartOfReference<Scalar>;
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)
 #undef ATTN_INSTANTIATE

@@ -32,9 +32,21 @@ template <class Scalar>
 std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                     const ForwardSettings& settings, std::stop_token stop = {}, Rounding rounding = Rounding::None);
 
-/// The stages of one part of the plan, from the recorded numbers of what it reads, which `part` has to have. Throws as forward() does.
+/// The stages of one part of the plan, one after the other, from the recorded numbers of what it reads, which `part` has to have and which
+/// has to outlive this. Only what later stages of the part read is held. Throws as forward() does.
 template <class Scalar>
-std::vector<ReferenceStage> forward_part(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop = {},
-                                         Rounding rounding = Rounding::None);
+class PartOfReference {
+public:
+    PartOfReference(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop = {}, Rounding rounding = Rounding::None);
+    ~PartOfReference();
+    PartOfReference(const PartOfReference&) = delete;
+    PartOfReference& operator=(const PartOfReference&) = delete;
+    /// The next stage, valid until the next call; null after the last one.
+    const ReferenceStage* next();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
 
 }  // namespace attn::reference

@@ -63,6 +63,14 @@ StageError compare_stage(const RecordedStage<Scalar>& fast, const ReferenceStage
     return error;
 }
 
+void conclude(StageError& stage, Verification& result) {
+    stage.ok = stage.problem.empty();
+    if (!stage.ok && stage.max_excess == 0)
+        stage.max_abs = stage.max_excess = std::numeric_limits<double>::infinity();  // nothing could be compared
+    result.max_abs = std::max(result.max_abs, stage.max_abs);
+    result.ok = result.ok && stage.ok;
+}
+
 StageError structural_failure(const StageId& id, std::string problem) {
     StageError error;
     error.id = id;
@@ -82,28 +90,25 @@ Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const s
                                     : structural_failure(recorded[i].id, "the model has no such stage"));
     for (std::size_t i = recorded.size(); i < expected.size(); ++i)
         result.stages.push_back(structural_failure(expected[i].id, "missing from the trace"));
-    for (StageError& stage : result.stages) {
-        stage.ok = stage.problem.empty();
-        if (!stage.ok && stage.max_excess == 0)
-            stage.max_abs = stage.max_excess = std::numeric_limits<double>::infinity();  // nothing could be compared
-        result.max_abs = std::max(result.max_abs, stage.max_abs);
-        result.ok = result.ok && stage.ok;
-    }
+    for (StageError& stage : result.stages) conclude(stage, result);
     return result;
 }
 
 namespace {
 
-/// Largest difference of every stage; what is not finite does not count.
+/// Largest difference of a stage; what is not finite does not count.
+double difference(const ReferenceStage& exact, const ReferenceStage& rounded) {
+    double largest = 0;
+    for (std::int64_t j = 0; j < exact.value.size(); ++j) {
+        const double gap = distance(rounded.value.data()[j], exact.value.data()[j]);
+        if (std::isfinite(gap)) largest = std::max(largest, gap);
+    }
+    return largest;
+}
+
 std::vector<double> differences(const std::vector<ReferenceStage>& exact, const std::vector<ReferenceStage>& rounded) {
     std::vector<double> out;
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-        out.push_back(0);
-        for (std::int64_t j = 0; j < exact[i].value.size(); ++j) {
-            const double gap = distance(rounded[i].value.data()[j], exact[i].value.data()[j]);
-            if (std::isfinite(gap)) out.back() = std::max(out.back(), gap);
-        }
-    }
+    for (std::size_t i = 0; i < exact.size(); ++i) out.push_back(difference(exact[i], rounded[i]));
     return out;
 }
 
@@ -121,17 +126,37 @@ Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::s
     return compare(trace.stages, expected, atol, rtol, differences(expected, run(Rounding::EveryStageToFloat)));
 }
 
+namespace {
+
+/// Stage by stage, in the memory of a few; with the rounding of a second pass where there is one.
+template <class Scalar>
+Verification compare_part(const Trace<Scalar>& part, const PlanPart& place, PartOfReference<Scalar>& exact,
+                          PartOfReference<Scalar>* rounded, double atol, double rtol) {
+    Verification result;
+    for (std::size_t i = place.first; i < place.end; ++i) {
+        const ReferenceStage* expected = exact.next();
+        const double rounding = rounded == nullptr ? 0 : difference(*expected, *rounded->next());
+        const RecordedStage<Scalar>* stage = part.find(expected->id);
+        result.stages.push_back(stage == nullptr ? structural_failure(expected->id, "missing from the trace")
+                                                 : compare_stage(*stage, *expected, atol, rtol, rounding));
+    }
+    for (StageError& stage : result.stages) conclude(stage, result);
+    return result;
+}
+
+}  // namespace
+
 template <class Scalar>
 Verification verify_part(const Trace<Scalar>& part, const StageId& within, double atol, double rtol, std::stop_token stop) {
     if (part.parameters == nullptr) throw Error("the trace to verify has no parameters");
     const PlanPart place = part.plan->part_around(within);
-    std::vector<RecordedStage<Scalar>> recorded;
-    for (std::size_t i = place.first; i < place.end; ++i)
-        if (const RecordedStage<Scalar>* stage = part.find(part.plan->nodes()[i].id)) recorded.push_back(*stage);
-    const std::vector<ReferenceStage> expected = forward_part(part, place, stop, Rounding::None);
-    Verification result = compare(recorded, expected, atol, rtol);
-    if (result.ok || std::is_same_v<Scalar, double>) return result;
-    return compare(recorded, expected, atol, rtol, differences(expected, forward_part(part, place, stop, Rounding::EveryStageToFloat)));
+    {
+        PartOfReference<Scalar> exact(part, place, stop);
+        Verification result = compare_part<Scalar>(part, place, exact, nullptr, atol, rtol);
+        if (result.ok || std::is_same_v<Scalar, double>) return result;
+    }
+    PartOfReference<Scalar> exact(part, place, stop), rounded(part, place, stop, Rounding::EveryStageToFloat);
+    return compare_part(part, place, exact, &rounded, atol, rtol);
 }
 
 template Verification verify(const Trace<float>&, double, double, std::stop_token);
