@@ -27,7 +27,8 @@ void expect_file(const std::filesystem::path& file) {
 
 /// What was open last, unless something else is asked for.
 Document first_document(DocumentOptions wanted, const Settings& settings) {
-    const bool last = wanted.preset.empty() && is_preset(settings.preset), own_text = wanted.given();
+    const bool asked = !wanted.preset.empty() || !wanted.document.empty() || !wanted.model.empty();
+    const bool last = !asked && is_preset(settings.preset), own_text = wanted.given();
     if (last) wanted.preset = settings.preset;
     Document document = make_document(wanted);
     const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());

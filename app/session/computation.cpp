@@ -34,14 +34,18 @@ Computation Computation::engine() {
         [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
             return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
         },
-        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token stop) {
-            return Recomputation<float>(std::move(outline)).trace_around(within, std::move(stop));
+        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, const std::function<bool(const StageId&)>& wanted,
+           std::stop_token stop) {
+            return Recomputation<float>(std::move(outline), wanted ? Keep::OneLayer : Keep::Everything)
+                .trace_around(within, std::move(stop), wanted);
         },
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
         },
-        [](const Trace<float>& part, const StageId& within, std::stop_token stop) {
-            return reference::verify_part(part, within, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
+        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token stop) {
+            Recomputation<float> again(outline, Keep::OneLayer);
+            const auto show = [&](const StageObserver<float>& each) { again.show_around(within, each, stop); };
+            return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },
         [](const Trace<float>& trace, std::stop_token stop) {
             return trace_gradients<float>(*trace.parameters, trace.tokens, trace.source_tokens, next_tokens(trace.tokens), trace.settings,

@@ -31,9 +31,11 @@ struct Computation {
     std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
     /// The same with other edits, and one part of an outline.
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
-    std::function<Trace<float>(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> inside;
+    std::function<Trace<float>(std::shared_ptr<const Trace<float>> outline, const StageId& within,
+                               const std::function<bool(const StageId&)>& wanted, std::stop_token)>
+        inside;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
-    std::function<reference::Verification(const Trace<float>& part, const StageId& within, std::stop_token)> verify_part;
+    std::function<reference::Verification(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> verify_part;
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
     /// What follows the first sequence.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;

@@ -59,6 +59,9 @@ struct Inside {
     using Value = Snapshot;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
     StageId first;  ///< the part's first stage
+    /// Of a long text the part holds few of its attention maps, which are large: this one (of self-attention's name), what it is computed
+    /// from, and the weights. None: all.
+    std::optional<Stage> map{};
     bool operator==(const Inside&) const = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "app/session/document_error.hpp"
 #include "app/session/explanation.hpp"
+#include "app/session/part_looked_at.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/sample.hpp"
 #include "app/session/statistics.hpp"
@@ -54,15 +55,14 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
 }
 
 /// The part of an outline that a facet of one stage is about; none where all of the trace is there.
-std::optional<StageId> part_needed(const Facet& facet, const Trace<float>& trace) {
+std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
     std::optional<StageId> id;
     if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty())
         id = explanation->cell.stage;
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
     if (const auto* statistics = std::get_if<facet::Statistics>(&facet)) id = statistics->stage;
-    if (const auto* verification = std::get_if<facet::Verification>(&facet)) id = verification->part;
     if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
-    return trace.plan->nodes()[trace.plan->part_around(*id).first].id;
+    return inside_with(trace, *id);
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -77,7 +77,7 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
     if (request.state == nullptr || std::holds_alternative<facet::Trace>(request.facet)) return {};
     std::vector<Request> needs{{request.state, facet::Trace{}}};
     if (const auto snapshot = results.find(request.state, facet::Trace{}))
-        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, facet::Inside{*part}});
+        if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
@@ -102,8 +102,8 @@ struct FacetMaker::Make {
     const Trace<float>& trace() const { return *snapshot_of(state).trace; }
     /// The trace, or the part of an outline that holds what the facet is about.
     const Trace<float>& trace_for(const Facet& facet) const {
-        const std::optional<StageId> part = part_needed(facet, trace());
-        return part ? *work.results.find(state, facet::Inside{*part})->trace : trace();
+        const std::optional<facet::Inside> part = part_needed(facet, trace());
+        return part ? *work.results.find(state, *part)->trace : trace();
     }
     /// Every stage, computed for this facet alone where only an outline is held.
     std::shared_ptr<const Trace<float>> whole_trace() const {
@@ -133,8 +133,9 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::Readings&) const { return value(work.engine.readings(snapshot_of(state).trace, work.stop)); }
     FacetValue operator()(const facet::Verification& facet) const {
-        const std::optional<StageId> part = part_needed(facet, trace());
-        return value(part ? work.engine.verify_part(trace_for(facet), *part, work.stop) : work.engine.verify(trace(), work.stop));
+        const bool of_part = facet.part && !trace().whole() && trace().plan->find(*facet.part) != nullptr;
+        return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
+                             : work.engine.verify(trace(), work.stop));
     }
     FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(*whole_trace(), work.stop)); }
     FacetValue operator()(const facet::KnockOut& facet) const {
@@ -222,8 +223,10 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
 FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
     if (outline->trace->whole()) return {outline.value, 0};
+    std::function<bool(const StageId&)> wanted;
+    if (inside.map) wanted = [&](const StageId& id) { return holds(inside, id); };
     Snapshot made = *outline;
-    made.trace = std::make_shared<const Trace<float>>(work.engine.inside(outline->trace, inside.first, work.stop));
+    made.trace = std::make_shared<const Trace<float>>(work.engine.inside(outline->trace, inside.first, wanted, work.stop));
     if (state->setup->model != nullptr) state->setup->model->require_intact();
     made.ranges = stage_ranges(*made.trace);
     made.head_scores = head_scores(*made.trace);

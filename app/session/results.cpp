@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/session/part_looked_at.hpp"
 #include "app/session/snapshot.hpp"
 
 namespace attn::app {
@@ -26,8 +27,7 @@ std::shared_ptr<const Fact> Results::latest(const Request& request) const {
 const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id) {
     const Trace<float>& trace = *snapshot.trace;
     if (trace.whole() || trace.plan->find(id) == nullptr) return snapshot;
-    const PlanNode& first = trace.plan->nodes()[trace.plan->part_around(id).first];
-    const auto inside = ask(state, facet::Inside{first.id});
+    const auto inside = ask(state, inside_with(trace, id));
     return inside ? *inside : snapshot;
 }
 

@@ -155,9 +155,9 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
 }
 
 template <class Scalar>
-Recomputation<Scalar>::Recomputation(std::shared_ptr<const Trace<Scalar>> trace)
+Recomputation<Scalar>::Recomputation(std::shared_ptr<const Trace<Scalar>> trace, Keep keep)
     : trace_(std::move(trace)), weights_(*trace_->parameters), plan_(trace_->config, trace_->settings.mistake),
-      program_(plan_, weights_, Form::Staged, Keep::Everything) {}
+      program_(plan_, weights_, Form::Staged, keep) {}
 
 /// What the part reads and the trace has: the stream, and what the decoder attends to.
 template <class Scalar>
@@ -191,10 +191,25 @@ std::vector<RecordedStage<Scalar>> Recomputation<Scalar>::stages_around(const St
 }
 
 template <class Scalar>
-Trace<Scalar> Recomputation<Scalar>::trace_around(const StageId& id, std::stop_token stop) {
+void Recomputation<Scalar>::show_around(const StageId& id, const StageObserver<Scalar>& each, std::stop_token stop) {
+    const PlanPart part = plan_.part_around(id);
+    Tap<Scalar> tap(false, std::move(stop));
+    tap.observe(each);
+    give(part);
+    run(trace_->settings, part.first, part.end, tap);
+}
+
+template <class Scalar>
+Trace<Scalar> Recomputation<Scalar>::trace_around(const StageId& id, std::stop_token stop,
+                                                  const std::function<bool(const StageId&)>& wanted) {
+    const PlanPart part = plan_.part_around(id);
+    Tap<Scalar> tap(true, std::move(stop));
+    if (wanted) tap.keep_only(wanted);
+    give(part);
+    run(trace_->settings, part.first, part.end, tap);
+    std::vector<RecordedStage<Scalar>> inside = tap.take();
     Trace<Scalar> out = unrecorded_trace(trace_->parameters, trace_->tokens, trace_->source_tokens, trace_->settings);
-    std::vector<RecordedStage<Scalar>> inside = stages_around(id, std::move(stop));
-    for (const RecordedStage<Scalar>* stage : read_by(plan_.part_around(id))) {
+    for (const RecordedStage<Scalar>* stage : read_by(part)) {
         const auto same = [&](const RecordedStage<Scalar>& other) { return other.id == stage->id; };
         if (std::none_of(inside.begin(), inside.end(), same)) out.stages.push_back(*stage);
     }

@@ -2,6 +2,7 @@
 /// Traces that hold little: the residual stream, and keys and values, of every layer, from which the inside of a layer is computed again
 /// when somebody looks at it. All bits are those of a trace that holds everything.
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <vector>
@@ -35,16 +36,18 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
 template <class Scalar>
 class Recomputation {
 public:
-    /// Of a trace or an outline, which is kept as long as this.
-    explicit Recomputation(std::shared_ptr<const Trace<Scalar>> trace);
+    /// Of a trace or an outline, which is kept as long as this. Keep::OneLayer saves memory where most stages are only shown.
+    explicit Recomputation(std::shared_ptr<const Trace<Scalar>> trace, Keep keep = Keep::Everything);
     Recomputation(const Recomputation&) = delete;
     Recomputation& operator=(const Recomputation&) = delete;
 
     /// All stages of the layer that has this one, in their order; or those before the layers, or after them. Throws Error for a stage that
     /// the model does not have, Cancelled once `stop` is requested.
     std::vector<RecordedStage<Scalar>> stages_around(const StageId& id, std::stop_token stop = {});
-    /// The same as a trace, with what these stages are computed from before them.
-    Trace<Scalar> trace_around(const StageId& id, std::stop_token stop = {});
+    /// The same as a trace, with what these stages are computed from before them; only those that are wanted, where somebody says which.
+    Trace<Scalar> trace_around(const StageId& id, std::stop_token stop = {}, const std::function<bool(const StageId&)>& wanted = {});
+    /// Shows the same stages one after the other, and keeps none.
+    void show_around(const StageId& id, const StageObserver<Scalar>& each, std::stop_token stop = {});
 
     /// The trace with other edits: what comes before the first stage where they differ is taken over, the rest computed. An outline stays
     /// one. Throws as trace_forward() does.

@@ -301,6 +301,7 @@ struct PartOfReference<Scalar>::State {
     std::size_t next;
 
     const PlanNode& node(std::size_t i) const { return pass.plan().nodes()[i]; }
+    /// By a node that is still to come.
     bool is_read_later(const StageId& id) const {
         for (std::size_t i = next; i < place.end; ++i)
             if (std::count(node(i).inputs.begin(), node(i).inputs.end(), id) > 0) return true;
@@ -319,7 +320,7 @@ PartOfReference<Scalar>::PartOfReference(const Trace<Scalar>& part, const PlanPa
     state_->pass.check();
     for (std::size_t i = 0; i < place.first; ++i) {
         const RecordedStage<Scalar>* stage = part.find(state_->node(i).id);
-        if (stage == nullptr) continue;
+        if (stage == nullptr || !state_->is_read_later(stage->id)) continue;
         Matrix value(stage->value.shape());
         std::copy(stage->value.values().begin(), stage->value.values().end(), value.data());
         state_->pass.give({stage->id, std::move(value), nullptr});

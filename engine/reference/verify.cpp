@@ -49,17 +49,18 @@ bool same_mask(const Mask& mask, const Permissions& permissions, const Shape& sh
 }
 
 template <class Scalar>
-StageError compare_stage(const RecordedStage<Scalar>& fast, const ReferenceStage& expected, double atol, double rtol, double rounding) {
+StageError compare_stage(const StageId& id, const Tensor<Scalar>& value, const Mask* mask, const ReferenceStage& expected, double atol,
+                         double rtol, double rounding) {
     StageError error;
-    error.id = fast.id;
+    error.id = id;
     error.rounding = rounding;
-    if (fast.id != expected.id) error.problem = tensor_name(expected.id) + " should be here";
-    else if (fast.value.shape() != expected.value.shape())
-        error.problem = "shape " + fast.value.shape().text() + " instead of " + expected.value.shape().text();
-    else if (expected.permissions != nullptr && fast.mask == nullptr) error.problem = "no mask was recorded";
-    else if (expected.permissions != nullptr && !same_mask(*fast.mask, *expected.permissions, expected.value.shape()))
+    if (id != expected.id) error.problem = tensor_name(expected.id) + " should be here";
+    else if (value.shape() != expected.value.shape())
+        error.problem = "shape " + value.shape().text() + " instead of " + expected.value.shape().text();
+    else if (expected.permissions != nullptr && mask == nullptr) error.problem = "no mask was recorded";
+    else if (expected.permissions != nullptr && !same_mask(*mask, *expected.permissions, expected.value.shape()))
         error.problem = "the recorded mask allows other cells than the settings";
-    else compare_values(fast.value, expected.value, atol + kRoundingAllowance * rounding, rtol, error);
+    else compare_values(value, expected.value, atol + kRoundingAllowance * rounding, rtol, error);
     return error;
 }
 
@@ -85,9 +86,9 @@ Verification compare(const std::vector<RecordedStage<Scalar>>& recorded, const s
                      double rtol, const std::vector<double>& rounding) {
     Verification result;
     for (std::size_t i = 0; i < recorded.size(); ++i)
-        result.stages.push_back(i < expected.size()
-                                    ? compare_stage(recorded[i], expected[i], atol, rtol, rounding.empty() ? 0 : rounding[i])
-                                    : structural_failure(recorded[i].id, "the model has no such stage"));
+        result.stages.push_back(i < expected.size() ? compare_stage(recorded[i].id, recorded[i].value, recorded[i].mask.get(), expected[i],
+                                                                    atol, rtol, rounding.empty() ? 0 : rounding[i])
+                                                    : structural_failure(recorded[i].id, "the model has no such stage"));
     for (std::size_t i = recorded.size(); i < expected.size(); ++i)
         result.stages.push_back(structural_failure(expected[i].id, "missing from the trace"));
     for (StageError& stage : result.stages) conclude(stage, result);
@@ -130,16 +131,17 @@ namespace {
 
 /// Stage by stage, in the memory of a few; with the rounding of a second pass where there is one.
 template <class Scalar>
-Verification compare_part(const Trace<Scalar>& part, const PlanPart& place, PartOfReference<Scalar>& exact,
-                          PartOfReference<Scalar>* rounded, double atol, double rtol) {
+Verification compare_part(const ShowStages<Scalar>& show, PartOfReference<Scalar>& exact, PartOfReference<Scalar>* rounded, double atol,
+                          double rtol) {
     Verification result;
-    for (std::size_t i = place.first; i < place.end; ++i) {
+    show([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) {
         const ReferenceStage* expected = exact.next();
+        if (expected == nullptr) return result.stages.push_back(structural_failure(id, "the model has no such stage"));
         const double rounding = rounded == nullptr ? 0 : difference(*expected, *rounded->next());
-        const RecordedStage<Scalar>* stage = part.find(expected->id);
-        result.stages.push_back(stage == nullptr ? structural_failure(expected->id, "missing from the trace")
-                                                 : compare_stage(*stage, *expected, atol, rtol, rounding));
-    }
+        result.stages.push_back(compare_stage(id, value, mask, *expected, atol, rtol, rounding));
+    });
+    while (const ReferenceStage* expected = exact.next())
+        result.stages.push_back(structural_failure(expected->id, "missing from the trace"));
     for (StageError& stage : result.stages) conclude(stage, result);
     return result;
 }
@@ -147,22 +149,23 @@ Verification compare_part(const Trace<Scalar>& part, const PlanPart& place, Part
 }  // namespace
 
 template <class Scalar>
-Verification verify_part(const Trace<Scalar>& part, const StageId& within, double atol, double rtol, std::stop_token stop) {
-    if (part.parameters == nullptr) throw Error("the trace to verify has no parameters");
-    const PlanPart place = part.plan->part_around(within);
+Verification verify_part(const Trace<Scalar>& outline, const StageId& within, const ShowStages<Scalar>& show, double atol, double rtol,
+                         std::stop_token stop) {
+    if (outline.parameters == nullptr) throw Error("the trace to verify has no parameters");
+    const PlanPart place = outline.plan->part_around(within);
     {
-        PartOfReference<Scalar> exact(part, place, stop);
-        Verification result = compare_part<Scalar>(part, place, exact, nullptr, atol, rtol);
+        PartOfReference<Scalar> exact(outline, place, stop);
+        Verification result = compare_part<Scalar>(show, exact, nullptr, atol, rtol);
         if (result.ok || std::is_same_v<Scalar, double>) return result;
     }
-    PartOfReference<Scalar> exact(part, place, stop), rounded(part, place, stop, Rounding::EveryStageToFloat);
-    return compare_part(part, place, exact, &rounded, atol, rtol);
+    PartOfReference<Scalar> exact(outline, place, stop), rounded(outline, place, stop, Rounding::EveryStageToFloat);
+    return compare_part(show, exact, &rounded, atol, rtol);
 }
 
 template Verification verify(const Trace<float>&, double, double, std::stop_token);
 template Verification verify(const Trace<double>&, double, double, std::stop_token);
-template Verification verify_part(const Trace<float>&, const StageId&, double, double, std::stop_token);
-template Verification verify_part(const Trace<double>&, const StageId&, double, double, std::stop_token);
+template Verification verify_part(const Trace<float>&, const StageId&, const ShowStages<float>&, double, double, std::stop_token);
+template Verification verify_part(const Trace<double>&, const StageId&, const ShowStages<double>&, double, double, std::stop_token);
 template Verification compare(const std::vector<RecordedStage<float>>&, const std::vector<ReferenceStage>&, double, double,
                               const std::vector<double>&);
 template Verification compare(const std::vector<RecordedStage<double>>&, const std::vector<ReferenceStage>&, double, double,

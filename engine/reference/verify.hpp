@@ -1,10 +1,12 @@
 #pragma once
 /// Compares a trace with the plain double-precision reference, stage by stage.
 
+#include <functional>
 #include <stop_token>
 
 #include "engine/reference/forward.hpp"
 #include "engine/reference/verification.hpp"
+#include "engine/trace/tap.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::reference {
@@ -24,11 +26,15 @@ inline constexpr double kRoundingAllowance = 16;
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
 
-/// The same of one part of the model (see Plan::part_around), from the recorded numbers of what it reads: of a trace that has these and
-/// the part's stages (see Recomputation::trace_around). What was wrong before it is not seen here.
+/// Shows the stages of a part in their order, such as Recomputation::show_around(). May be called twice.
 template <class Scalar>
-Verification verify_part(const Trace<Scalar>& part, const StageId& within, double atol = kFloatAtol, double rtol = kFloatRtol,
-                         std::stop_token stop = {});
+using ShowStages = std::function<void(const StageObserver<Scalar>&)>;
+
+/// The same of one part of the model (see Plan::part_around), from the recorded numbers of what it reads, which the outline has. What was
+/// wrong before it is not seen here. Holds a few stages at a time.
+template <class Scalar>
+Verification verify_part(const Trace<Scalar>& outline, const StageId& within, const ShowStages<Scalar>& show, double atol = kFloatAtol,
+                         double rtol = kFloatRtol, std::stop_token stop = {});
 
 /// The comparison alone, against stages that are known to be right. `rounding` is empty or holds for every expected stage what may be
 /// added to its tolerance kRoundingAllowance times.

@@ -539,6 +539,12 @@ TEST(Examples, OpenTheWindow) {
         EXPECT_GT(seen.colors, 50U);
         EXPECT_EQ(seen.err, "");
     }
+    // What was open last gives way to what is asked for.
+    std::filesystem::create_directories(place.path("config/attnscope"));
+    place.write("config/attnscope/settings.json", R"({"preset": "causal-attention", "texts": ["one two"]})");
+    const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
+    const SeenWindow opened = viewer.open({"--model", model}, place.path(""));
+    EXPECT_THAT(opened.title, HasSubstr("gpt2")) << opened.err;
     // The negative control: what cannot be opened leaves no window.
     const SeenWindow none = viewer.open({"lesson", "no-such-lesson"}, place.path(""));
     EXPECT_EQ(none.title, "");

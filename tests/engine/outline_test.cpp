@@ -1,13 +1,16 @@
 // What is computed again from an outline has the bits of what is recorded at once.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/plan/mistake.hpp"
+#include "engine/reference/verify.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/support/random_edits.hpp"
 
@@ -199,6 +202,46 @@ TEST(Outline, APartIsATraceOfItsOwnWithWhatItIsComputedFrom) {
             if (!is_layer_stage(node.id.stage)) continue;
             for (const StageId& input : node.inputs) EXPECT_NE(part.find(input), nullptr) << tensor_name(node.id);
         }
+    }
+}
+
+/// Verifies every part of a model, one number of which is changed on the way.
+std::vector<StageId> wrong_stages(const RandomModel& model, const StageId& changed, float by) {
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, model.source, model.settings));
+    std::vector<StageId> wrong;
+    std::size_t seen = 0;
+    for (std::size_t i = 0; i < outline->plan->nodes().size(); i = outline->plan->part_around(outline->plan->nodes()[i].id).end) {
+        const StageId within = outline->plan->nodes()[i].id;
+        Recomputation<float> again(outline, Keep::OneLayer);
+        const auto show = [&](const StageObserver<float>& each) {
+            again.show_around(within, [&](const StageId& id, const Tensor<float>& value, const Mask* mask) {
+                Tensor<float> shown = value;
+                if (id == changed && !shown.empty()) shown.data()[shown.size() / 2] += by;
+                each(id, shown, mask);
+            });
+        };
+        const reference::Verification found = reference::verify_part<float>(*outline, within, show);
+        seen += found.stages.size();
+        for (const auto& stage : found.stages)
+            if (!stage.ok) wrong.push_back(stage.id);
+    }
+    EXPECT_EQ(seen, outline->plan->nodes().size());
+    return wrong;
+}
+
+TEST(Outline, EveryPartIsVerifiedAndAWrongNumberIsFound) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = outlined_model(seed);
+        model.unruly = false;
+        EXPECT_THAT(wrong_stages(model, {}, 0), testing::IsEmpty());
+        const Plan plan(model.config, model.settings.mistake);
+        const StageId changed = plan.nodes()[static_cast<std::size_t>(model.between(0, std::ssize(plan.nodes()) - 1))].id;
+        // Not a masked cell, which holds no number.
+        if (is_attention_map(changed.stage)) continue;
+        EXPECT_THAT(wrong_stages(model, changed, 1), testing::ElementsAre(changed));
+        EXPECT_THAT(wrong_stages(model, changed, NAN), testing::ElementsAre(changed));
     }
 }
 

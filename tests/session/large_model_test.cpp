@@ -11,6 +11,7 @@
 #include "app/session/computation.hpp"
 #include "app/session/explanation.hpp"
 #include "app/session/held_stages.hpp"
+#include "app/session/part_looked_at.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
@@ -154,20 +155,41 @@ TEST(LargeModel, ThePartThatIsLookedAtIsVerified) {
     EXPECT_EQ(checked, outline.plan->nodes().size());
 }
 
-TEST(LargeModel, AWrongPartIsFound) {
-    Computation engine = Computation::engine();
-    engine.inside = [inside = engine.inside](auto outline, const StageId& within, std::stop_token stop) {
-        Trace<float> part = inside(std::move(outline), within, stop);
-        part.stages.back().value.data()[0] += 0.01F;
-        return part;
+TEST(LargeModel, OfALongTextFewMapsAreHeld) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& all = *sessions.whole.wait()->trace;
+    const StageId first = part_of(all, {Stage::Weights, 1});
+    const auto maps_of = [&](std::optional<Stage> map) {
+        std::vector<Stage> found;
+        for (const auto& stage : sessions.tight.get(facet::Inside{first, map})->trace->stages) {
+            expect_same(all.find(stage.id)->value, stage.value);
+            if (is_attention_map(stage.id.stage)) found.push_back(stage.id.stage);
+        }
+        return found;
     };
-    const Document document = open_preset("gpt-tiny");
-    Session session(
-        document, [] {}, engine, TrainingEngine::engine(), tight_budget(document));
-    const StageId first = part_of(*session.wait()->trace, {Stage::Weights, 2});
-    const auto verification = session.get(facet::Verification{first});
-    ASSERT_NE(verification->first_failure(), nullptr);
-    EXPECT_EQ(verification->first_failure()->id, (StageId{Stage::Residual2, 2}));
+    using Maps = std::vector<Stage>;
+    EXPECT_EQ(maps_of(std::nullopt), (Maps{Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped}));
+    EXPECT_EQ(maps_of(Stage::Weights), (Maps{Stage::Masked, Stage::Weights}));
+    EXPECT_EQ(maps_of(Stage::Scores), (Maps{Stage::Scores, Stage::Weights}));
+    EXPECT_EQ(maps_of(Stage::Dropped), (Maps{Stage::Weights, Stage::Dropped}));
+}
+
+TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
+    Config config = open_preset("gpt-tiny").config;
+    config.vocab_size = 5;
+    config.context_length = 2048;
+    const auto wanted = [&](std::int64_t length, const StageId& id) {
+        Trace<float> trace;
+        trace.config = config;
+        trace.plan = std::make_shared<const Plan>(config);
+        trace.tokens = {length, {}, {length}};
+        return inside_with(trace, id).map;
+    };
+    EXPECT_EQ(wanted(64, {Stage::Scores, 0}), std::nullopt);
+    EXPECT_EQ(wanted(2048, {Stage::Scores, 0}), Stage::Scores);
+    EXPECT_EQ(wanted(2048, {Stage::Context, 0}), Stage::Dropped);
+    EXPECT_EQ(wanted(2048, {Stage::Q, 0}), Stage::Weights);
+    EXPECT_EQ(wanted(2048, {Stage::Logits}), std::nullopt);
 }
 
 TEST(LargeModel, FilesHaveTheSameBytes) {
