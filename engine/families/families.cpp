@@ -9,7 +9,7 @@
 namespace attn {
 namespace {
 
-constexpr std::array<const Family*, 1> kFamilies = {&kGpt2Family};
+constexpr std::array<const Family*, 4> kFamilies = {&kGpt2Family, &kLlamaFamily, &kMistralFamily, &kQwen2Family};
 
 /// huggingface/transformers, activations.py: ACT2FN.
 constexpr std::array<std::pair<std::string_view, Activation>, 7> kActivations = {{{"gelu", Activation::GeluErf},

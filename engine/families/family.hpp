@@ -65,6 +65,6 @@ void add_linear(std::vector<TensorSource>& out, const std::string& parameter, co
 /// The entries of one norm: weight, and bias where the configuration's norms have one.
 void add_norm(std::vector<TensorSource>& out, const std::string& parameter, const std::string& tensor, const Config& config);
 
-extern const Family kGpt2Family;
+extern const Family kGpt2Family, kLlamaFamily, kMistralFamily, kQwen2Family;
 
 }  // namespace attn

@@ -163,8 +163,10 @@ Recomputation<Scalar>::Recomputation(std::shared_ptr<const Trace<Scalar>> trace,
 template <class Scalar>
 std::vector<const RecordedStage<Scalar>*> Recomputation<Scalar>::read_by(const PlanPart& part) const {
     std::vector<const RecordedStage<Scalar>*> found;
+    // The encoder itself makes the memory.
     const StageId* memory = memory_of(plan_);
-    for (const StageId* id : {part.stream ? &*part.stream : nullptr, part.first > 0 ? memory : nullptr})
+    const bool reads_memory = memory != nullptr && part.first < plan_.nodes().size() && plan_.nodes()[part.first].id.stack != memory->stack;
+    for (const StageId* id : {part.stream ? &*part.stream : nullptr, reads_memory ? memory : nullptr})
         if (const RecordedStage<Scalar>* stage = id == nullptr ? nullptr : trace_->find(*id)) found.push_back(stage);
     return found;
 }

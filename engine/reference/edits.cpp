@@ -12,7 +12,7 @@ struct Place {
 class CellRule {
 public:
     CellRule(const Edit& edit, const Tensor<double>& before, const Permissions* permissions)
-        : edit_(edit), before_(before), permissions_(permissions), has_heads_(before.shape().has(Axis::H)),
+        : edit_(edit), before_(before), permissions_(permissions), has_heads_(before.shape().rank() == 4),
           rows_(before.shape()[before.shape().rank() - 2].size), columns_(before.shape()[before.shape().rank() - 1].size) {}
 
     double operator()(const Place& at) const {
@@ -66,7 +66,8 @@ Tensor<double> after(const Edit& edit, const Tensor<double>& before, const Permi
     const CellRule rule(edit, before, permissions);
     const Shape& shape = before.shape();
     Tensor<double> out(shape);
-    const std::int64_t heads = shape.size_of(Axis::H), rows = shape[shape.rank() - 2].size, columns = shape[shape.rank() - 1].size;
+    const std::int64_t heads = shape.rank() == 4 ? shape[1].size : 1, rows = shape[shape.rank() - 2].size,
+                       columns = shape[shape.rank() - 1].size;
     for (std::int64_t i = 0; i < before.size(); ++i)
         out.data()[i] = rule({i / columns / rows / heads, i / columns / rows % heads, i / columns % rows, i % columns});
     return out;

@@ -62,6 +62,12 @@ private:
     TemporaryFolder folder_;
 };
 
+ForwardSettings causal_settings() {
+    ForwardSettings settings;
+    settings.masks.causal = true;
+    return settings;
+}
+
 NamedArray& tensor_named(ArrayFile& file, std::string_view name) {
     for (NamedArray& array : file.arrays)
         if (array.name == name) return array;
@@ -94,6 +100,63 @@ TEST(ModelFolder, Gpt2WithScoresDividedByTheLayerAgreesToo) {
     const Copied folder("gpt2_hub");
     folder.replace("config.json", "\"scale_attn_by_inverse_layer_idx\": true", "\"scale_attn_by_inverse_layer_idx\": false");
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the option matters";
+}
+
+TEST(ModelFolder, LlamaAgreesWithTransformersInEveryRun) {
+    expect_agreement("llama", {"left", "one", "pad"}, 31);
+    expect_agreement("llama_tied", {"one", "pad"}, 19);
+    const Copied folder("llama_tied");
+    folder.replace("config.json", "\"rope_theta\": 500.0", "\"rope_theta\": 10000.0");
+    EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the base matters";
+}
+
+/// Logits of a few tokens.
+std::vector<float> logits_of(const fs::path& path) {
+    const ModelFolder folder = open_model_folder(path);
+    const Trace<float> trace = trace_forward<float>(load_parameters<float>(folder), {4, {5, 9, 2, 7}, {4}}, {}, causal_settings());
+    const auto logits = trace.find({Stage::Logits})->value.values();
+    return {logits.begin(), logits.end()};
+}
+
+/// Qwen2 is a Llama with biases of queries, keys and values alone; Mistral one without.
+TEST(ModelFolder, FamiliesOfLlamasPartsDifferInTheirBiases) {
+    const auto without_biases_but = [](const std::string& type, bool attention) {
+        Copied folder("llama_tied");
+        const auto goes = [&](const NamedArray& array) {
+            const bool input_map = array.name.find("q_proj") != std::string::npos || array.name.find("k_proj") != std::string::npos ||
+                                   array.name.find("v_proj") != std::string::npos;
+            return array.name.ends_with(".bias") && !(attention && input_map);
+        };
+        folder.change_tensors([&](ArrayFile& file) {
+            if (type != "llama") std::erase_if(file.arrays, goes);
+            else
+                for (NamedArray& array : file.arrays)
+                    if (goes(array)) std::fill(array.bytes.begin(), array.bytes.end(), std::byte{0});
+        });
+        folder.replace("config.json", "\"model_type\": \"llama\"", "\"model_type\": \"" + type + "\"");
+        return logits_of(folder.path());
+    };
+    EXPECT_EQ(without_biases_but("qwen2", true), without_biases_but("llama", true));
+    EXPECT_EQ(without_biases_but("mistral", false), without_biases_but("llama", false));
+    EXPECT_NE(without_biases_but("llama", true), without_biases_but("llama", false));
+}
+
+TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
+    const auto with = [](const std::string& what, const std::string& by) {
+        const Copied folder("llama_tied");
+        folder.replace("config.json", what, by);
+        return folder.refusal();
+    };
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "llama3", "factor": 8.0})"),
+                HasSubstr("/rope_scaling/rope_type: is \"llama3\", which would need rotary frequencies"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 2.0})"),
+                HasSubstr("/rope_scaling/type: is \"linear\""));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.5)"), HasSubstr("in a part of each head"));
+    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "sliding_window": 4096)"),
+                HasSubstr("/sliding_window: is 4096, which would need layers that see only the last tokens"));
+    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "qwen2", "use_sliding_window": true, "sliding_window": 8)"),
+                HasSubstr("/sliding_window: is 8"));
+    EXPECT_THAT(with("\"num_attention_heads\": 4", "\"num_attention_heads\": 3"), HasSubstr("does not divide the 3 heads"));
 }
 
 TEST(ModelFolder, AWeightThatIsSlightlyOffFailsTheCheck) {

@@ -17,7 +17,7 @@ Edit random_edit(RandomModel& model, const Trace<Scalar>& trace) {
         const Shape& shape = stage.value.shape();
         edit.at = stage.id;
         edit.sequence = model.coin() ? Edit::kAll : model.between(0, shape[0].size - (model.coin(0.9) ? 1 : 0));
-        edit.head = model.coin() ? Edit::kAll : model.between(0, shape.size_of(Axis::H) - (model.coin(0.9) ? 1 : 0));
+        edit.head = model.coin() ? Edit::kAll : model.between(0, (shape.rank() == 4 ? shape[1].size : 1) - (model.coin(0.9) ? 1 : 0));
         const std::int64_t rows = shape[shape.rank() - 2].size, columns = shape[shape.rank() - 1].size;
         if (edit.kind == EditKind::TakeRow || model.coin(0.6)) edit.row = model.between(0, rows - (model.coin(0.9) ? 1 : 0));
         if (model.coin(0.6)) edit.column = model.between(0, columns - (model.coin(0.9) ? 1 : 0));
