@@ -186,9 +186,11 @@ TEST(TrainingSession, FollowingTheNewestNeverStarves) {
     };
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, std::move(computation), test::fake_engine(shared));
+    gate.await_arrival();  // the example's own pass, which nobody wants once the run begins
     apply(session, command::SetRun{test::fake_settings()});
     apply(session, command::StartTraining{});
     while (session.training().snapshot->step == 0) session.update();
+    gate.await_abandoned(1);
     gate.await_arrival();
     const int abandoned = gate.abandoned();
     const std::uint64_t serial = session.training().snapshot->serial;
