@@ -18,6 +18,7 @@
 #include "app/cli/window.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/arithmetic.hpp"
+#include "engine/tensor/memory.hpp"
 
 namespace attn::app {
 namespace {
@@ -99,6 +100,7 @@ int main(int argc, char** argv) {
     using namespace attn::app;
     std::set_terminate(end_at_once);
     reserve_standard_streams();
+    return_large_memory();
     try {
         try {
             const int exit_code = run(argc, argv);

@@ -46,15 +46,13 @@ void draw_token_thumbnail(const PanelContext& context, ImDrawList& list, ImVec2 
     }
 }
 
-/// Of a large model the layer that is looked at has pictures, and what is held of the others.
+/// Of a large model what is looked at has pictures, and nothing else is computed for one.
 void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 max, const StageId& id) {
     if (id.stage == Stage::Tokens) {
         draw_token_thumbnail(context, list, min, max, id.stack);
         return;
     }
-    const Trace<float>& looked_at = context.trace();
-    const Trace<float>& held = looked_at.find(id) != nullptr ? looked_at : *context.snapshot.trace;
-    const Matrix matrix = context.matrices.stage(held, id, context.view.batch, context.view.head);
+    const Matrix matrix = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     if (matrix.empty()) return;
     // The picture keeps the map's proportions within the square, up to twice as wide.
     const float height = max.y - min.y;

@@ -5,6 +5,9 @@
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace attn {
 namespace {
@@ -26,5 +29,11 @@ void* allocate_numbers(std::size_t bytes) {
 }
 
 void free_numbers(void* numbers, std::size_t bytes) { ::operator delete(numbers, alignment(bytes)); }
+
+void return_large_memory() {
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
 
 }  // namespace attn

@@ -10,4 +10,8 @@ namespace attn {
 void* allocate_numbers(std::size_t bytes);
 void free_numbers(void* numbers, std::size_t bytes);
 
+/// From now on memory of a MiB and more goes back to the system as soon as it is freed, where the C library would keep it for later. For
+/// programs, at their start.
+void return_large_memory();
+
 }  // namespace attn

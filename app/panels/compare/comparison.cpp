@@ -221,9 +221,12 @@ SharedRange shared_range(const PanelContext& context, const StageId& id) {
     bool any = false;
     const auto include_stage = [&](const Snapshot& snapshot, const StageId& stage) {
         const auto found = std::find_if(snapshot.ranges.begin(), snapshot.ranges.end(), [&](const StageRange& r) { return r.id == stage; });
-        if (found != snapshot.ranges.end() && found->finite > 0) include(range, any, found->lo, found->hi);
+        if (found == snapshot.ranges.end()) return false;
+        if (found->finite > 0) include(range, any, found->lo, found->hi);
+        return true;
     };
-    include_stage(context.snapshot_with(shown), shown);
+    // What is beside the stage that is looked at came with it: of a large model nothing more is asked for.
+    if (!include_stage(context.snapshot_with(context.view.stage), shown)) include_stage(context.snapshot_with(shown), shown);
     if (!compare.on()) return range;
     if (const ComparedSide side = reference_side(context, shown, context.view.head); !side.empty())
         include_stage(*side.snapshot, side.stage);
