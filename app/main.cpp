@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
     using namespace attn::app;
     std::set_terminate(end_at_once);
     reserve_standard_streams();
-    return_large_memory();
+    attn::return_large_memory();
     try {
         try {
             const int exit_code = run(argc, argv);
