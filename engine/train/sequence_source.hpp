@@ -6,24 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "engine/tensor/random.hpp"
+#include "engine/grammar/draws.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn {
-
-/// Numbers drawn one after the other from a stream of their own.
-class Draws {
-public:
-    Draws(std::uint64_t seed, std::uint64_t stream) : random_(seed, stream) {}
-    /// 0 .. count - 1
-    std::int64_t below(std::int64_t count) { return static_cast<std::int64_t>(random_.bits(next_++) % static_cast<std::uint64_t>(count)); }
-    double uniform() { return random_.uniform(next_++); }
-
-private:
-    CounterRandom random_;
-    std::uint64_t next_ = 0;
-};
 
 /// One sequence of a batch, to be filled in.
 struct SequenceSlot {
