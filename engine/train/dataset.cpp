@@ -20,6 +20,10 @@ std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, 
         return make_addition_source(settings, seed);
     case TaskKind::Text:
         return make_text_source(settings);
+    case TaskKind::Sum:
+        return make_sum_source(settings, seed);
+    case TaskKind::Stories:
+        return make_story_source(settings, seed);
     default:
         return make_symbol_source(settings, seed);
     }

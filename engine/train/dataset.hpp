@@ -26,13 +26,15 @@ struct HeldOutLength {
 };
 
 /// The sequences of a task; the last symbol of each is only a target. Targets stand where the answer is determined: after the separator,
-/// in what repeats, at a sum; at every position of a Bigram sequence or a text, so that every shorter one is asked too. Immutable.
+/// in what repeats, at a sum; at every position of a Bigram sequence, a story or a text, so that every shorter one is asked too. Immutable.
 ///   Copy, Reverse, Sort  T = 2 length       "akmz>akm", then "z": questions of `shortest` to length symbols, the rest is padding
 ///   Repeat               T = 2 length - 1   a string of `shortest` to length different symbols, again and again
 ///   Addition             T = 4              "41 + 93 =", then "37"
 ///   Bigram, Text         T = length
+///   Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": asked for everything after ":"
+///   Stories              T = length         a story, cut off or padded
 /// Validation sequences never appear in training batches: which side a sequence is on follows from its content (the question; the two
-/// summands in any order; a whole Bigram sequence), of a text the last part is held out.
+/// summands in any order; a whole Bigram sequence or story), of a text the last part is held out.
 class Dataset {
 public:
     /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for one window in each part.

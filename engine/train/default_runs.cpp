@@ -61,6 +61,14 @@ RunSettings default_run(TaskKind kind) {
         run.task.length = 64;
         set_steps(run, 800);
         break;
+    case TaskKind::Sum:
+        run.task.length = 3;
+        set_steps(run, 1500);
+        break;
+    case TaskKind::Stories:
+        run.task.length = 64;
+        set_steps(run, 500);
+        break;
     }
     return run;
 }

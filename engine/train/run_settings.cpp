@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-constexpr std::array<TaskInfo, 7> kTasks = {{
+constexpr std::array<TaskInfo, 9> kTasks = {{
     {TaskKind::Copy, "copy", "Copy", "Repeat the symbols before the separator in the same order.", "Correct symbols after the separator."},
     {TaskKind::Reverse, "reverse", "Reverse", "Write the symbols before the separator in reverse order.",
      "Correct symbols after the separator."},
@@ -28,6 +28,10 @@ constexpr std::array<TaskInfo, 7> kTasks = {{
     {TaskKind::Bigram, "bigram", "Bigram", "Each symbol is drawn by the one before it, from a fixed random table.",
      "How often the likeliest symbol came; chance keeps it below 100 %."},
     {TaskKind::Text, "text", "Text", "Write the next character of a text.", "Correct next characters in the held-out part."},
+    {TaskKind::Sum, "sum", "Addition on paper", "Add two numbers column by column from the right, and write down what is carried.",
+     "Correct characters after the colon, of pairs that were never shown in either order."},
+    {TaskKind::Stories, "stories", "Stories", "Write the next word of a short story: who has what, who she is, why somebody is sad.",
+     "How often the likeliest word came; what a story leaves open keeps it below 100 %."},
 }};
 
 /// What a setting may be.
@@ -106,10 +110,18 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
 }
 
 void validate(const TaskSettings& task) {
-    constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997;
+    constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997, kMostDigits = 8, kShortestStory = 16;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
     if (task.kind == TaskKind::Addition) {
         require_between("the modulus", task.symbols, std::int64_t{5}, kLargestModulus);
+        return;
+    }
+    if (task.kind == TaskKind::Sum) {
+        require_between("the number of digits", task.length, std::int64_t{1}, kMostDigits);
+        return;
+    }
+    if (task.kind == TaskKind::Stories) {
+        require_between("the number of words", task.length, kShortestStory, kLongest);
         return;
     }
     require_between("the length", task.length, std::int64_t{2}, kLongest);

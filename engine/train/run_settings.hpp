@@ -39,6 +39,8 @@ enum class TaskKind : std::uint8_t {
     Addition,  ///< "41 + 93 = 37": addition modulo a prime, learned from a part of its table
     Bigram,    ///< symbols drawn from a random table of which follows which
     Text,      ///< the next character of a text
+    Sum,       ///< "347+586:13,13,09=933": addition column by column, carries written down
+    Stories,   ///< the next word of a story told by our own grammar (engine/grammar/stories.hpp)
 };
 
 struct TaskInfo {
@@ -56,8 +58,8 @@ TaskKind task_kind(std::string_view name);
 
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
-    std::int64_t length = 8;                  ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window
-    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text
+    std::int64_t length = 8;  ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window; words; digits
+    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text, Sum, Stories
     double validation_share = 0.1;            ///< of all sequences (of the table, of the text); they never appear in training
     std::string text_name;                    ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text

@@ -41,7 +41,9 @@ public:
 /// Copy, Reverse, Sort, Repeat and Bigram. Like the ones below throws ConfigError as Dataset does.
 std::unique_ptr<const SequenceSource> make_symbol_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_addition_source(const TaskSettings& settings, std::uint64_t seed);
+std::unique_ptr<const SequenceSource> make_sum_source(const TaskSettings& settings, std::uint64_t seed);
 std::unique_ptr<const SequenceSource> make_text_source(const TaskSettings& settings);
+std::unique_ptr<const SequenceSource> make_story_source(const TaskSettings& settings, std::uint64_t seed);
 
 /// Which side of the split a sequence is on: the same for the same symbols, and held out for about `share` of all.
 bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, double share);

@@ -79,6 +79,10 @@ std::string promise(const RunSettings& settings) {
         return "learns which symbol follows which";
     case TaskKind::Text:
         return "learns to write like the text, letter by letter";
+    case TaskKind::Sum:
+        return fmt::format("learns to add numbers of {} digits on paper", settings.task.length);
+    case TaskKind::Stories:
+        return "learns to tell stories, word by word";
     }
     return "";
 }

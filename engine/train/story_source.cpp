@@ -1,0 +1,82 @@
+/// Stories by the grammar, a part of them held out.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "engine/grammar/stories.hpp"
+#include "engine/ops/cross_entropy.hpp"
+#include "engine/train/sequence_source.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::uint64_t kHeldOutStories = 4;  // the stream of those that are held out
+
+class StorySource : public SequenceSource {
+public:
+    StorySource(const TaskSettings& settings, std::uint64_t seed)
+        : length_(settings.length), share_(settings.validation_share), seed_(seed) {
+        constexpr std::size_t kSequences = 256;
+        Draws draws(seed, kHeldOutStories);
+        std::vector<std::int32_t> words;
+        std::set<std::vector<std::int32_t>> known;
+        while (held_out_.size() < kSequences) {
+            tell(draws, words);
+            if (is_held_out(words) && known.insert(words).second) held_out_.push_back(words);
+        }
+        // The first is watched while a run goes on: a whole story, if there is one.
+        const auto ends = [](const std::vector<std::int32_t>& story) {
+            const std::int32_t end = stories().id_of("end");
+            return std::find(story.begin(), story.end(), end) != story.end();
+        };
+        std::stable_sort(held_out_.begin(), held_out_.end(),
+                         [&](const auto& a, const auto& b) { return ends(a) != ends(b) ? ends(a) : false; });
+    }
+
+    Tokenizer tokenizer() const override { return Tokenizer::from_vocabulary(TokenizerKind::Word, stories().vocabulary(), false); }
+    std::int64_t length() const override { return length_; }
+
+    SequenceSize draw(Draws& draws, SequenceSlot slot) const override {
+        thread_local std::vector<std::int32_t> words;
+        do tell(draws, words);
+        while (is_held_out(words));
+        return write(words, slot);
+    }
+
+    std::int64_t held_out() const override { return static_cast<std::int64_t>(held_out_.size()); }
+    SequenceSize held_out(std::int64_t index, SequenceSlot slot) const override {
+        return write(held_out_[static_cast<std::size_t>(index)], slot);
+    }
+
+private:
+    /// One word more than there are positions: the last is only a target.
+    void tell(Draws& draws, std::vector<std::int32_t>& words) const {
+        words.resize(static_cast<std::size_t>(length_) + 1);
+        words.resize(static_cast<std::size_t>(stories().tell(draws, words)));
+    }
+    bool is_held_out(const std::vector<std::int32_t>& words) const { return attn::is_held_out(words, seed_, share_); }
+    static SequenceSize write(const std::vector<std::int32_t>& words, SequenceSlot slot) {
+        std::copy(words.begin(), words.end() - 1, slot.tokens.begin());
+        std::copy(words.begin() + 1, words.end(), slot.targets.begin());
+        const auto count = static_cast<std::ptrdiff_t>(words.size()) - 1;
+        std::fill(slot.tokens.begin() + count, slot.tokens.end(), 0);
+        std::fill(slot.targets.begin() + count, slot.targets.end(), kIgnoredTarget);
+        return {count, 0};
+    }
+
+    std::int64_t length_;
+    double share_;
+    std::uint64_t seed_;
+    std::vector<std::vector<std::int32_t>> held_out_;
+};
+
+}  // namespace
+
+std::unique_ptr<const SequenceSource> make_story_source(const TaskSettings& settings, std::uint64_t seed) {
+    return std::make_unique<StorySource>(settings, seed);
+}
+
+}  // namespace attn
