@@ -42,11 +42,11 @@ SequenceSlot slot_of(Batch& batch, std::int64_t sequence) {
     return {std::span(batch.tokens.ids).subspan(first, length), std::span(batch.targets).subspan(first, length)};
 }
 
-/// One more sequence, without its padding; all have the same length.
-void append(Batch& batch, const SequenceSlot& slot, std::int64_t length) {
-    const auto count = static_cast<std::ptrdiff_t>(length);
-    batch.tokens.length = length;
-    batch.tokens.lengths.push_back(length);
+/// One more sequence in as many positions as those before it have.
+void append(Batch& batch, const SequenceSlot& slot, std::int64_t positions, std::int64_t tokens) {
+    const auto count = static_cast<std::ptrdiff_t>(positions);
+    batch.tokens.length = positions;
+    batch.tokens.lengths.push_back(tokens);
     batch.tokens.ids.insert(batch.tokens.ids.end(), slot.tokens.begin(), slot.tokens.begin() + count);
     batch.targets.insert(batch.targets.end(), slot.targets.begin(), slot.targets.begin() + count);
 }
@@ -69,7 +69,8 @@ Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
         const SequenceSize size = source_->held_out(i, slot);
         validation_.tokens.lengths[static_cast<std::size_t>(i)] = size.tokens;
         by_length[size.length].length = size.length;
-        append(by_length[size.length].batch, slot, size.tokens);
+        // Sequences of one length need no padding; where no length is told apart, they are as long as it happens.
+        append(by_length[size.length].batch, slot, size.length > 0 ? size.tokens : length_, size.tokens);
     }
     for (auto& [length, held_out] : by_length) by_length_.push_back(std::move(held_out));
     probe_ = tokenizer_.decode(probe_batch().ids);

@@ -19,7 +19,7 @@ struct Batch {
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted
 };
 
-/// The held-out sequences of one length, as a batch of their own.
+/// The held-out sequences of one length, as a batch of their own; padded only where the task has no such lengths.
 struct HeldOutLength {
     std::int64_t length = 0;  ///< symbols of the question or of the repeated string; 0 where the task has no such lengths
     Batch batch;
@@ -49,7 +49,7 @@ public:
     /// Sequence b does not depend on the size. Allocates only when the batch had been smaller.
     void training_batch(std::int64_t step, std::int64_t size, Batch& batch) const;
     const Batch& validation() const { return validation_; }
-    /// The same sequences without padding, lengths ascending.
+    /// The same sequences, lengths ascending.
     const std::vector<HeldOutLength>& validation_by_length() const { return by_length_; }
     /// One of the longest held-out sequences as text, with which attention is watched while the run goes on.
     const std::string& probe() const { return probe_; }
