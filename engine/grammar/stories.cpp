@@ -112,8 +112,12 @@ public:
     explicit Story(Teller& teller) : teller_(teller) {}
 
     void tell() {
-        open();
-        hand_out();
+        if (teller_.maybe(1, 3)) {
+            open_with_gift();
+        } else {
+            open();
+            hand_out();
+        }
         while (teller_.maybe(5, 2)) event();
         close();
     }
@@ -193,21 +197,53 @@ private:
         say(".");
     }
 
+    /// "Tom gives a red ball to Lily because she is sad .": who gives, who takes and what, in one sentence.
+    void open_with_gift() {
+        const bool girl_first = teller_.maybe(1, 1);
+        add_child(girl_first);
+        say(children_[0].name);
+        say("gives");
+        const bool toy_first = teller_.maybe(1, 1);
+        if (toy_first) {
+            say_new_toy(1);
+            say("to");
+        }
+        add_child(!girl_first);
+        say(children_[1].name);
+        if (!toy_first) say_new_toy(1);
+        if (teller_.maybe(3, 1)) say_reason(1);
+        say(".");
+        after_gift(0, 0, 1);
+    }
+
+    /// Why somebody is given something.
+    void say_reason(std::size_t taker) {
+        say("because");
+        const std::size_t way = teller_.among(3);
+        if (way == 2) {
+            say("it is");
+            say(children_[taker].girl ? "her" : "his");
+            return say("birthday");
+        }
+        say(she(taker, Begins::No));
+        say(way == 0 ? "is sad" : "likes it");
+    }
+
     /// Who has what: two toys, or one.
     void hand_out() {
         const std::size_t first = any_child(), second = 1 - first;
         say_child(first, Begins::Yes);
-        give_toy(first);
+        has_toy(first);
         switch (teller_.choose({3, 2, 2})) {
         case 0:
             say("and");
             say_child(second, Begins::No);
-            give_toy(second);
+            has_toy(second);
             return say(".");
         case 1:
             say(".");
             say_child(second, Begins::Yes);
-            give_toy(second);
+            has_toy(second);
             return say(".");
         default:
             say(", but");
@@ -216,15 +252,18 @@ private:
         }
     }
 
-    /// "has an old book": neither look nor name is another toy's.
-    void give_toy(std::size_t child) {
-        Toy toy{{}, {}, child};
-        say("has");
+    /// "an old book": neither look nor name is another toy's.
+    void say_new_toy(std::size_t holder) {
+        Toy toy{{}, {}, holder};
         toy.look = unused(kLooks, [](const Toy& other) { return other.look; });
         say(with_article(toy.look));
         toy.name = unused(kToys, [](const Toy& other) { return other.name; });
         say(toy.name);
         toys_.push_back(toy);
+    }
+    void has_toy(std::size_t child) {
+        say("has");
+        say_new_toy(child);
     }
     template <std::size_t n, class Of>
     Words unused(const std::array<Words, n>& words, Of of) {
@@ -276,8 +315,13 @@ private:
             say_to_child(taker);
             say_toy(toy);
         }
+        if (alone(taker) && teller_.maybe(1, 3)) say_reason(taker);
         say(".");
         toys_[toy].holder = taker;
+        after_gift(toy, giver, taker);
+    }
+
+    void after_gift(std::size_t toy, std::size_t giver, std::size_t taker) {
         switch (teller_.choose({2, 2, 2})) {
         case 1:
             return thank(giver, taker);
@@ -483,8 +527,11 @@ private:
         const Words name = other_name(girl ? kGirls : kBoys);
         children_.push_back({name, girl});
         say(name);
-        say("comes to");
-        say(place_.substr(place_.find(' ') + 1));  // "the park"
+        say("comes");
+        if (!place_.empty()) {
+            say("to");
+            say(place_.substr(place_.find(' ') + 1));  // "the park"
+        }
         say("too .");
     }
     Words other_name(const std::array<Words, kGirls.size()>& names) {
