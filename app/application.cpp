@@ -8,6 +8,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
 #include "engine/io/atomic_file.hpp"
@@ -53,7 +54,9 @@ void recall(const Settings& settings, ViewState& view) {
 }  // namespace
 
 Application::Application(Document document, std::function<void()> wake, double memory_mib)
-    : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {}
+    : wake_(wake), session_(std::move(document), std::move(wake), memory_mib) {
+    if (const std::optional<Look> look = look_of(session_.document())) turn_to(view_, *look);
+}
 
 void Application::open(const std::filesystem::path& file) {
     session_.apply({command::OpenFile{file}, ""});

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "app/session/document_json.hpp"
 #include "app/session/model_document.hpp"
 #include "app/session/prepare.hpp"
@@ -15,6 +17,7 @@ namespace attn::app {
 
 void add_document_options(CliCommand command, DocumentOptions& options) {
     command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME");
+    command.option("--sentence", options.sentence, "One of the example's own sentences, from 1").shown_as("N").between(1, 1000);
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
     command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
@@ -44,12 +47,17 @@ std::vector<std::string> given_texts(const DocumentOptions& options) {
 
 Document make_document(const DocumentOptions& options) {
     if (!options.document.empty() && !options.preset.empty()) throw Error("--document and --preset cannot be given together");
+    if (options.sentence > 0 && options.gives_text())
+        throw Error("--sentence is a text of the example's: give neither --text nor --text-file with it");
+    if (options.sentence > 0 && (!options.document.empty() || !options.model.empty()))
+        throw Error("--sentence is one of an example's: give it with --preset");
     if (!options.model.empty() && (!options.document.empty() || !options.preset.empty()))
         throw Error("--model cannot be given together with --preset or --document");
     Document document = !options.model.empty() ? document_of_model(OpenedModel::open(options.model))
                         : !options.document.empty()
                             ? load_document(options.document)
-                            : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset));
+                            : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset),
+                                          static_cast<std::size_t>(std::max<std::int64_t>(options.sentence, 1) - 1));
     if (options.gives_text()) document.texts = given_texts(options);
     if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);
     return document;

@@ -1,6 +1,7 @@
 #pragma once
 /// --preset, --text, --text-file, --document and --model: which document a command works on.
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,13 +14,14 @@ namespace attn::app {
 
 struct DocumentOptions {
     std::string preset;              ///< "" for the default one
+    std::int64_t sentence = 0;       ///< of the preset's own, from 1; 0: not given
     std::vector<std::string> texts;  ///< replace the preset's own
     std::filesystem::path text_file;
     std::filesystem::path document;  ///< a saved one, in place of a preset
     std::filesystem::path model;     ///< folder of a published one, in place of a preset
     std::string bug;                 ///< name of a mistake to make on purpose; "" for none
     bool gives_text() const { return !texts.empty() || !text_file.empty(); }
-    bool gives_model() const { return !preset.empty() || !document.empty() || !model.empty() || !bug.empty(); }
+    bool gives_model() const { return !preset.empty() || sentence > 0 || !document.empty() || !model.empty() || !bug.empty(); }
     bool given() const { return gives_text() || gives_model(); }
 };
 

@@ -14,6 +14,7 @@
 #include "app/cli/view_options.hpp"
 #include "app/platform/offscreen.hpp"
 #include "app/session/lesson_goal.hpp"
+#include "app/session/presets.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
@@ -123,7 +124,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
     if (!snapshot->problem.empty()) throw Error(snapshot->problem);
     expect_edits_to_apply(options.document, *snapshot->trace);
     if (lesson == nullptr) {
-        application.view() = make_view(options.view, *snapshot->trace);
+        application.view() = make_view(options.view, *snapshot->trace, look_of(application.session().document()));
     } else {
         application.view().dark = options.view.theme == "dark";
         application.open_lesson(lesson, step);

@@ -55,9 +55,10 @@ public:
         const std::string lost = saver_.save_last(run_, files_);
         if (!lost.empty()) complain(lost);
         const bool drawn = options_.save.out.empty() || !saver_.saved() || draw();
+        const bool shipped = finished_.empty() || options_.half_file.empty() || write_half();
         if (!options_.json) print_end();
         if (StopSignal::received() != 0 && std::ferror(stdout) != 0) forget_output();
-        if (!lost.empty() || !drawn) return kExitBadInput;
+        if (!lost.empty() || !drawn || !shipped) return kExitBadInput;
         if (!failure.empty()) return kExitMismatch;
         // A run that came to its end did what was asked, also when a signal came with its last step.
         return finished_.empty() ? kSignalExit + StopSignal::received() : kExitOk;
@@ -127,6 +128,17 @@ private:
             return false;
         }
         return true;
+    }
+
+    /// False when it could not be written.
+    bool write_half() const {
+        try {
+            write_half_checkpoint(options_.half_file, take_checkpoint(run_));
+            return true;
+        } catch (const FileError& error) {
+            complain(error.what());
+            return false;
+        }
     }
 
     static void complain(const std::string& what) { std::cerr << "attnscope: " << what << '\n'; }

@@ -138,6 +138,8 @@ void add_train_options(CliCommand command, TrainOptions& options) {
         .one_at_a_time();
     command.option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names()).shown_as("NAME");
     add_save_options(command, options.save);
+    command.option("--half", options.half_file, "Write the finished model by itself, in half precision: what models in the box are")
+        .shown_as("FILE");
     command
         .option("--resume", options.resume_file,
                 "Continue from this checkpoint (or the one in this folder), bit for bit as if never interrupted")

@@ -19,6 +19,7 @@ struct TrainOptions {
     std::string task;
     std::filesystem::path text_file, config_file, resume_file;
     SaveOptions save;
+    std::filesystem::path half_file;  ///< gets the finished model in half precision; empty: none is written
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
     std::vector<std::string> assignments;  ///< of --set

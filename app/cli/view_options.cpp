@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "app/panels/look.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -59,7 +60,8 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
         .option("--view", options.view,
-                "step: one stage as an equation (default); heads: all heads of a layer; grid: all layers; lines: weights as lines from "
+                "step: one stage as an equation (default, unless the example has a view of its own); heads: all heads of a layer; grid: "
+                "all layers; lines: weights as lines from "
                 "token to token; totals: attention over all layers; lens: what each layer would predict; "
                 "knock-out: what each head is worth; train: a training run; "
                 "doctor: what is wrong")
@@ -87,10 +89,16 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }
 
-ViewState make_view(const ViewOptions& options, const Trace<float>& trace) {
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look) {
     ViewState view;
-    view.view = view_from_name(options.view).value();
     view.dark = options.theme == "dark";
+    ViewOptions none;
+    none.theme = options.theme;
+    if (look && options == none) {
+        turn_to(view, *look);
+        return view;
+    }
+    if (!options.view.empty()) view.view = view_from_name(options.view).value();
     expect_below("layer", options.layer, trace.config.num_layers);
     expect_below("head", options.head, trace.config.num_heads);
     view.stage = named_stage(options.stage, options.layer, trace);

@@ -7,11 +7,12 @@
 
 #include "app/cli/arguments.hpp"
 #include "app/panels/view_state.hpp"
+#include "app/session/look.hpp"
 
 namespace attn::app {
 
 struct ViewOptions {
-    std::string view = "step";
+    std::string view;  ///< "": as the example wants, else "step"
     std::string stage = "weights";
     std::int64_t layer = 0;
     std::int64_t head = 0;
@@ -23,6 +24,7 @@ struct ViewOptions {
     std::optional<std::int64_t> compare_step;  ///< of a training run
     std::optional<std::int64_t> compare_layer, compare_head, compare_text;
     std::string theme = "dark";
+    bool operator==(const ViewOptions&) const = default;
 };
 
 /// The recorded stage of that name and layer (of an encoder-decoder the decoder's, if it has one), or of that tensor
@@ -32,7 +34,7 @@ StageId named_stage(const std::string& name, std::int64_t layer, const Trace<flo
 void add_view_options(CliCommand command, ViewOptions& options);
 
 /// Throws Error for a stage, layer or head that the trace does not have, naming those that it has, and for gradients of a model without
-/// an output head.
-ViewState make_view(const ViewOptions& options, const Trace<float>& trace);
+/// an output head. Without a view among the options it is the one that `look` says, if there is any.
+ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const std::optional<Look>& look);
 
 }  // namespace attn::app

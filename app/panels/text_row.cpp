@@ -4,9 +4,11 @@
 #include <array>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/train/train_transport.hpp"
+#include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
@@ -47,13 +49,33 @@ void remove_sequence(PanelContext& context, std::size_t index) {
     context.commands.push_back({std::move(change), ""});
 }
 
-/// "sequence 1 of 2": a menu of the batch's texts, with adding and removing.
+/// The example's sentences, of those that have several.
+void draw_sentences(PanelContext& context, const Preset& preset, const PresetSentence* shown) {
+    for (const PresetSentence& sentence : preset.sentences)
+        if (menu_item(context.ui(), sentence.title, &sentence == shown, sentence.look_at))
+            open_example(context, preset, static_cast<std::size_t>(&sentence - preset.sentences.data()));
+    separator(context.ui());
+}
+
+const Preset* preset_with_sentences(const Document& document) {
+    for (const Preset& preset : presets())
+        if (preset.name == document.preset && preset.sentences.size() > 1) return &preset;
+    return nullptr;
+}
+
+/// "sentence 3 of 12" of an example that has so many, else "sequence 1 of 2": a menu of them and of the batch's texts, with adding and
+/// removing.
 void draw_sequence_menu(PanelContext& context) {
     const auto& texts = shown_texts(context);
-    const std::string shown = fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
+    const Preset* preset = preset_with_sentences(context.document);
+    const PresetSentence* sentence = preset == nullptr ? nullptr : shown_sentence(context.document);
+    const std::string shown = sentence != nullptr && texts.size() == 1
+                                  ? fmt::format("sentence {} of {}", sentence - preset->sentences.data() + 1, preset->sentences.size())
+                                  : fmt::format("sequence {} of {}", shown_index(context) + 1, texts.size());
     if (!begin_menu_button(context.ui(), "##sequences", shown, 160,
                            {.tooltip = "The texts of the batch; shorter ones are padded. Keys: , and ."}))
         return;
+    if (preset != nullptr) draw_sentences(context, *preset, sentence);
     for (std::size_t i = 0; i < texts.size(); ++i) {
         ImGui::PushID(static_cast<int>(i));
         const std::string text =

@@ -6,6 +6,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
@@ -38,7 +39,7 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
-            context.commands.push_back({command::OpenPreset{preset.name}, ""});
+            open_example(context, preset, 0);
     end_menu_button();
 }
 

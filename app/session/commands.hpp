@@ -31,6 +31,7 @@ struct SetForward {
 };
 struct OpenPreset {
     std::string name;
+    std::size_t sentence = 0;  ///< which of its sentences
 };
 struct OpenDocument {
     Document document;

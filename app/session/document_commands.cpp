@@ -14,7 +14,8 @@ namespace attn::app {
 
 Document ready_to_open(Document document) {
     if (document.texts.empty()) document.texts.emplace_back();
-    return untrained(std::move(document));
+    // The model of a run is gone; those of the program are always there.
+    return document.shipped != nullptr ? document : untrained(std::move(document));
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
@@ -52,7 +53,7 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
 
 // What is set for training and what is pinned stay, and an example that was just opened is as good as saved.
 void Session::Impl::carry_out(const command::OpenPreset& open, const std::string& merge) {
-    Document next = open_preset(open.name);
+    Document next = open_preset(open.name, open.sentence);
     next.run = document().run;
     next.sampling = document().sampling;
     next.pins = document().pins;

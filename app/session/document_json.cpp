@@ -70,22 +70,14 @@ void add_setup(Json& json, const Setup& setup) {
     json["config"] = to_json(setup.config);
     json["forward"] = to_json(setup.forward);
     if (setup.model != nullptr) json["model"] = setup.model->path().string();
+    if (setup.shipped != nullptr) json["model"] = setup.shipped->name;
 }
 
 void read_setup(JsonObject& object, Setup& setup) {
     if (!object.read("texts", setup.texts)) object.fail_missing("texts");
     if (setup.texts.empty()) object.fail("texts", "expected at least one text, found none");
     object.read("source_texts", setup.source_texts);
-    std::size_t tokenizer = 0;
-    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
-    object.read("special_tokens", setup.special_tokens);
-    if (object.has("config")) setup.config = config_from_json(object.object("config"));
-    if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"));
-    // The folder is opened again: a document holds none of a model's numbers.
-    if (std::string model; object.read("model", model)) {
-        setup.model = OpenedModel::open(model);
-        setup.config = setup.model->config();
-    }
+    read_model_fields(object, setup);
 }
 
 Json to_json(const State& state) {
@@ -136,6 +128,24 @@ void add_task_text(Json& json, const TaskSettings& task) {
 }
 
 }  // namespace
+
+void read_model_fields(JsonObject& object, Setup& setup) {
+    std::size_t tokenizer = 0;
+    if (object.read_choice("tokenizer", kTokenizers, tokenizer)) setup.tokenizer = static_cast<TokenizerKind>(tokenizer);
+    object.read("special_tokens", setup.special_tokens);
+    if (object.has("config")) setup.config = config_from_json(object.object("config"));
+    // The model is opened again: a document holds none of its numbers. Folders are saved with their whole path, those of the program by
+    // name.
+    if (std::string model; object.read("model", model)) {
+        if (auto shipped = shipped_model(model)) {
+            use_shipped(setup, std::move(shipped));
+        } else {
+            setup.model = OpenedModel::open(model);
+            setup.config = setup.model->config();
+        }
+    }
+    if (object.has("forward")) setup.forward = forward_settings_from_json(object.object("forward"), setup.forward);
+}
 
 void read_document_fields(JsonObject& object, Document& document) {
     object.read("look_at", document.look_at);

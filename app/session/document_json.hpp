@@ -14,6 +14,8 @@ namespace attn::app {
 /// The fields that documents and presets share. Missing fields keep their default, except `texts`, which must be there.
 /// Throws FileError naming the source and the JSON pointer.
 void read_document_fields(JsonObject& object, Document& document);
+/// Those of them that say what the model is and how it is computed.
+void read_model_fields(JsonObject& object, Setup& setup);
 
 /// Bytes of a text to train on that can stand in a document.
 inline constexpr std::size_t kMostTaskText = std::size_t{4} << 20;

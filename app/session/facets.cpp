@@ -266,6 +266,11 @@ std::shared_ptr<const Parameters<float>> FacetMaker::parameters_of(const State& 
         return moment->parameters;
     }
     if (state.setup->model != nullptr) return state.setup->model->parameters();
+    if (state.setup->shipped != nullptr) {
+        const auto& shipped = state.setup->shipped->checkpoint.parameters;
+        if (shipped->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
+        return shipped;
+    }
     if (drawn_ == nullptr || drawn_->config() != config)
         drawn_ = std::make_shared<const Parameters<float>>(engine.parameters(config, drawn_.get()));
     return drawn_;

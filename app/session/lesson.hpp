@@ -1,7 +1,6 @@
 #pragma once
 /// Lessons: steps that each set up document, view and training run, and say a few sentences about what is seen.
 
-#include <bitset>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -11,33 +10,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "app/session/caption.hpp"
 #include "app/session/document.hpp"
-#include "app/session/view.hpp"
-#include "engine/plan/stage.hpp"
-#include "engine/tensor/shape.hpp"
+#include "app/session/look.hpp"
 
 namespace attn::app {
-
-/// Parts of the settings pane that a lesson can leave out.
-enum class LessonControl : std::uint8_t { Shown, Masks, Softmax, Compare, Model, Tokens, Parts, Heads, Edits, Mistakes };
-inline constexpr int kLessonControls = 10;
-
-/// What is looked at.
-struct LessonLook {
-    View view = View::Step;
-    StageId stage{Stage::Scores, 0};
-    std::int64_t head = 0, sequence = 0;
-    std::vector<std::pair<Axis, std::int64_t>> cell;  ///< chosen indices; empty: nothing is chosen
-    bool gradients = false;
-    bool unmasked = false;                                                         ///< compared with the unmasked state
-    bool settings = true, inspector = true, stages = true;                         ///< the panes
-    std::bitset<kLessonControls> controls = std::bitset<kLessonControls>{}.set();  ///< in the settings
-    bool operator==(const LessonLook&) const = default;
-};
 
 /// A training run, begun by the first step that has it and shared by those that go on with it.
 struct LessonTraining {
@@ -53,7 +32,7 @@ struct LessonStep {
     Caption caption;
     Document document;  ///< what is shown where there is no training
     std::optional<LessonTraining> training;
-    LessonLook look;
+    Look look;
     std::set<std::string, std::less<>> said;  ///< the fields that the file has for this step; all else stays as it was
 };
 

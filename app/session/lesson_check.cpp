@@ -103,7 +103,7 @@ private:
     [[noreturn]] void fail(std::string_view field, const std::string& problem) const {
         throw FileError(FileFault::Range, source_, fmt::format("/steps/{}/{}", place_, field), problem);
     }
-    const LessonLook& look() const { return step_->look; }
+    const Look& look() const { return step_->look; }
     const Trace<float>& trace() const { return *shown_->snapshot.trace; }
     const Shape& shape() const { return trace().find(look().stage)->value.shape(); }
 

@@ -1,5 +1,7 @@
 #include "app/session/presets.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,35 @@ std::vector<Preset> parse_embedded_presets() {
     return all;
 }
 
+std::optional<Look> read_look_if_any(JsonObject& object, std::optional<Look> usual) {
+    if (!object.has("view") && !object.has("stage")) return usual;
+    Look look = usual.value_or(Look{});
+    read_look(object, look);
+    return look;
+}
+
+PresetSentence read_sentence(JsonObject& object, const std::optional<Look>& usual) {
+    PresetSentence sentence;
+    if (!object.read("title", sentence.title)) object.fail_missing("title");
+    if (!object.read("texts", sentence.texts)) object.fail_missing("texts");
+    if (sentence.texts.empty()) object.fail("texts", "expected at least one text, found none");
+    object.read("source_texts", sentence.source_texts);
+    if (!object.read("look_at", sentence.look_at)) object.fail_missing("look_at");
+    sentence.look = read_look_if_any(object, usual);
+    object.expect_no_more();
+    return sentence;
+}
+
+/// Ids stay put whichever sentence is chosen.
+std::vector<std::string> vocabulary_texts(const std::vector<PresetSentence>& sentences) {
+    std::vector<std::string> texts;
+    for (const PresetSentence& sentence : sentences) {
+        texts.insert(texts.end(), sentence.source_texts.begin(), sentence.source_texts.end());
+        texts.insert(texts.end(), sentence.texts.begin(), sentence.texts.end());
+    }
+    return texts;
+}
+
 }  // namespace
 
 Preset parse_preset(std::string_view json, std::string_view source) {
@@ -31,13 +62,25 @@ Preset parse_preset(std::string_view json, std::string_view source) {
     if (!object.read("name", preset.name)) object.fail_missing("name");
     if (!object.read("title", preset.title)) object.fail_missing("title");
     if (!object.read("order", preset.order, 0, 1000)) object.fail_missing("order");
-    if (!object.has("look_at")) object.fail_missing("look_at");
-    read_document_fields(object, preset.document);
+    Document& document = preset.document;
+    const std::optional<Look> look = read_look_if_any(object, {});
+    if (object.has("sentences")) {
+        std::vector<JsonObject> sentences = object.objects("sentences");
+        if (sentences.empty()) object.fail("sentences", "expected at least one");
+        for (JsonObject& sentence : sentences) preset.sentences.push_back(read_sentence(sentence, look));
+        document.look_at = preset.sentences.front().look_at;
+        document.texts = preset.sentences.front().texts;
+        document.source_texts = preset.sentences.front().source_texts;
+        read_model_fields(object, document);
+    } else {
+        if (!object.has("look_at")) object.fail_missing("look_at");
+        read_document_fields(object, document);
+        preset.sentences.push_back({"", document.texts, document.source_texts, document.look_at, look});
+    }
     object.expect_no_more();
-    preset.document.preset = preset.name;
-    std::vector<std::string>& vocabulary = preset.document.vocabulary_texts;
-    vocabulary = preset.document.source_texts;
-    vocabulary.insert(vocabulary.end(), preset.document.texts.begin(), preset.document.texts.end());
+    document.preset = preset.name;
+    // The vocabulary of a trained model is its own.
+    if (document.shipped == nullptr) document.vocabulary_texts = vocabulary_texts(preset.sentences);
     return preset;
 }
 
@@ -49,23 +92,46 @@ std::span<const Preset> presets() {
 std::string_view look_at(const Document& document) {
     if (document.forward.mistake != Mistake::None) return mistake_info(document.forward.mistake).look;
     if (document.trained) return {};
-    for (const Preset& preset : presets()) {
-        const Document& own = preset.document;
-        if (preset.name == document.preset && own.texts == document.texts && own.source_texts == document.source_texts &&
-            own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens && own.config == document.config &&
-            own.forward == document.forward)
-            return own.look_at;
-    }
-    return {};
+    const PresetSentence* sentence = shown_sentence(document);
+    if (sentence == nullptr) return {};
+    const Document& own = find_preset(document.preset).document;
+    const bool same = own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens &&
+                      own.shipped == document.shipped && own.config == document.config && own.forward == document.forward;
+    return same ? std::string_view(sentence->look_at) : std::string_view();
 }
 
-Document open_preset(std::string_view name) {
+const Preset& find_preset(std::string_view name) {
     std::string names;
     for (const Preset& preset : presets()) {
-        if (preset.name == name) return preset.document;
+        if (preset.name == name) return preset;
         names += (names.empty() ? "" : ", ") + preset.name;
     }
     throw Error("there is no preset \"" + escaped(name) + "\"; the presets are " + names);
+}
+
+Document open_preset(std::string_view name, std::size_t sentence) {
+    const Preset& preset = find_preset(name);
+    if (sentence >= preset.sentences.size())
+        throw Error(fmt::format("there is no sentence {} in the preset {}: it has {}", sentence + 1, preset.name, preset.sentences.size()));
+    Document document = preset.document;
+    document.texts = preset.sentences[sentence].texts;
+    document.source_texts = preset.sentences[sentence].source_texts;
+    document.look_at = preset.sentences[sentence].look_at;
+    return document;
+}
+
+const PresetSentence* shown_sentence(const Document& document) {
+    for (const Preset& preset : presets()) {
+        if (preset.name != document.preset) continue;
+        for (const PresetSentence& sentence : preset.sentences)
+            if (sentence.texts == document.texts && sentence.source_texts == document.source_texts) return &sentence;
+    }
+    return nullptr;
+}
+
+std::optional<Look> look_of(const Document& document) {
+    const PresetSentence* sentence = document.trained ? nullptr : shown_sentence(document);
+    return sentence == nullptr ? std::nullopt : sentence->look;
 }
 
 }  // namespace attn::app

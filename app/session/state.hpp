@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/session/opened_model.hpp"
+#include "app/session/shipped_model.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/trace/trace.hpp"
@@ -24,6 +25,8 @@ struct Setup {
     ForwardSettings forward;
     /// A published model, whose own configuration and tokenizer apply; null: the fields below say what the model is.
     std::shared_ptr<const OpenedModel> model;
+    /// A trained model of the program itself, whose parameters apply; null: the parameters are drawn. The fields below are the model's.
+    std::shared_ptr<const ShippedModel> shipped;
     TokenizerKind tokenizer = TokenizerKind::Word;
     bool special_tokens = true;  ///< ids 0 and 1 are "<pad>" and "<unk>"; off: ids begin with the first symbol
     /// Texts whose symbols make up the vocabulary, before those of `texts` themselves; a preset keeps its own text here so that ids
@@ -36,7 +39,7 @@ struct Setup {
     bool operator==(const Setup&) const = default;
 };
 
-/// The parameters of the setup's published model, or drawn from the configuration's seed where there is none.
+/// The parameters of the setup's published or shipped model, or drawn from the configuration's seed where there is none.
 struct Drawn {
     bool operator==(const Drawn&) const = default;
 };

@@ -33,11 +33,13 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
     document.config = config;
     document.trained = TrainedModel{run.run, step};
     document.model.reset();
+    document.shipped.reset();
     return document;
 }
 
 Document untrained(Document document) {
     document.trained.reset();
+    document.shipped.reset();
     // Every symbol as a text of its own, in the order of the ids, gives the same ids again.
     if (!document.vocabulary.empty()) document.vocabulary_texts = std::exchange(document.vocabulary, {});
     return document;

@@ -14,7 +14,7 @@ namespace attn::app {
 /// unless the person has set another one, different from `last_probe`, for a run of the same vocabulary and context.
 Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe);
 
-/// The same model with freshly drawn parameters: those of the run before its first step. Ids stay, the vocabulary grows with the texts.
+/// The same model with freshly drawn parameters: those of its run before the first step. Ids stay, the vocabulary grows with the texts.
 Document untrained(Document document);
 
 }  // namespace attn::app

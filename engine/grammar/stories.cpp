@@ -112,7 +112,7 @@ public:
     explicit Story(Teller& teller) : teller_(teller) {}
 
     void tell() {
-        if (teller_.maybe(1, 3)) {
+        if (teller_.maybe(1, 4)) {
             open_with_gift();
         } else {
             open();
@@ -234,7 +234,7 @@ private:
         const std::size_t first = any_child(), second = 1 - first;
         say_child(first, Begins::Yes);
         has_toy(first);
-        switch (teller_.choose({3, 2, 2})) {
+        switch (teller_.choose({4, 3, 1})) {
         case 0:
             say("and");
             say_child(second, Begins::No);
@@ -277,7 +277,7 @@ private:
 
     void event() {
         switch (teller_.choose({7, 3, any_left(opposites_) ? 3 : 0, any_left(causes_) ? 3 : 0, any_left(effects_) ? 2 : 0, listed_ ? 0 : 2,
-                                2, 1, 3, 4, children_.size() == 2 ? 1 : 0})) {
+                                2, 1, 3, 7, children_.size() == 2 ? 1 : 0})) {
         case 0:
             return give();
         case 1:

@@ -1,5 +1,6 @@
 #include "engine/train/checkpoint.hpp"
 
+#include <Eigen/Core>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,6 +113,19 @@ void read_vocabulary(const std::string& text, const std::string& source, Checkpo
     }
 }
 
+/// Numbers in half precision, as their bits.
+std::vector<std::uint16_t> halves_of(std::span<const float> values, const std::string& file, const std::string& tensor) {
+    std::vector<std::uint16_t> bits;
+    bits.reserve(values.size());
+    for (const float value : values) {
+        const Eigen::half half(value);
+        if (!Eigen::numext::isfinite(half))
+            throw FileError(FileFault::Range, file, tensor, fmt::format("{} cannot be written in half precision", value));
+        bits.push_back(Eigen::numext::bit_cast<std::uint16_t>(half));
+    }
+    return bits;
+}
+
 /// A parameter-shaped buffer as tensors of a file; what has to be turned around is kept in `turned`.
 void append_views(std::string_view prefix, const std::vector<StoredParameter>& stored, const float* values,
                   std::vector<std::vector<float>>& turned, std::vector<ArrayView>& views) {
@@ -121,6 +135,9 @@ void append_views(std::string_view prefix, const std::vector<StoredParameter>& s
         views.push_back({fmt::format("{}{}", prefix, parameter.name), DType::F32, parameter.shape, std::as_bytes(data)});
     }
 }
+
+constexpr std::array kFloatingTypes = {DType::F32, DType::F64, DType::F16, DType::BF16};
+constexpr std::span<const DType> kFloating(kFloatingTypes), kExact = kFloating.first(1);
 
 /// The tensors of a file, asked for one by one.
 class Tensors {
@@ -140,8 +157,9 @@ public:
         left_.erase(found);
         return array;
     }
-    /// Notes what does not fit; `exact`: F32 only, since other types would not give the same bits back.
-    std::vector<const NamedArray*> take_all(std::string_view prefix, const std::vector<StoredParameter>& stored, bool exact) {
+    /// Notes what does not fit, be it a type that is none of `dtypes`.
+    std::vector<const NamedArray*> take_all(std::string_view prefix, const std::vector<StoredParameter>& stored,
+                                            std::span<const DType> dtypes) {
         std::vector<const NamedArray*> arrays;
         for (const StoredParameter& parameter : stored) {
             const std::string name = fmt::format("{}{}", prefix, parameter.name);
@@ -151,8 +169,9 @@ public:
                 note(name, "is missing");
             } else if (array->shape != parameter.shape) {
                 note(name, fmt::format("has the shape {} where {} is needed", shape_text(array->shape), shape_text(parameter.shape)));
-            } else if (exact ? array->dtype != DType::F32 : !is_floating(array->dtype)) {
-                note(name, fmt::format("holds {}, not {}", dtype_name(array->dtype), exact ? "F32" : "floating-point numbers"));
+            } else if (std::find(dtypes.begin(), dtypes.end(), array->dtype) == dtypes.end()) {
+                note(name, fmt::format("holds {}, not {}", dtype_name(array->dtype),
+                                       dtypes.size() == 1 ? dtype_name(dtypes.front()) : "floating-point numbers"));
             }
         }
         return arrays;
@@ -167,9 +186,6 @@ public:
     }
 
 private:
-    static bool is_floating(DType dtype) {
-        return dtype == DType::F32 || dtype == DType::F64 || dtype == DType::F16 || dtype == DType::BF16;
-    }
     void note(std::string_view name, std::string_view problem) {
         constexpr std::size_t kShown = 4;
         if (++problems_ <= kShown) text_ += fmt::format("{}the tensor {} {}", problems_ == 1 ? "" : "; ", escaped(name), problem);
@@ -276,12 +292,13 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
         const ParameterLayout layout(config);
         const std::vector<StoredParameter> stored = stored_parameters(layout, config);
         Tensors tensors(file);
-        const auto weights = tensors.take_all("", stored, ours);
         const bool resumable = ours && (tensors.has_prefix(kFirstMoments) || tensors.has_prefix(kSecondMoments));
+        // What is resumed has to have the same bits.
+        const auto weights = tensors.take_all("", stored, resumable ? kExact : kFloating);
         std::vector<const NamedArray*> first, second;
         if (resumable) {
-            first = tensors.take_all(kFirstMoments, stored, true);
-            second = tensors.take_all(kSecondMoments, stored, true);
+            first = tensors.take_all(kFirstMoments, stored, kExact);
+            second = tensors.take_all(kSecondMoments, stored, kExact);
         }
         if (ours) read_text(file, tensors, checkpoint.settings.task, resumable);
         tensors.finish();
@@ -302,6 +319,18 @@ Checkpoint from_arrays(ArrayFile& file, const std::string& config_json) {
     return checkpoint;
 }
 
+/// All metadata but the checksum.
+CheckpointMetadata metadata_of(const std::string& file, const Checkpoint& checkpoint) {
+    RunSettings settings = checkpoint.settings;
+    settings.model = checkpoint.parameters->config();
+    CheckpointMetadata metadata{{"format", "pt"}, {kFormatKey, kFormat}, {kSteps, std::to_string(checkpoint.steps)}};
+    if (find_invalid_utf8(settings.task.text_name))
+        throw FileError(FileFault::Format, file, "metadata settings", "the text's name is not UTF-8");
+    metadata[kSettings] = to_json(settings).dump();
+    metadata[kVocabulary] = vocabulary_json(file, checkpoint).dump();
+    return metadata;
+}
+
 /// Everything but giving the file its name.
 void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
     const Parameters<float>& parameters = *checkpoint.parameters;
@@ -309,25 +338,19 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
     if (checkpoint.resumable() && (checkpoint.first_moments.size() != count || checkpoint.second_moments.size() != count))
         throw ShapeError(
             fmt::format("{} and {} moments for {} parameters", checkpoint.first_moments.size(), checkpoint.second_moments.size(), count));
-    RunSettings settings = checkpoint.settings;
-    settings.model = parameters.config();
     const std::string name = escaped(file.target().native(), 0);
 
-    const std::vector<StoredParameter> stored = stored_parameters(parameters.layout(), settings.model);
+    const std::vector<StoredParameter> stored = stored_parameters(parameters.layout(), parameters.config());
     std::vector<std::vector<float>> turned;
     std::vector<ArrayView> views;
     append_views("", stored, parameters.data(), turned, views);
     if (checkpoint.resumable()) {
         append_views(kFirstMoments, stored, checkpoint.first_moments.data(), turned, views);
         append_views(kSecondMoments, stored, checkpoint.second_moments.data(), turned, views);
-        if (const std::string* text = settings.task.text.get())
+        if (const std::string* text = checkpoint.settings.task.text.get())
             views.push_back({std::string(kText), DType::U8, {static_cast<std::int64_t>(text->size())}, std::as_bytes(std::span(*text))});
     }
-    CheckpointMetadata metadata{{"format", "pt"}, {kFormatKey, kFormat}, {kSteps, std::to_string(checkpoint.steps)}};
-    if (find_invalid_utf8(settings.task.text_name))
-        throw FileError(FileFault::Format, name, "metadata settings", "the text's name is not UTF-8");
-    metadata[kSettings] = to_json(settings).dump();
-    metadata[kVocabulary] = vocabulary_json(name, checkpoint).dump();
+    CheckpointMetadata metadata = metadata_of(name, checkpoint);
     if (checkpoint.resumable() && checkpoint.plateau.step) metadata[kPlateau] = plateau_json(checkpoint.plateau).dump();
     metadata[kChecksum] = checksum(metadata, views);
     write_safetensors(file, metadata, views);
@@ -338,6 +361,22 @@ void write_into(AtomicFile& file, const Checkpoint& checkpoint) {
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
     AtomicFile file(path);
     write_into(file, checkpoint);
+    file.commit();
+}
+
+void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint) {
+    AtomicFile file(path);
+    const std::string name = escaped(file.target().native(), 0);
+    const Parameters<float>& parameters = *checkpoint.parameters;
+    std::vector<std::vector<std::uint16_t>> halves;
+    std::vector<ArrayView> views;
+    for (const StoredParameter& parameter : stored_parameters(parameters.layout(), parameters.config())) {
+        const auto& bits = halves.emplace_back(halves_of(parameter.gathered(parameters.data()), name, parameter.name));
+        views.push_back({parameter.name, DType::F16, parameter.shape, std::as_bytes(std::span(bits))});
+    }
+    CheckpointMetadata metadata = metadata_of(name, checkpoint);
+    metadata[kChecksum] = checksum(metadata, views);
+    write_safetensors(file, metadata, views);
     file.commit();
 }
 

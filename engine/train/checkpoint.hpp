@@ -16,9 +16,9 @@
 
 namespace attn {
 
-/// What a `.safetensors` file written here holds: the parameters (under the names and in the shapes that Hugging Face's
-/// transformers gives such a model where it has a class for it, see stored_parameters.hpp), AdamW's moments as `optimizer.exp_avg.NAME` and
-/// `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
+/// What a `.safetensors` file written here holds: the parameters (F32, or F16 in a file that holds only the model; under the names and in
+/// the shapes that Hugging Face's transformers gives such a model where it has a class for it, see stored_parameters.hpp), AdamW's moments
+/// as `optimizer.exp_avg.NAME` and `optimizer.exp_avg_sq.NAME`, the bytes of a Text task's own text as `task.text`, and as metadata
 ///   format      "pt", which other tools ask for
 ///   attnscope   "attnscope-checkpoint/1"
 ///   settings    JSON as in run_json.hpp
@@ -43,6 +43,10 @@ struct Checkpoint {
 /// Writes atomically (see AtomicFile). Without moments the text is left out too. Throws FileError, ShapeError for moments that do not fit
 /// the parameters.
 void write_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
+
+/// The model alone, its numbers rounded to the nearest in half precision (F16): half the size, to be looked at and used, not resumed.
+/// Throws FileError; FileFault::Range for a number that half precision cannot hold.
+void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint);
 
 /// Throws FileError with the file's name and the tensor or field at fault. Nothing is allocated for tensors before every size is checked
 /// against the file's, nor for the model before every tensor has the shape that the settings ask for.

@@ -7,6 +7,7 @@
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
@@ -53,12 +54,12 @@ void add_examples(std::vector<Action>& all) {
             "Lesson: " + lesson->title, "Lesson", [lesson](PanelContext& c) { open_lesson(c.view, c.document, lesson); }, {},
             lesson->summary));
     for (const Preset& preset : presets())
-        all.push_back(without_key(
-            "Open the example " + preset.title, "Example",
-            [name = preset.name](PanelContext& c) {
-                c.commands.push_back({command::OpenPreset{name}, ""});
-            },
-            {}, preset.document.look_at));
+        for (std::size_t i = 0; i < preset.sentences.size(); ++i) {
+            const PresetSentence& sentence = preset.sentences[i];
+            all.push_back(without_key(
+                "Open the example " + preset.title + (sentence.title.empty() ? "" : ": " + sentence.title), "Example",
+                [&preset, i](PanelContext& c) { open_example(c, preset, i); }, {}, sentence.look_at));
+        }
     for (const TaskInfo& task : tasks())
         all.push_back(without_key(
             fmt::format("Train on {}", task.title), "Training",

@@ -2,30 +2,20 @@
 
 #include <utility>
 
+#include "app/panels/look.hpp"
+
 namespace attn::app {
 namespace {
 
-void apply_look(ViewState& view, const LessonLook& look) {
-    view.view = look.view;
-    view.stage = look.stage;
-    if (is_attention_map(look.stage.stage)) view.heads_stage = look.stage.stage;
-    view.head = look.head;
-    view.batch = look.sequence;
-    view.locked.clear();
-    for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
-    view.gradients = look.gradients;
-    view.compare.choose(look.unmasked ? Compare::Unmasked : Compare::Off);
-    view.compare.layout = CompareLayout::All;
+void apply_look(ViewState& view, const Look& look) {
+    turn_to(view, look);
     view.panes.left = look.settings;
     view.panes.right = look.inspector;
     view.panes.strip = look.stages;
-    view.playing = view.painting = view.train.replaying = false;
-    view.text.editing = false;
-    view.zooms.clear();
 }
 
 /// Whether the person has turned to something else than the step shows.
-bool looks_elsewhere(const ViewState& view, const LessonLook& look) {
+bool looks_elsewhere(const ViewState& view, const Look& look) {
     AxisSelection cell;
     for (const auto& [axis, index] : look.cell) cell.set(axis, index);
     return view.view != look.view || view.stage != look.stage || view.head != look.head || view.batch != look.sequence ||
