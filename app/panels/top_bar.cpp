@@ -9,7 +9,9 @@
 #include "app/panels/look.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
+#include "app/session/trained_document.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 #include "engine/reference/verification.hpp"
@@ -30,6 +32,35 @@ float draw_name(const PanelContext& context, ImVec2 origin) {
     return text_width(fonts.title, "attnscope");
 }
 
+std::string origin_text(const WeightsOrigin& origin) {
+    return origin.parameters.empty() ? origin.text : origin.text + ", " + origin.parameters;
+}
+
+/// Whether the model beside it has learned anything, in as many words as there is room for; returns the width it took.
+float draw_origin(PanelContext& context, ImVec2 at, float room) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const WeightsOrigin origin = weights_origin(context.document);
+    const auto width_of = [&](const std::string& text) { return text_width(fonts.label, text) + context.px(26); };
+    std::string text = origin_text(origin);
+    if (width_of(text) > room) text = origin.text;
+    if (width_of(text) > room) text.clear();
+    place(at.x, at.y + context.px(12));
+    const std::string tooltip =
+        origin.learned ? "The numbers of this model were learned: what its heads do means something."
+                       : "The numbers of this model are drawn at random: it shows the arithmetic, its patterns and predictions mean "
+                         "nothing. The example stories is a trained model.";
+    const Item item = begin_item(context.ui(), "##origin", {text.empty() ? context.px(14) : width_of(text), context.px(24)},
+                                 {.tooltip = text.empty() ? origin_text(origin) + ". " + tooltip : tooltip});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Color ink = origin.learned ? colors.good : colors.muted;
+    if (!text.empty()) list.AddRect(item.min, item.max, origin.learned ? colors.good : colors.line, context.px(12));
+    const float middle = (item.min.y + item.max.y) / 2;
+    if (origin.learned) list.AddCircleFilled({item.min.x + context.px(10), middle}, context.px(3.5F), ink);
+    else list.AddCircle({item.min.x + context.px(10), middle}, context.px(3.5F), ink, 0, context.px(1.5F));
+    if (!text.empty()) draw_text_in(list, fonts.label, {item.min.x + context.px(18), item.min.y}, item.max, {0, 0.5F}, ink, text);
+    return item.width();
+}
+
 void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     place(at.x, at.y + context.px(9));
     const std::string shown = context.document.trained          ? "training run"
@@ -38,7 +69,8 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
                                                                 : context.document.preset;
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
     for (const Preset& preset : presets())
-        if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
+        if (menu_item(context.ui(), fmt::format("{} · {}", preset.title, origin_text(weights_origin(preset.document))),
+                      preset.name == context.document.preset, preset.document.look_at))
             open_example(context, preset, 0);
     end_menu_button();
 }
@@ -90,8 +122,10 @@ void draw_top_bar(PanelContext& context) {
     const float menu_x = origin.x + name_width;
     // On a narrow window the example's name is cut before the tabs run into the badge.
     const float presets_width = width < context.px(1400) ? 112 : 176;
-    const float menus_x = menu_x + context.px(presets_width + 8);
     draw_preset_menu(context, {menu_x, origin.y}, presets_width);
+    const float origin_x = menu_x + context.px(presets_width + 8);
+    const float menus_x =
+        origin_x + draw_origin(context, {origin_x, origin.y}, context.px(width < context.px(1900) ? 128 : 240)) + context.px(8);
     draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
     place(menus_x + context.px(100), origin.y + context.px(9));
     const float file_width = draw_file_menu(context);

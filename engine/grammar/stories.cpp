@@ -118,7 +118,7 @@ public:
             open();
             hand_out();
         }
-        while (teller_.maybe(5, 2)) event();
+        while (teller_.maybe(3, 1)) event();
         close();
     }
 
@@ -229,21 +229,21 @@ private:
         say(way == 0 ? "is sad" : "likes it");
     }
 
-    /// Who has what: two toys, or one.
+    /// Who has what: one or two toys each, or nothing.
     void hand_out() {
         const std::size_t first = any_child(), second = 1 - first;
         say_child(first, Begins::Yes);
-        has_toy(first);
+        has_toys(first);
         switch (teller_.choose({4, 3, 1})) {
         case 0:
-            say("and");
+            say(", and");
             say_child(second, Begins::No);
-            has_toy(second);
+            has_toys(second);
             return say(".");
         case 1:
             say(".");
             say_child(second, Begins::Yes);
-            has_toy(second);
+            has_toys(second);
             return say(".");
         default:
             say(", but");
@@ -261,8 +261,11 @@ private:
         say(toy.name);
         toys_.push_back(toy);
     }
-    void has_toy(std::size_t child) {
+    void has_toys(std::size_t child) {
         say("has");
+        say_new_toy(child);
+        if (teller_.maybe(1, 1)) return;
+        say("and");
         say_new_toy(child);
     }
     template <std::size_t n, class Of>
@@ -400,6 +403,17 @@ private:
             begin = end + 1;
         }
         say(".");
+        if (teller_.maybe(1, 2)) who_is(cause.feels, child);
+    }
+
+    void who_is(Words feels, std::size_t child) {
+        say("Who is");
+        say(feels);
+        say("?");
+        say(children_[child].name);
+        say("is");
+        say(feels);
+        say(".");
     }
 
     void effect() {
@@ -413,6 +427,7 @@ private:
         say(effect.so);
         say(one_of(teller_, effect.what));
         say(".");
+        if (teller_.maybe(1, 2)) who_is(effect.feels, child);
     }
 
     /// Two or three animals that somebody sees, and that somebody else sees too.

@@ -9,6 +9,7 @@
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
@@ -127,7 +128,7 @@ void draw_heads_view(PanelContext& context) {
                     origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
     const float header = context.px(40);
-    room.y -= header;
+    room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;

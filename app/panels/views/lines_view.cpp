@@ -6,6 +6,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/query_key_strip.hpp"
 #include "app/panels/views/token_lines.hpp"
 #include "app/widgets/controls.hpp"
@@ -254,7 +255,9 @@ void draw_lines_view(PanelContext& context) {
         return;
     }
     context.view.stage = id;  // the cell at the right belongs to the lines that are shown
-    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImVec2 room = ImGui::GetContentRegionAvail();
+    room.y -= draw_look_at(context, {at.x, at.y + room.y}, room.x);
     const float chips = draw_chips(context, {at.x, at.y + context.px(kLinesHeader)}, room.x);
     const float top = at.y + context.px(kLinesHeader) + chips, bottom = at.y + room.y;
     const bool strip = !context.view.lines.all_layers && bottom - top > context.px(kQueryKeyHeight + 190);

@@ -14,7 +14,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/panels/views/equation_layout.hpp"
-#include "app/session/presets.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -269,19 +269,6 @@ void draw_tokens(PanelContext& context, const Box& area) {
     if (shown < tokens.size())
         draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint,
                   fmt::format("{} of {} tokens", shown, tokens.size()));
-}
-
-/// What is worth looking at, at the foot of the pane; returns the height it took.
-float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string_view sentence = look_at(context.document);
-    if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
-    const auto& [colors, fonts, scale] = context.theme;
-    const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
-    const ImVec2 at{bottom_left.x, bottom_left.y - height};
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
-    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, colors.muted, sentence);
-    return height + context.px(10);
 }
 
 /// Whether any number of a difference is other than 0.
