@@ -1,6 +1,6 @@
 /// attnscope sample: a trained model writes on.
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -14,6 +14,7 @@
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
 #include "app/session/opened_model.hpp"
+#include "app/session/presets.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/train/checkpoint.hpp"
@@ -25,6 +26,7 @@ namespace {
 
 struct SampleOptions {
     std::filesystem::path model;
+    std::string preset;  ///< in place of a file
     std::string prompt;
     SamplingSettings sampling;
     bool json = false;
@@ -120,9 +122,18 @@ Writer open_writer(const std::filesystem::path& path) {
     return {checkpoint.parameters, checkpoint.settings.train.forward, ModelText(checkpoint)};
 }
 
+/// Only what was learned is worth writing on with.
+Writer open_example(const std::string& name) {
+    const std::shared_ptr<const ShippedModel> model = find_preset(name).document.shipped;
+    if (model == nullptr)
+        throw Error("the example " + name + " has random weights; trained are " + fmt::format("{}", fmt::join(shipped_models(), ", ")));
+    return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
+}
+
 void sample(const SampleOptions& options) {
     require_sampling(options.sampling);
-    const Writer writer = open_writer(options.model);
+    if (options.model.empty() == options.preset.empty()) throw Error("say which model writes on: --model FILE or --preset NAME");
+    const Writer writer = options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
     const ModelText& words = writer.words;
     const std::vector<std::int32_t> prompt = words.ids(options.prompt);
     if (options.json) return print_json(words, options.prompt, generate(*writer.parameters, prompt, writer.forward, options.sampling));
@@ -146,8 +157,8 @@ void add_sample_command(CliCommand program, int&) {
     command
         .option("--model", options->model,
                 "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or the folder of a published model")
-        .shown_as("FILE")
-        .required();
+        .shown_as("FILE");
+    command.option("--preset", options->preset, "A trained example, in place of a file: stories").shown_as("NAME");
     command.option("--prompt", options->prompt, "The text to continue; token ids for a model without a vocabulary")
         .shown_as("TEXT")
         .required();
@@ -164,6 +175,7 @@ void add_sample_command(CliCommand program, int&) {
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
     command.flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
     command.footer("Examples:\n"
+                   "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
                    "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
                    "  attnscope train --task copy --out runs/copy\n"
                    "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"

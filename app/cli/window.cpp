@@ -30,6 +30,7 @@ Document first_document(DocumentOptions wanted, const Settings& settings) {
     const bool asked = !wanted.preset.empty() || !wanted.document.empty() || !wanted.model.empty();
     const bool last = !asked && is_preset(settings.preset), own_text = wanted.given();
     if (last) wanted.preset = settings.preset;
+    if (!last && !own_text) wanted.preset = kFirstPreset;
     Document document = make_document(wanted);
     const bool pairs = settings.source_texts.size() == (document.source_texts.empty() ? 0 : settings.texts.size());
     if (!last || own_text || settings.texts.empty() || !pairs) return document;

@@ -26,7 +26,7 @@ std::vector<Preset> parse_embedded_presets() {
 }
 
 std::optional<Look> read_look_if_any(JsonObject& object, std::optional<Look> usual) {
-    if (!object.has("view") && !object.has("stage")) return usual;
+    if (!usual && !object.has("view") && !object.has("stage")) return usual;
     Look look = usual.value_or(Look{});
     read_look(object, look);
     return look;

@@ -13,6 +13,9 @@
 
 namespace attn::app {
 
+/// What the window shows at its first start.
+inline constexpr std::string_view kFirstPreset = "stories";
+/// For a text of one's own: its model takes any words.
 inline constexpr std::string_view kDefaultPreset = "causal-attention";
 
 /// Something to be seen in an example.

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attn {
@@ -73,7 +74,8 @@ constexpr std::array<Effect, 5> kEffects = {{{"hungry", "eats", {"an apple", "so
 
 /// Words that stand in no table above.
 constexpr Words kOtherWords =
-    ". , ! ? \" The the She she He he They they it In in at to a an and but because so One Now Then Who Where Here day is are has nothing "
+    ". , ! ? \" The the She she He he They they it In in at to a an and but because so So One Now Then Who Where Here day is are has "
+    "nothing "
     "with meets goes comes too gives her him his Thank you says asks lost finds Look I like likes also sees that near behind under garden "
     "park yard forest beach lake farm zoo raining snowing ran all did not eat fell mud birthday heard noise eats apple some bread soup "
     "drinks milk water tea bed sleep puts on coat scarf takes bath shower wet tired scared thirsty evening go home end play together";
@@ -280,7 +282,7 @@ private:
 
     void event() {
         switch (teller_.choose({7, 3, any_left(opposites_) ? 3 : 0, any_left(causes_) ? 3 : 0, any_left(effects_) ? 2 : 0, listed_ ? 0 : 2,
-                                2, 1, 3, 7, children_.size() == 2 ? 1 : 0})) {
+                                2, 1, 3, 5, 7, children_.size() == 2 ? 1 : 0})) {
         case 0:
             return give();
         case 1:
@@ -301,6 +303,8 @@ private:
             return speak();
         case 9:
             return who_has();
+        case 10:
+            return recap();
         default:
             return arrive();
         }
@@ -535,6 +539,23 @@ private:
         say(".");
     }
 
+    /// "So Lily has the red ball , and Tom has nothing .": all of it follows from the story.
+    void recap() {
+        for (std::size_t child = 0; child < children_.size(); ++child) {
+            say(child == 0 ? "So" : ", and");
+            say(children_[child].name);
+            say("has");
+            bool any = false;
+            for (std::size_t toy = 0; toy < toys_.size(); ++toy) {
+                if (toys_[toy].holder != child) continue;
+                if (std::exchange(any, true)) say("and");
+                say_toy(toy);
+            }
+            if (!any) say("nothing");
+        }
+        say(".");
+    }
+
     /// A third child, whose gender then has no pronoun of its own any more.
     void arrive() {
         say("Then");
@@ -560,7 +581,16 @@ private:
     // ---- the end ----
 
     void close() {
-        if (teller_.maybe(1, 3)) who_has();
+        switch (teller_.choose({1, 2, 4})) {
+        case 1:
+            who_has();
+            break;
+        case 2:
+            recap();
+            break;
+        default:
+            break;
+        }
         switch (teller_.choose({2, 1, 1})) {
         case 1:
             say("In the evening they go home .");

@@ -130,13 +130,13 @@ TEST(BadInput, AnEmptyValueIsNamed) {
     // Each option of each command by itself, whatever else the command would need: the empty value is seen first.
     const std::vector<std::pair<std::string, Arguments>> options = {
         {"", {"--preset", "--text", "--text-file", "--document", "--bug"}},
-        {"trace", {"--preset", "--text", "--text-file", "--document", "--bug", "--out"}},
+        {"trace", {"--preset", "--sentence", "--text", "--text-file", "--document", "--bug", "--out"}},
         {"export", {"--stage", "--layer", "--head", "--batch", "--out", "--task", "--run", "--step"}},
         {"snippet", {"--stage", "--layer", "--operands"}},
         {"render", {"--view", "--stage", "--size", "--scale", "--out", "--lesson", "--theme"}},
         {"doctor", {"--leak"}},
-        {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--resume", "--threads"}},
-        {"sample", {"--model", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
+        {"train", {"--task", "--text-file", "--steps", "--seed", "--config", "--set", "--bug", "--out", "--half", "--resume", "--threads"}},
+        {"sample", {"--model", "--preset", "--prompt", "--tokens", "--temperature", "--top-k", "--top-p", "--seed"}},
         {"lesson", {"--step"}},
         {"tokenize", {"--model", "--text", "--texts"}},
         {"bench attention", {"--threads", "--steps"}}};

@@ -243,6 +243,8 @@ Group copying() {
     return {"copying",
             {{"attnscope train --task NAME", says("20 steps done"), "attnscope train --task bigram --steps 20"},
              {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 2000), says("accuracy by length: ")})},
+             {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40",
+              says("Lily and Tom are in the park . ")},
              {"attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }}}};
 }
@@ -423,7 +425,7 @@ struct WindowExample {
 std::vector<WindowExample> windows() {
     return {{"./dev run", {}},
             {"./dev run --text \"the cat sat on the mat\"", {"--text", "the cat sat on the mat"}},
-            {"attnscope [FILE] [--preset NAME] [--model DIR] [--text TEXT]... [--text-file FILE]",
+            {"attnscope [FILE] [--preset NAME [--sentence N]] [--model DIR] [--text TEXT]... [--text-file FILE]",
              {"--preset", "gpt-tiny", "--text", "a sentence"}},
             {"attnscope FILE", {"notes.txt"}},
             {"attnscope DIR", {ATTN_TEST_DATA "/golden/hf/gpt2"}},

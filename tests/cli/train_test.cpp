@@ -371,5 +371,27 @@ TEST(TrainBad, Checkpoints) {
     expect_train_refused({"train", "--resume", folder.file("cut.safetensors", bytes.substr(0, bytes.size() - 100))}, "cut.safetensors");
 }
 
+TEST(Train, WritesTheFinishedModelInHalfPrecisionTheSameWithAnyNumberOfThreads) {
+    const ScratchFolder folder;
+    const auto written = [&](const char* task, const char* threads, const char* name) {
+        Arguments run = small_run(task);
+        std::replace(run.begin(), run.end(), std::string("task.length=4"),
+                     std::string(task == std::string("stories") ? "task.length=16" : "task.length=2"));
+        *(std::find(run.begin(), run.end(), "--threads") + 1) = threads;
+        const std::string path = folder.path(name);
+        EXPECT_EQ(attnscope(run + Arguments{"--steps", "5", "--half", path}).exit_code, 0);
+        return read_bytes(path);
+    };
+    for (const char* task : {"stories", "sum", "repeat"}) {
+        const std::string one = written(task, "1", "one.safetensors"), two = written(task, "2", "two.safetensors");
+        EXPECT_FALSE(one.empty());
+        EXPECT_EQ(one, two) << task;
+    }
+    EXPECT_NE(written("stories", "1", "a.safetensors"), written("repeat", "1", "b.safetensors"));
+    const Outcome refused = attnscope(small_run() + Arguments{"--steps", "1", "--half", folder.path("no/such/folder.safetensors")});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("no/such"));
+}
+
 }  // namespace
 }  // namespace attn::test

@@ -102,6 +102,40 @@ std::string changed(const std::string& bytes, const std::function<void(ArrayFile
     return test::file_bytes(folder / "c.safetensors");
 }
 
+/// Half precision rounds to the nearest of its numbers: 11 bits of them, fewer below 2^-14.
+TEST(HalfCheckpoint, KeepsTheModelToElevenBitsAndAllThatIsSaidOfIt) {
+    const Checkpoint checkpoint = filled(small_model());
+    const test::TemporaryFolder folder;
+    write_half_checkpoint(folder / "half.safetensors", checkpoint);
+    const Checkpoint back = parse(test::file_bytes(folder / "half.safetensors"));
+    EXPECT_FALSE(back.resumable());
+    EXPECT_EQ(back.vocabulary, checkpoint.vocabulary);
+    EXPECT_EQ(back.steps, checkpoint.steps);
+    EXPECT_EQ(back.settings.train, checkpoint.settings.train);
+    bool rounded = false;
+    for (std::int64_t i = 0; i < checkpoint.parameters->count(); ++i) {
+        const float before = checkpoint.parameters->data()[i], after = back.parameters->data()[i];
+        EXPECT_LE(std::abs(after - before), std::max(std::abs(before) * 0x1p-11F, 0x1p-25F));
+        rounded = rounded || before != after;
+    }
+    EXPECT_TRUE(rounded);
+    // What half precision holds already stays as it is, bit for bit.
+    write_half_checkpoint(folder / "again.safetensors", back);
+    EXPECT_EQ(test::file_bytes(folder / "again.safetensors"), test::file_bytes(folder / "half.safetensors"));
+    write_checkpoint(folder / "whole.safetensors", back);
+    EXPECT_LT(std::filesystem::file_size(folder / "half.safetensors"), std::filesystem::file_size(folder / "whole.safetensors"));
+}
+
+TEST(HalfCheckpoint, RefusesNumbersThatItCannotHold) {
+    Checkpoint checkpoint = filled(small_model());
+    auto parameters = std::make_shared<Parameters<float>>(checkpoint.parameters->config());
+    parameters->data()[0] = 70000.F;
+    checkpoint.parameters = parameters;
+    const test::TemporaryFolder folder;
+    EXPECT_THROW(write_half_checkpoint(folder / "half.safetensors", checkpoint), FileError);
+    EXPECT_FALSE(std::filesystem::exists(folder / "half.safetensors"));
+}
+
 NamedArray& array_of(ArrayFile& file, std::string_view name) {
     for (NamedArray& array : file.arrays)
         if (array.name == name) return array;

@@ -4,12 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "engine/grammar/stories.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/train/sample_text.hpp"
@@ -351,6 +353,84 @@ TEST(Tasks, RefuseBatchesThatDoNotExist) {
     Batch batch;
     EXPECT_THROW(data.training_batch(-1, 4, batch), ConfigError);
     EXPECT_THROW(data.training_batch(0, 0, batch), ConfigError);
+}
+
+/// "347+586:13,13,09=933" as a person does it, from its two numbers.
+std::string on_paper(int a, int b) {
+    std::string text = std::to_string(a) + "+" + std::to_string(b) + ":";
+    int carried = 0;
+    for (int x = a, y = b, place = 0; place < 3; ++place, x /= 10, y /= 10) {
+        const int column = x % 10 + y % 10 + carried;
+        carried = column / 10;
+        text += std::string(place > 0 ? "," : "") + (column < 10 ? "0" : "") + std::to_string(column);
+    }
+    return text + "=" + std::to_string(a + b);
+}
+
+TEST(Sums, AreDoneColumnByColumnAndNeverShownInEitherOrder) {
+    const Dataset data(task(TaskKind::Sum, 3, 2), 5);
+    EXPECT_EQ(data.length(), 20);
+    std::set<std::pair<int, int>> trained, held_out;
+    const auto read = [&](const std::vector<Line>& lines, const Batch& batch, std::set<std::pair<int, int>>& pairs) {
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            Line line = lines[i];
+            const auto tokens = static_cast<std::size_t>(batch.tokens.lengths[i]);
+            for (std::size_t t = tokens; t < line.targets.size(); ++t) EXPECT_FALSE(line.targets[t]);
+            line.tokens.resize(tokens);
+            line.targets.resize(tokens);
+            const std::string text = complete(line);
+            int a = 0, b = 0;
+            ASSERT_EQ(std::sscanf(text.c_str(), "%d+%d:", &a, &b), 2) << text;
+            EXPECT_EQ(text, on_paper(a, b));
+            for (std::size_t t = 0; t + 1 < tokens; ++t) EXPECT_EQ(line.targets[t].has_value(), t >= text.find(':')) << text;
+            pairs.insert({std::min(a, b), std::max(a, b)});
+        }
+    };
+    Batch batch;
+    for (std::int64_t step = 0; step < 40; ++step) {
+        data.training_batch(step, 100, batch);
+        read(lines_of(data, batch), batch, trained);
+    }
+    read(lines_of(data, data.validation()), data.validation(), held_out);
+    EXPECT_EQ(held_out.size(), 256U);
+    EXPECT_GT(trained.size(), 3000U);
+    for (const auto& pair : held_out) EXPECT_FALSE(trained.contains(pair)) << pair.first << "+" << pair.second;
+    EXPECT_THROW(Dataset(task(TaskKind::Sum, 9, 2), 1), ConfigError);
+}
+
+TEST(StoryTask, AsksForEveryWordAndKeepsHeldOutStoriesOutOfTraining) {
+    const Dataset data(task(TaskKind::Stories, 24, 2, 0.3), 5);
+    std::set<std::vector<std::int32_t>> trained;
+    const auto stories_of = [&](const Batch& batch, std::set<std::vector<std::int32_t>>& found) {
+        for (std::int64_t b = 0; b < batch.tokens.size(); ++b) {
+            const auto length = static_cast<std::size_t>(batch.tokens.lengths[static_cast<std::size_t>(b)]);
+            const auto first = static_cast<std::size_t>(b * batch.tokens.length);
+            std::vector<std::int32_t> story(batch.tokens.ids.begin() + static_cast<std::ptrdiff_t>(first),
+                                            batch.tokens.ids.begin() + static_cast<std::ptrdiff_t>(first + length));
+            for (std::size_t t = 0; t < 24; ++t) {
+                const std::int32_t target = batch.targets[first + t];
+                if (t + 1 < length) {
+                    EXPECT_EQ(target, story[t + 1]);
+                } else if (t >= length) {
+                    EXPECT_EQ(target, kIgnoredTarget);
+                }
+            }
+            story.push_back(batch.targets[first + length - 1]);
+            EXPECT_NO_THROW(stories().next_words(story));
+            EXPECT_TRUE(found.insert(story).second || &found == &trained);
+        }
+    };
+    Batch batch;
+    for (std::int64_t step = 0; step < 20; ++step) {
+        data.training_batch(step, 50, batch);
+        stories_of(batch, trained);
+    }
+    std::set<std::vector<std::int32_t>> held_out;
+    stories_of(data.validation(), held_out);
+    EXPECT_EQ(held_out.size(), 256U);
+    for (const auto& story : held_out) EXPECT_FALSE(trained.contains(story));
+    EXPECT_EQ(data.tokenizer().vocabulary(), stories().vocabulary());
+    EXPECT_THROW(Dataset(task(TaskKind::Stories, 8, 2), 1), ConfigError);
 }
 
 }  // namespace

@@ -161,7 +161,7 @@ private:
             toy_ = word;
             if (verb_ == "has" && (words_[n - 3] == "a" || words_[n - 3] == "an")) holders_[word] = subject_;
         }
-        if (word == "?" && words_.front() == "Who") asking_ = toy_;
+        if (word == "?" && words_.front() == "Who" && words_[1] == "has") asking_ = toy_;
         if (word == "." || word == "?") {
             if (gives_ && words_.front() != "Who" && !lost_) holders_[toy_] = taker_;
             gives_ = lost_ = false;
@@ -259,8 +259,8 @@ TEST(Stories, KnowWhatAReaderKnows) {
         EXPECT_TRUE(at.determined()) << text;
         EXPECT_NEAR(at.chance_of(stories().id_of(word)), 1, 1e-9) << text << " " << word;
     };
-    const std::string begin = "Lily and Tom are in the park . She has a red ball and he has an old book . ";
-    must("Lily and Tom are in the park . She has a red ball and he", "has");
+    const std::string begin = "Lily and Tom are in the park . She has a red ball , and he has an old book . ";
+    must("Lily and Tom are in the park . She has a red ball , and he", "has");
     must(begin + "Who has the red ball ?", "Lily");
     must(begin + "Who has the old book ?", "Tom");
     must(begin + "She gives the red ball to Tom . Who has the red", "ball");
@@ -270,6 +270,10 @@ TEST(Stories, KnowWhatAReaderKnows) {
     must(begin + "He is sad because he lost the", "old");
     must(begin + "She is hungry , so", "she");
     must(begin + "She is happy , but Tom is", "sad");
+    must(begin + "She gives the red ball to Tom . So", "Lily");
+    must(begin + "She gives the red ball to Tom . So Lily has", "nothing");
+    must(begin + "She gives the red ball to Tom . So Lily has nothing , and Tom has the red ball and the", "old");
+    must(begin + "He is wet because it is raining . Who is wet ?", "Tom");
     must(begin + "The dogs near the house", "are");
     must(begin + "The dog near the houses", "is");
     must(begin + "Tom sees a dog , a cat and an owl . Lily also sees a dog , a cat and", "an");

@@ -1,0 +1,221 @@
+/// The trained models that the program carries: what they are worth on sequences that training never showed, and how they are opened.
+
+#include "app/session/shipped_model.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/session/document_json.hpp"
+#include "app/session/prepare.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/session/trained_document.hpp"
+#include "assets/embedded.hpp"
+#include "engine/grammar/stories.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/ops/cross_entropy.hpp"
+#include "engine/reference/verify.hpp"
+#include "engine/trace/head_scores.hpp"
+#include "engine/train/dataset.hpp"
+
+namespace attn::app {
+namespace {
+
+const Checkpoint& checkpoint_of(const char* name) {
+    const auto model = shipped_model(name);
+    if (model == nullptr) throw std::runtime_error(std::string("there is no model ") + name);
+    return model->checkpoint;
+}
+
+/// What a model says at every place of the held-out sequences that asks something.
+struct Answers {
+    std::int64_t asked = 0, right = 0;
+    double share() const { return static_cast<double>(right) / static_cast<double>(asked); }
+};
+
+/// Calls `each(sequence, place, logits)` for every target of the held-out sequences of the model's own task.
+template <class Each>
+void for_held_out(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters, Each each) {
+    const Dataset data(checkpoint.settings.task, checkpoint.settings.seed);
+    const Batch& all = data.validation();
+    for (std::int64_t b = 0; b < all.tokens.size(); ++b) {
+        const std::int64_t length = all.tokens.lengths[static_cast<std::size_t>(b)];
+        const auto first = all.tokens.ids.begin() + b * all.tokens.length;
+        const TokenBatch tokens{length, {first, first + length}, {length}};
+        const Trace<float> trace = trace_forward<float>(parameters, tokens, {}, checkpoint.settings.train.forward);
+        const float* logits = trace.find({Stage::Logits, -1})->value.data();
+        const auto vocabulary = static_cast<std::size_t>(trace.config.vocab_size);
+        for (std::int64_t t = 0; t < length; ++t) {
+            const std::int32_t target = all.targets[static_cast<std::size_t>(b * all.tokens.length + t)];
+            if (target != kIgnoredTarget) each(tokens, t, target, std::span(logits + static_cast<std::size_t>(t) * vocabulary, vocabulary));
+        }
+    }
+}
+
+std::int32_t likeliest(std::span<const float> logits) {
+    return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+Answers answers_of(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters) {
+    Answers answers;
+    for_held_out(checkpoint, parameters, [&](const TokenBatch&, std::int64_t, std::int32_t target, std::span<const float> logits) {
+        ++answers.asked;
+        answers.right += likeliest(logits) == target ? 1 : 0;
+    });
+    return answers;
+}
+
+std::shared_ptr<const Parameters<float>> untrained_of(const Checkpoint& checkpoint) {
+    return std::make_shared<const Parameters<float>>(initial_parameters<float>(checkpoint.settings.model));
+}
+
+/// How a model of stories compares with the grammar itself.
+struct Reading {
+    Answers determined;
+    double loss = 0, entropy = 0;  ///< summed over the places that the grammar leaves open
+};
+
+Reading read_stories(const Checkpoint& checkpoint, const std::shared_ptr<const Parameters<float>>& parameters) {
+    Reading reading;
+    std::vector<NextWord> places;
+    for_held_out(checkpoint, parameters, [&](const TokenBatch& tokens, std::int64_t t, std::int32_t target, std::span<const float> logits) {
+        if (t == 0) places = stories().next_words(tokens.ids);
+        const NextWord& next = places[static_cast<std::size_t>(t) + 1];
+        if (next.determined()) {
+            EXPECT_EQ(next.words.front().word, target);
+            ++reading.determined.asked;
+            reading.determined.right += likeliest(logits) == target ? 1 : 0;
+            return;
+        }
+        const float most = logits[static_cast<std::size_t>(likeliest(logits))];
+        double sum = 0;
+        for (const float logit : logits) sum += std::exp(static_cast<double>(logit - most));
+        for (const WordChance& at : next.words)
+            reading.loss -= at.chance * (static_cast<double>(logits[static_cast<std::size_t>(at.word)] - most) - std::log(sum));
+        reading.entropy += next.entropy();
+    });
+    return reading;
+}
+
+TEST(ShippedModels, AreThereAndTogetherSmall) {
+    EXPECT_THAT(shipped_models(), testing::IsSupersetOf({"stories", "induction", "addition"}));
+    std::size_t bytes = 0;
+    for (const std::string& name : shipped_models())
+        bytes += find_embedded(embedded_assets(), "models/" + name + ".safetensors")->bytes.size();
+    EXPECT_LE(bytes, 8'000'000U);
+    EXPECT_EQ(shipped_model("nonsense"), nullptr);
+    EXPECT_EQ(shipped_model("stories"), shipped_model("stories")) << "read once, shared by all states";
+}
+
+TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
+    const Checkpoint& checkpoint = checkpoint_of("stories");
+    const Reading reading = read_stories(checkpoint, checkpoint.parameters);
+    std::printf("stories: %.4f of %lld determined words right, loss elsewhere %.4f of the entropy\n", reading.determined.share(),
+                static_cast<long long>(reading.determined.asked), reading.loss / reading.entropy);
+    ASSERT_GT(reading.determined.asked, 4000);
+    EXPECT_GE(reading.determined.share(), 0.99);
+    EXPECT_LE(reading.loss, 1.03 * reading.entropy);
+    EXPECT_GE(reading.loss, reading.entropy) << "nothing is better than the grammar";
+    // Control: untrained it is neither.
+    const Reading none = read_stories(checkpoint, untrained_of(checkpoint));
+    EXPECT_LT(none.determined.share(), 0.2);
+    EXPECT_GT(none.loss, 2 * none.entropy);
+}
+
+TEST(ShippedModels, InductionGoesOnWithWhatRepeats) {
+    const Checkpoint& checkpoint = checkpoint_of("induction");
+    EXPECT_EQ(checkpoint.settings.model.num_layers, 2);
+    EXPECT_FALSE(checkpoint.settings.model.feed_forward);
+    const Answers answers = answers_of(checkpoint, checkpoint.parameters);
+    std::printf("induction: %.4f of %lld right\n", answers.share(), static_cast<long long>(answers.asked));
+    EXPECT_GE(answers.share(), 0.99);
+    EXPECT_LT(answers_of(checkpoint, untrained_of(checkpoint)).share(), 0.2);
+    const Dataset data(checkpoint.settings.task, checkpoint.settings.seed);
+    const Trace<float> trace = trace_forward<float>(checkpoint.parameters, data.probe_batch(), {}, checkpoint.settings.train.forward);
+    double previous = 0, induction = 0;
+    for (const HeadScore& head : head_scores(trace)) {
+        if (head.id.layer == 0) previous = std::max(previous, head.previous_token);
+        if (head.id.layer == 1) induction = std::max(induction, head.induction);
+    }
+    EXPECT_GT(previous, 0.5) << "the first layer looks one back";
+    EXPECT_GT(induction, 0.8) << "the second looks behind the same symbol";
+}
+
+TEST(ShippedModels, AdditionIsRightWithItsCarries) {
+    const Checkpoint& checkpoint = checkpoint_of("addition");
+    const Answers answers = answers_of(checkpoint, checkpoint.parameters);
+    std::printf("addition: %.4f of %lld right\n", answers.share(), static_cast<long long>(answers.asked));
+    EXPECT_GE(answers.share(), 0.99);
+    EXPECT_LT(answers_of(checkpoint, untrained_of(checkpoint)).share(), 0.3);
+}
+
+TEST(ShippedModels, AreShownWithTheirOwnNumbersAndVerified) {
+    for (const std::string& name : shipped_models()) {
+        SCOPED_TRACE(name);
+        Session session(open_preset(name), [] {});
+        const auto snapshot = session.wait();
+        ASSERT_EQ(snapshot->problem, "");
+        EXPECT_EQ(snapshot->trace->parameters, shipped_model(name)->checkpoint.parameters);
+        EXPECT_TRUE(reference::verify(*snapshot->trace).ok);
+        EXPECT_EQ(weights_origin(session.document()).text, "trained");
+    }
+}
+
+TEST(ShippedModels, EverySentenceCanBeReadAndPointsAtSomethingThatIsThere) {
+    for (const Preset& preset : presets())
+        for (std::size_t i = 0; i < preset.sentences.size(); ++i) {
+            SCOPED_TRACE(preset.name + ", sentence " + std::to_string(i + 1));
+            const Document document = open_preset(preset.name, i);
+            const Prepared prepared = prepare(document);
+            const PresetSentence& sentence = preset.sentences[i];
+            EXPECT_EQ(shown_sentence(document), &sentence);
+            EXPECT_EQ(look_at(document), sentence.look_at);
+            EXPECT_GT(sentence.look_at.size(), 20U);
+            if (!sentence.look) continue;
+            EXPECT_EQ(look_of(document), sentence.look);
+            EXPECT_LT(sentence.look->stage.layer, prepared.config.num_layers);
+            EXPECT_LT(sentence.look->head, prepared.config.num_heads);
+            for (const auto& [axis, index] : sentence.look->cell)
+                if (axis == Axis::T || axis == Axis::S) {
+                    EXPECT_LT(index, prepared.tokens.length);
+                }
+        }
+    EXPECT_THROW(open_preset("stories", 1000), Error);
+}
+
+TEST(ShippedModels, TakeOnlyWordsThatTheyKnow) {
+    Session session(open_preset("stories"), [] {});
+    session.apply({command::SetTexts{{"Lily has a spaceship ."}, {}}, ""});
+    EXPECT_THAT(session.wait()->problem, testing::HasSubstr("\"spaceship\""));
+}
+
+TEST(ShippedModels, ComeBackWithTheirDocument) {
+    Document document = open_preset("stories", 1);
+    document.forward.temperature = 2;
+    const Document back = document_from_json(document_to_json(document), "test");
+    EXPECT_EQ(back, document);
+    EXPECT_EQ(back.shipped, shipped_model("stories"));
+    Session session(open_preset("self-attention"), [] {});
+    session.apply({command::OpenDocument{back}, ""});
+    EXPECT_EQ(session.document().shipped, document.shipped);
+    EXPECT_EQ(session.wait()->problem, "");
+}
+
+TEST(ShippedModels, BecomeRandomWhenTheirSettingsAreChanged) {
+    Session session(open_preset("stories"), [] {});
+    Config config = session.document().config;
+    config.num_layers = 1;
+    session.apply({command::SetConfig{config}, ""});
+    EXPECT_EQ(session.document().shipped, nullptr);
+    EXPECT_EQ(weights_origin(session.document()).text, "random weights");
+    EXPECT_EQ(session.wait()->problem, "");
+    session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.document().shipped, shipped_model("stories"));
+}
+
+}  // namespace
+}  // namespace attn::app
