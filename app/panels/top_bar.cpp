@@ -124,8 +124,12 @@ void draw_top_bar(PanelContext& context) {
     const float presets_width = width < context.px(1400) ? 112 : 176;
     draw_preset_menu(context, {menu_x, origin.y}, presets_width);
     const float origin_x = menu_x + context.px(presets_width + 8);
-    const float menus_x =
-        origin_x + draw_origin(context, {origin_x, origin.y}, context.px(width < context.px(1900) ? 128 : 240)) + context.px(8);
+    const float menus_x = origin_x +
+                          draw_origin(context, {origin_x, origin.y},
+                                      context.px(width < context.px(860)    ? 0
+                                                 : width < context.px(1900) ? 128
+                                                                            : 240)) +
+                          context.px(8);
     draw_lesson_menu(context, {menus_x, origin.y + context.px(9)});
     place(menus_x + context.px(100), origin.y + context.px(9));
     const float file_width = draw_file_menu(context);

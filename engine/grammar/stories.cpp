@@ -148,7 +148,6 @@ private:
     }
     void say_toy(std::size_t toy) {
         say("the");
-        say(toys_[toy].look);
         say(toys_[toy].name);
     }
     std::size_t any_child() { return teller_.among(children_.size()); }
@@ -282,7 +281,7 @@ private:
 
     void event() {
         switch (teller_.choose({7, 3, any_left(opposites_) ? 3 : 0, any_left(causes_) ? 3 : 0, any_left(effects_) ? 2 : 0, listed_ ? 0 : 2,
-                                2, 1, 3, 5, 7, children_.size() == 2 ? 1 : 0})) {
+                                2, 1, 3, summed_up_ ? 0 : 5, 7, children_.size() == 2 ? 1 : 0})) {
         case 0:
             return give();
         case 1:
@@ -541,6 +540,7 @@ private:
 
     /// "So Lily has the red ball , and Tom has nothing .": all of it follows from the story.
     void recap() {
+        summed_up_ = true;
         for (std::size_t child = 0; child < children_.size(); ++child) {
             say(child == 0 ? "So" : ", and");
             say(children_[child].name);
@@ -581,7 +581,7 @@ private:
     // ---- the end ----
 
     void close() {
-        switch (teller_.choose({1, 2, 4})) {
+        switch (teller_.choose({1, 2, summed_up_ ? 0 : 4})) {
         case 1:
             who_has();
             break;
@@ -612,7 +612,7 @@ private:
     std::array<int, kOpposites.size()> opposites_ = all_of<kOpposites.size()>();
     std::array<int, kCauses.size()> causes_ = all_of<kCauses.size()>();
     std::array<int, kEffects.size()> effects_ = all_of<kEffects.size()>();
-    bool listed_ = false;
+    bool listed_ = false, summed_up_ = false;
 };
 
 void tell_story(Teller& teller) { Story(teller).tell(); }

@@ -5,10 +5,10 @@
 
 namespace attn {
 
-/// "Lily and Tom are in the park . She has a red ball and he has an old book . She gives the red ball to him . ..."
+/// "Lily and Tom are in the park . She has a red ball , and he has an old book . She gives the ball to him . ..."
 /// A girl and a boy, now and then a third child; each thing is held by one of them, and the story says who gives what to whom. What must
-/// follow is what a reader knows: the pronoun of the right gender (used only where it can mean one child), the thing of a colour, who has
-/// it now, singular or plural at the verb although another noun stands between, the end of a quotation, a list said again, the other side
+/// follow is what a reader knows: the pronoun of the right gender (used only where it can mean one child), who has which thing
+/// now, singular or plural at the verb although another noun stands between, the end of a quotation, a list said again, the other side
 /// of a contrast ("but"), the cause of what somebody feels ("because").
 /// About 200 words and punctuation marks, each a token; a text ends with "The end ." or where there is no more room.
 const Grammar& stories();

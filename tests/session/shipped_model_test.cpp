@@ -126,6 +126,52 @@ TEST(ShippedModels, StoriesKnowWhatIsDeterminedAndLeaveOpenWhatIsNot) {
     EXPECT_GT(none.loss, 2 * none.entropy);
 }
 
+/// A sentence of the example stories by its title, with the weight of the cell that it points at.
+struct Shown {
+    double weight = 0;
+    std::string query, key, next;  ///< the words of the cell, and what is likeliest after the query
+};
+
+Shown shown(const std::string& title) {
+    const Preset& preset = find_preset("stories");
+    for (std::size_t i = 0; i < preset.sentences.size(); ++i) {
+        const PresetSentence& sentence = preset.sentences[i];
+        if (sentence.title != title || !sentence.look) continue;
+        const Document document = open_preset("stories", i);
+        const Prepared prepared = prepare(document);
+        const Trace<float> trace = trace_forward<float>(document.shipped->checkpoint.parameters, prepared.tokens, {}, document.forward);
+        std::int64_t t = 0, s = 0;
+        for (const auto& [axis, index] : sentence.look->cell) (axis == Axis::T ? t : s) = index;
+        const std::int64_t length = prepared.tokens.length, vocabulary = trace.config.vocab_size;
+        const float* weights = trace.find(sentence.look->stage)->value.data() + sentence.look->head * length * length;
+        const float* chances = trace.find({Stage::Probabilities, -1})->value.data() + t * vocabulary;
+        const auto word = [&](std::int64_t id) { return prepared.vocabulary[static_cast<std::size_t>(id)]; };
+        return {static_cast<double>(weights[t * length + s]), word(prepared.tokens.ids[static_cast<std::size_t>(t)]),
+                word(prepared.tokens.ids[static_cast<std::size_t>(s)]), word(std::max_element(chances, chances + vocabulary) - chances)};
+    }
+    throw std::runtime_error("stories has no sentence " + title);
+}
+
+TEST(ShippedModels, AHeadOfStoriesFindsTheName) {
+    const Shown she = shown("why must it be “she”?");
+    EXPECT_EQ(she.query, "because");
+    EXPECT_EQ(she.key, "Lily");
+    EXPECT_EQ(she.next, "she");
+    EXPECT_GT(she.weight, 0.5);
+}
+
+TEST(ShippedModels, EverySentenceOfStoriesPointsAtAHeadThatDoesSomething) {
+    for (const PresetSentence& sentence : find_preset("stories").sentences) {
+        SCOPED_TRACE(sentence.title);
+        EXPECT_GT(shown(sentence.title).weight, 0.3);
+    }
+    EXPECT_GE(find_preset("stories").sentences.size(), 12U);
+    EXPECT_EQ(shown("many dogs, one tree").next, "are");
+    EXPECT_EQ(shown("one dog, many trees").next, "is");
+    EXPECT_EQ(shown("the quotation closes").next, "\"");
+    EXPECT_EQ(shown("but").next, "sad");
+}
+
 TEST(ShippedModels, InductionGoesOnWithWhatRepeats) {
     const Checkpoint& checkpoint = checkpoint_of("induction");
     EXPECT_EQ(checkpoint.settings.model.num_layers, 2);
