@@ -4,7 +4,6 @@
 #include <array>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace attn {
@@ -95,11 +94,6 @@ struct Child {
     bool girl = false;
 };
 
-struct Toy {
-    Words look, name;
-    std::size_t holder = 0;  ///< of the children
-};
-
 template <std::size_t n>
 constexpr std::array<int, n> all_of() {
     std::array<int, n> all{};
@@ -146,9 +140,9 @@ private:
         say(way == 0 ? "near the" : way == 1 ? "behind the" : "under the");
         say(spots[teller_.among(way == 2 ? kUnder : spots.size())]);
     }
-    void say_toy(std::size_t toy) {
+    void say_toy() {
         say("the");
-        say(toys_[toy].name);
+        say(toy_);
     }
     std::size_t any_child() { return teller_.among(children_.size()); }
     std::size_t any_child_but(std::size_t child) {
@@ -165,10 +159,6 @@ private:
     template <std::size_t n>
     static bool any_left(const std::array<int, n>& left) {
         return std::find(left.begin(), left.end(), 1) != left.end();
-    }
-    std::size_t any_toy() { return teller_.among(toys_.size()); }
-    std::size_t toys_of(std::size_t child) const {
-        return static_cast<std::size_t>(std::count_if(toys_.begin(), toys_.end(), [&](const Toy& toy) { return toy.holder == child; }));
     }
     void add_child(bool girl) { children_.push_back({girl ? one_of(teller_, kGirls) : one_of(teller_, kBoys), girl}); }
 
@@ -206,15 +196,16 @@ private:
         say("gives");
         const bool toy_first = teller_.maybe(1, 1);
         if (toy_first) {
-            say_new_toy(1);
+            say_new_toy();
             say("to");
         }
         add_child(!girl_first);
         say(children_[1].name);
-        if (!toy_first) say_new_toy(1);
+        if (!toy_first) say_new_toy();
         if (teller_.maybe(3, 1)) say_reason(1);
         say(".");
-        after_gift(0, 0, 1);
+        holder_ = 1;
+        after_gift(0);
     }
 
     /// Why somebody is given something.
@@ -230,51 +221,25 @@ private:
         say(way == 0 ? "is sad" : "likes it");
     }
 
-    /// Who has what: one or two toys each, or nothing.
+    /// Who has the toy, and who has nothing.
     void hand_out() {
-        const std::size_t first = any_child(), second = 1 - first;
-        say_child(first, Begins::Yes);
-        has_toys(first);
-        switch (teller_.choose({4, 3, 1})) {
-        case 0:
-            say(", and");
-            say_child(second, Begins::No);
-            has_toys(second);
-            return say(".");
-        case 1:
-            say(".");
-            say_child(second, Begins::Yes);
-            has_toys(second);
-            return say(".");
-        default:
+        holder_ = any_child();
+        say_child(holder_, Begins::Yes);
+        say("has");
+        say_new_toy();
+        if (teller_.maybe(3, 2)) {
             say(", but");
-            say_child(second, Begins::No);
-            return say("has nothing .");
+            say_child(1 - holder_, Begins::No);
+            say("has nothing");
         }
+        say(".");
     }
 
-    /// "an old book": neither look nor name is another toy's.
-    void say_new_toy(std::size_t holder) {
-        Toy toy{{}, {}, holder};
-        toy.look = unused(kLooks, [](const Toy& other) { return other.look; });
-        say(with_article(toy.look));
-        toy.name = unused(kToys, [](const Toy& other) { return other.name; });
-        say(toy.name);
-        toys_.push_back(toy);
-    }
-    void has_toys(std::size_t child) {
-        say("has");
-        say_new_toy(child);
-        if (teller_.maybe(1, 1)) return;
-        say("and");
-        say_new_toy(child);
-    }
-    template <std::size_t n, class Of>
-    Words unused(const std::array<Words, n>& words, Of of) {
-        std::array<int, n> weights;
-        for (std::size_t i = 0; i < n; ++i)
-            weights[i] = std::none_of(toys_.begin(), toys_.end(), [&](const Toy& toy) { return of(toy) == words[i]; }) ? 1 : 0;
-        return words[teller_.choose(std::span<const int>(weights))];
+    /// "an old book", which is "the book" from then on.
+    void say_new_toy() {
+        say(with_article(one_of(teller_, kLooks)));
+        toy_ = one_of(teller_, kToys);
+        say(toy_);
     }
 
     // ---- what happens ----
@@ -310,29 +275,29 @@ private:
     }
 
     void give() {
-        const std::size_t toy = any_toy(), giver = toys_[toy].holder, taker = any_child_but(giver);
+        const std::size_t giver = holder_, taker = any_child_but(giver);
         say_child(giver, Begins::Yes);
         say("gives");
         if (teller_.maybe(1, 1)) {
-            say_toy(toy);
+            say_toy();
             say("to");
             say_to_child(taker);
         } else {
             say_to_child(taker);
-            say_toy(toy);
+            say_toy();
         }
         if (alone(taker) && teller_.maybe(1, 3)) say_reason(taker);
         say(".");
-        toys_[toy].holder = taker;
-        after_gift(toy, giver, taker);
+        holder_ = taker;
+        after_gift(giver);
     }
 
-    void after_gift(std::size_t toy, std::size_t giver, std::size_t taker) {
+    void after_gift(std::size_t giver) {
         switch (teller_.choose({2, 2, 2})) {
         case 1:
-            return thank(giver, taker);
+            return thank(giver, holder_);
         case 2:
-            return now(toy, giver);
+            return now(giver);
         default:
             return;
         }
@@ -347,25 +312,25 @@ private:
     }
 
     /// Who has the toy, or that whoever gave it has nothing left.
-    void now(std::size_t toy, std::size_t giver) {
+    void now(std::size_t giver) {
         say("Now");
-        if (toys_of(giver) == 0 && teller_.maybe(2, 1)) {
+        if (teller_.maybe(1, 1)) {
             say(children_[giver].name);
             return say("has nothing .");
         }
-        say(children_[toys_[toy].holder].name);
+        say(children_[holder_].name);
         say("has");
-        say_toy(toy);
+        say_toy();
         say(".");
     }
 
     void lose() {
-        const std::size_t toy = any_toy(), loser = toys_[toy].holder, finder = any_child_but(loser);
+        const std::size_t loser = holder_, finder = any_child_but(loser);
         say_child(loser, Begins::Yes);
         say("is sad because");
         say(she(loser, Begins::No));
         say("lost");
-        say_toy(toy);
+        say_toy();
         say(".");
         say(children_[finder].name);
         say("finds it");
@@ -500,20 +465,19 @@ private:
     void speak() {
         switch (teller_.choose({2, 2, 1})) {
         case 0: {  // the one who has it answers
-            const std::size_t toy = any_toy(), holder = toys_[toy].holder;
             say("\" Where is");
-            say_toy(toy);
+            say_toy();
             say("? \" asks");
-            say(children_[any_child_but(holder)].name);
+            say(children_[any_child_but(holder_)].name);
             say(". \" Here it is , \" says");
-            say(children_[holder].name);
+            say(children_[holder_].name);
             return say(".");
         }
         case 1: {
-            const std::size_t toy = any_toy(), who = any_child_but(toys_[toy].holder);
+            const std::size_t who = any_child_but(holder_);
             say(children_[who].name);
             say("says , \" I like");
-            say_toy(toy);
+            say_toy();
             return say("! \"");
         }
         default: {
@@ -528,13 +492,12 @@ private:
     }
 
     void who_has() {
-        const std::size_t toy = any_toy();
         say("Who has");
-        say_toy(toy);
+        say_toy();
         say("?");
-        say(children_[toys_[toy].holder].name);
+        say(children_[holder_].name);
         say("has");
-        say_toy(toy);
+        say_toy();
         say(".");
     }
 
@@ -545,13 +508,8 @@ private:
             say(child == 0 ? "So" : ", and");
             say(children_[child].name);
             say("has");
-            bool any = false;
-            for (std::size_t toy = 0; toy < toys_.size(); ++toy) {
-                if (toys_[toy].holder != child) continue;
-                if (std::exchange(any, true)) say("and");
-                say_toy(toy);
-            }
-            if (!any) say("nothing");
+            if (child == holder_) say_toy();
+            else say("nothing");
         }
         say(".");
     }
@@ -606,7 +564,8 @@ private:
 
     Teller& teller_;
     std::vector<Child> children_;
-    std::vector<Toy> toys_;
+    Words toy_;               ///< the one of this story
+    std::size_t holder_ = 0;  ///< of the children: who has it now
     Words place_;
     // 1 for what the story has not said yet: it contradicts itself nowhere.
     std::array<int, kOpposites.size()> opposites_ = all_of<kOpposites.size()>();

@@ -107,6 +107,19 @@ TEST_P(Repetition, IsContinuedByAnInductionHead) {
     EXPECT_GT(induction(), 0.8);
 }
 
+TEST(Learning, SumsOnPaperAreRightForNumbersNeverSeen) {
+    TrainingRun run(default_run(TaskKind::Sum));
+    EXPECT_LT(run.evaluate().accuracy, 0.3) << "untrained";
+    EXPECT_GE(learn(run).accuracy, 0.99);
+}
+
+/// The grammar leaves a little over 0.6 nats a word open; a short run knows most of what it does not.
+TEST(Learning, StoriesAreHalfKnownAfterAShortRun) {
+    TrainingRun run(default_run(TaskKind::Stories));
+    EXPECT_GT(run.evaluate().loss, 5) << "untrained";
+    EXPECT_LT(learn(run).loss, 1.2);
+}
+
 TEST(Learning, AChainIsKnownAsWellAsItsTable) {
     RunSettings settings = default_run(TaskKind::Bigram);
     const Dataset data(settings.task, settings.seed);

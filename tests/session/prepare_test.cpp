@@ -64,6 +64,7 @@ TEST(Prepare, IdsOfAPresetStayPutWhileOneTypes) {
 
 TEST(Prepare, ANewWordLeavesEveryOtherParameterAsItWas) {
     for (const Preset& preset : presets()) {
+        if (preset.document.shipped != nullptr) continue;  // takes no new words
         const auto before = initial_parameters<float>(prepare(preset.document).config);
         Document document = preset.document;
         document.texts[0] += " zebra";

@@ -186,30 +186,63 @@ void draw_mistake(PanelContext& context) {
     if (section(context, TrainSection::Mistake, "Break it on purpose", "new run")) draw_training_mistake(context);
 }
 
+/// What "length" means for a task, and how long that may be.
+struct TaskLength {
+    double least, most;
+    const char* words;
+};
+TaskLength task_length(TaskKind kind) {
+    switch (kind) {
+    case TaskKind::Text:
+        return {2, 128, "Characters per window."};
+    case TaskKind::Sum:
+        return {1, 8, "Digits of each number."};
+    case TaskKind::Stories:
+        return {16, 128, "Words of a story; longer ones are cut off."};
+    default:
+        return {2, 32, "Symbols of a question, of the half that repeats, of a sequence."};
+    }
+}
+
+/// Why the number of symbols of a task cannot be chosen; "" where it can.
+const char* symbols_are_given(TaskKind kind) {
+    switch (kind) {
+    case TaskKind::Text:
+        return "The text determines the characters.";
+    case TaskKind::Sum:
+        return "Ten digits and four signs.";
+    case TaskKind::Stories:
+        return "The stories have words of their own.";
+    default:
+        return "";
+    }
+}
+
 void draw_task_size(PanelContext& context) {
     const TaskSettings& task = context.document.run.task;
-    const bool text = task.kind == TaskKind::Text, addition = task.kind == TaskKind::Addition;
+    const bool addition = task.kind == TaskKind::Addition;
+    const char* const given = symbols_are_given(task.kind);
+    const TaskLength length = task_length(task.kind);
     count_slider(context, "length", task.length,
-                 {.min = 2,
-                  .max = text ? 128.0 : 32.0,
-                  .notes = {.tooltip = text ? "Characters per window." : "Symbols of a question, of the half that repeats, of a sequence.",
-                            .disabled = addition ? "A sum always has two numbers." : ""}},
+                 {.min = length.least,
+                  .max = length.most,
+                  .notes = {.tooltip = length.words, .disabled = addition ? "A sum always has two numbers." : ""}},
                  [](RunSettings& r, std::int64_t v) {
                      r.task.length = v;
                      r.task.shortest = std::min(r.task.shortest, v);
                  });
-    if (!text && !addition && task.kind != TaskKind::Bigram)
+    if (*given == '\0' && !addition && task.kind != TaskKind::Bigram)
         count_slider(context, "shortest", shortest_length(task),
                      {.min = 1,
                       .max = static_cast<double>(task.length),
                       .notes = {.tooltip = "Questions have all lengths from this one up to the length."}},
                      [](RunSettings& r, std::int64_t v) { r.task.shortest = v; });
-    count_slider(context, addition ? "modulus" : "symbols", task.symbols,
-                 {.min = addition ? 5.0 : 2.0,
-                  .max = addition ? 127.0 : 62.0,
-                  .notes = {.tooltip = addition ? "Sums are taken modulo this number." : "Number of different symbols.",
-                            .disabled = text ? "The text determines the characters." : ""}},
-                 [](RunSettings& r, std::int64_t v) { r.task.symbols = v; });
+    count_slider(
+        context, addition ? "modulus" : "symbols", task.symbols,
+        {.min = addition ? 5.0 : 2.0,
+         .max = addition ? 127.0 : 62.0,
+         .notes = {.tooltip = addition ? "Sums are taken modulo this number." : "Number of different symbols.", .disabled = given}},
+        [](RunSettings& r, std::int64_t v) { r.task.symbols = v; });
 }
 
 void draw_model(PanelContext& context) {
