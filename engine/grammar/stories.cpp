@@ -24,7 +24,7 @@ constexpr std::size_t kUnder = 4;
 constexpr std::array<Words, 5> kPlay = {"laughs", "dances", "jumps", "runs", "sings"};
 
 struct Animal {
-    Words one, many, does, do_;
+    Words one, many, it_does, they_do;
 };
 constexpr std::array<Animal, 8> kAnimals = {{{"dog", "dogs", "barks", "bark"},
                                              {"cat", "cats", "purrs", "purr"},
@@ -439,9 +439,9 @@ private:
             say(many ? "are" : "is");
             break;
         default:
-            say(many ? animal.do_ : animal.does);
+            say(many ? animal.they_do : animal.it_does);
             say("and");
-            say(many ? animal.do_ : animal.does);
+            say(many ? animal.they_do : animal.it_does);
             return say(".");
         }
         const Pair& pair = kOpposites[teller_.among(kOpposites.size())];
@@ -594,7 +594,7 @@ std::vector<std::string> vocabulary() {
     for (const Words word : kManySpots) add(word);
     for (const Words word : kPlay) add(word);
     for (const Animal& animal : kAnimals)
-        for (const Words word : {animal.one, animal.many, animal.does, animal.do_}) add(word);
+        for (const Words word : {animal.one, animal.many, animal.it_does, animal.they_do}) add(word);
     for (const Pair& pair : kOpposites)
         for (const Words word : {pair.one, pair.other}) add(word);
     return words;

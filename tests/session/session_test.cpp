@@ -58,8 +58,7 @@ TEST(Session, SaysWhenThereIsNoSuchPreset) {
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation());
     const Document before = session.document();
     session.apply({command::OpenPreset{"nonsense"}, ""});
-    EXPECT_NE(session.message().find("there is no preset \"nonsense\"; the presets are stories, induction"),
-              std::string::npos)
+    EXPECT_NE(session.message().find("there is no preset \"nonsense\"; the presets are stories, induction"), std::string::npos)
         << session.message();
     EXPECT_EQ(session.document(), before);
     EXPECT_FALSE(session.can_undo());
