@@ -9,7 +9,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
-#include "app/session/trained_document.hpp"
+#include "app/session/weights_origin.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

@@ -1,7 +1,5 @@
 #include "app/session/trained_document.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 #include <vector>
 
@@ -37,14 +35,6 @@ Document document_of_run(Document document, const TrainingSnapshot& run, std::op
     document.model.reset();
     document.shipped.reset();
     return document;
-}
-
-WeightsOrigin weights_origin(const Document& document) {
-    if (document.trained) return {true, "trained here", ""};
-    if (document.model != nullptr) return {true, "published model", ""};
-    if (document.shipped == nullptr) return {false, "random weights", ""};
-    const double count = static_cast<double>(document.shipped->checkpoint.parameters->count());
-    return {true, "trained", fmt::format("{:.{}f} M parameters", count / 1e6, count < 95'000 ? 2 : 1)};
 }
 
 Document untrained(Document document) {

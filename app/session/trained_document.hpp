@@ -14,14 +14,6 @@ namespace attn::app {
 /// unless the person has set another one, different from `last_probe`, for a run of the same vocabulary and context.
 Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe);
 
-/// Where the numbers of a model come from.
-struct WeightsOrigin {
-    bool learned = false;    ///< false: drawn at random, so that only the arithmetic means something
-    std::string text;        ///< "trained", "random weights"
-    std::string parameters;  ///< "0.4 M parameters"; "" where they are drawn
-};
-WeightsOrigin weights_origin(const Document& document);
-
 /// The same model with freshly drawn parameters: those of its run before the first step. Ids stay, the vocabulary grows with the texts.
 Document untrained(Document document);
 

@@ -12,7 +12,7 @@
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "app/session/trained_document.hpp"
+#include "app/session/weights_origin.hpp"
 #include "assets/embedded.hpp"
 #include "engine/grammar/stories.hpp"
 #include "engine/io/file_error.hpp"
