@@ -409,6 +409,9 @@ Group verdicts() {
              {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
              {"./dev test every test, with or without a screen", says("test [ARGS]"), ATTN_SOURCE "/dev help"},
              {"./dev lint clang-format and clang-tidy; --changed for what differs from main", says("--changed"), ATTN_SOURCE "/dev help"},
+             {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
+             {"./dev models train the models in the box again, bit for bit (x86-64, g++ 12)", says("models [NAME...]"),
+              ATTN_SOURCE "/dev help"},
              {"./dev bench benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
              {"./dev fuzz the file readers against mutated input", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
 }

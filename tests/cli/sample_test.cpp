@@ -106,7 +106,10 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         EXPECT_THAT(outcome.err, HasSubstr(words));
     };
     const std::string model = folder_->path("run");
-    refused({"sample"}, "--model");
+    refused({"sample"}, "--prompt");
+    refused({"sample", "--prompt", "Lily"}, "--model FILE or --preset NAME");
+    refused({"sample", "--preset", "gpt-tiny", "--prompt", "a"}, "random weights");
+    refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model FILE or --preset NAME");
     refused({"sample", "--model", model}, "--prompt");
     refused({"sample", "--model", folder_->path("nothing"), "--prompt", "a"}, "nothing");
     refused({"sample", "--model", folder_->path("abcd.txt"), "--prompt", "a"}, "abcd.txt");
