@@ -27,13 +27,8 @@ public:
             tell(draws, words);
             if (is_held_out(words) && known.insert(words).second) held_out_.push_back(words);
         }
-        // The first is watched while a run goes on: a whole story, if there is one.
-        const auto ends = [](const std::vector<std::int32_t>& story) {
-            const std::int32_t end = stories().id_of("end");
-            return std::find(story.begin(), story.end(), end) != story.end();
-        };
-        std::stable_sort(held_out_.begin(), held_out_.end(),
-                         [&](const auto& a, const auto& b) { return ends(a) != ends(b) ? ends(a) : false; });
+        // The first is watched while a run goes on.
+        std::stable_sort(held_out_.begin(), held_out_.end(), [](const auto& x, const auto& y) { return x.size() > y.size(); });
     }
 
     Tokenizer tokenizer() const override { return Tokenizer::from_vocabulary(TokenizerKind::Word, stories().vocabulary(), false); }

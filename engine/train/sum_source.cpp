@@ -32,6 +32,8 @@ public:
             const Pair pair = any(draws);
             if (is_held_out(pair) && known.insert(pair).second) held_out_.push_back(pair);
         }
+        // The first is one of the longest.
+        std::stable_partition(held_out_.begin(), held_out_.end(), [&](const Pair& pair) { return pair.first + pair.second >= range_; });
         Draws others(seed, kHeldOutSums + 1);
         bool trains = false;
         for (int i = 0; i < kAttempts && !trains; ++i) trains = !is_held_out(any(others));
