@@ -1,7 +1,5 @@
 /// Stories by the grammar, a part of them held out.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <vector>
