@@ -78,6 +78,7 @@ std::string heading(const RunFolder& run) {
 StateRef probe_state(const RunFolder& run, const Dataset& dataset) {
     Setup setup;
     setup.texts = {dataset.probe()};
+    if (!dataset.probe_source().empty()) setup.source_texts = {dataset.probe_source()};
     setup.tokenizer = dataset.tokenizer().kind();
     setup.special_tokens = dataset.tokenizer().has_special_tokens();
     setup.vocabulary = dataset.tokenizer().vocabulary();

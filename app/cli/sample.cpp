@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -15,9 +16,11 @@
 #include "app/cli/standard_output.hpp"
 #include "app/session/opened_model.hpp"
 #include "app/session/presets.hpp"
+#include "engine/grammar/toy_languages.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/train/checkpoint.hpp"
+#include "engine/train/dataset.hpp"
 #include "engine/train/generate.hpp"
 #include "engine/train/run_folder.hpp"
 
@@ -27,7 +30,7 @@ namespace {
 struct SampleOptions {
     std::filesystem::path model;
     std::string preset;  ///< in place of a file
-    std::string prompt;
+    std::string prompt, source;
     SamplingSettings sampling;
     bool json = false;
 };
@@ -41,9 +44,10 @@ public:
     }
     explicit ModelText(std::shared_ptr<const OpenedModel> model) : model_(std::move(model)) {}
 
-    std::vector<std::int32_t> ids(const std::string& prompt) const {
-        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(prompt) : tokenizer_ ? encoded(prompt) : numbers(prompt);
-        if (ids.empty()) throw Error("--prompt: expected at least one token, found none in \"" + escaped(prompt) + "\"");
+    /// `option` is where the text was given.
+    std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
+        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text) : tokenizer_ ? encoded(text) : numbers(text, option);
+        if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
     std::string text(std::int32_t id) const {
@@ -64,7 +68,7 @@ private:
         for (const EncodedToken& token : model_->tokenizer().encode(prompt)) ids.push_back(token.id);
         return ids;
     }
-    static std::vector<std::int32_t> numbers(const std::string& prompt) {
+    static std::vector<std::int32_t> numbers(const std::string& prompt, const char* option) {
         std::vector<std::int32_t> ids;
         const char* at = prompt.data();
         const char* const end = at + prompt.size();
@@ -74,8 +78,8 @@ private:
             std::int32_t id = 0;
             const auto [rest, error] = std::from_chars(at, end, id);
             if (error != std::errc() || (rest != end && *rest != ' ' && *rest != ','))
-                throw Error("--prompt: this model has no vocabulary: expected ids of tokens such as \"464 3290\", found \"" +
-                            escaped(prompt) + "\"");
+                throw Error(fmt::format("{}: this model has no vocabulary: expected ids of tokens such as \"464 3290\", found \"{}\"",
+                                        option, escaped(prompt)));
             ids.push_back(id);
             at = rest;
         }
@@ -91,14 +95,15 @@ std::string harmless(const std::string& token) {
     return plain ? token : escaped(token, 0);
 }
 
-void print_json(const ModelText& words, const std::string& prompt, const std::vector<std::int32_t>& ids) {
+void print_json(const ModelText& words, const SampleOptions& options, const std::vector<std::int32_t>& ids) {
     Json tokens = Json::list();
     std::string text;
     for (const std::int32_t id : ids) {
         text += (tokens.empty() ? "" : words.between()) + words.text(id);
         tokens.push_back({{"id", id}, {"text", words.text(id)}});
     }
-    const Json line{{"prompt", prompt}, {"text", text}, {"tokens", std::move(tokens)}};
+    Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
+    if (!options.source.empty()) line["source"] = options.source;
     // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
 }
@@ -130,22 +135,57 @@ Writer open_example(const std::string& name) {
     return {model->checkpoint.parameters, model->checkpoint.settings.train.forward, ModelText(model->checkpoint)};
 }
 
+/// What is printed of a token.
+std::string printed(const ModelText& words, std::int32_t id) {
+    return ::isatty(STDOUT_FILENO) != 0 ? harmless(words.text(id)) : words.text(id);
+}
+
+/// The prompt, with every blank filled in.
+void print_filled_in(const SampleOptions& options, const Writer& writer) {
+    const ModelText& words = writer.words;
+    const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
+    const auto blank = std::find_if(prompt.begin(), prompt.end(), [&](std::int32_t id) { return words.text(id) == kBlank; });
+    if (blank == prompt.end())
+        throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"", kBlank,
+                                escaped(options.prompt)));
+    const std::vector<std::int32_t> filled = fill_in(*writer.parameters, prompt, *blank, writer.forward, options.sampling);
+    if (options.json) return print_json(words, options, filled);
+    for (std::size_t i = 0; i < filled.size(); ++i) fmt::print("{}{}", i == 0 ? "" : words.between(), printed(words, filled[i]));
+    fmt::print("\n");
+}
+
+/// The prompt and what follows it; of a translation only what is written, up to the token with which the source ends.
+void print_written(SampleOptions options, const Writer& writer) {
+    const ModelText& words = writer.words;
+    const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
+    if (translates && options.source.empty()) throw Error("--source: this model translates: say what");
+    if (translates && options.prompt.empty()) options.prompt = kAnswerBegins;
+    std::vector<std::int32_t> source;
+    if (translates) source = words.ids(options.source, "--source");
+    const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
+    Prompt given{prompt, source};
+    if (translates) given.end = source.back();
+    if (options.json) return print_json(words, options, generate(*writer.parameters, given, writer.forward, options.sampling));
+    bool begun = false;
+    const std::string before = translates ? "" : options.prompt;
+    generate(*writer.parameters, given, writer.forward, options.sampling, [&](std::int32_t id) {
+        // The prompt comes with the first token, so that an error before it prints nothing.
+        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", printed(words, id));
+        begun = true;
+        flush_output();
+    });
+    fmt::print("{}\n", begun ? "" : before);
+}
+
 void sample(const SampleOptions& options) {
     require_sampling(options.sampling);
     if (options.model.empty() == options.preset.empty()) throw Error("say which model writes on: --model FILE or --preset NAME");
     const Writer writer = options.preset.empty() ? open_writer(options.model) : open_example(options.preset);
-    const ModelText& words = writer.words;
-    const std::vector<std::int32_t> prompt = words.ids(options.prompt);
-    if (options.json) return print_json(words, options.prompt, generate(*writer.parameters, prompt, writer.forward, options.sampling));
-    const bool for_terminal = ::isatty(STDOUT_FILENO) != 0;
-    bool begun = false;
-    generate(*writer.parameters, prompt, writer.forward, options.sampling, [&](std::int32_t id) {
-        // The prompt comes with the first token, so that an error before it prints nothing.
-        fmt::print("{}{}{}", begun ? "" : options.prompt, words.between(), for_terminal ? harmless(words.text(id)) : words.text(id));
-        begun = true;
-        flush_output();
-    });
-    fmt::print("{}\n", begun ? "" : options.prompt);
+    const Architecture architecture = writer.parameters->config().architecture;
+    if (architecture != Architecture::EncoderDecoder && !options.source.empty())
+        throw Error("--source: this model reads no source: only an encoder-decoder does");
+    if (architecture == Architecture::Encoder) print_filled_in(options, writer);
+    else print_written(options, writer);
 }
 
 }  // namespace
@@ -153,15 +193,17 @@ void sample(const SampleOptions& options) {
 void add_sample_command(CliCommand program, int&) {
     auto options = std::make_shared<SampleOptions>();
     SamplingSettings& sampling = options->sampling;
-    CliCommand command = program.command("sample", "Continue a text with a trained model");
+    CliCommand command = program.command("sample", "Continue, translate or fill in a text with a trained model");
     command
         .option("--model", options->model,
                 "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or the folder of a published model")
         .shown_as("FILE");
     command.option("--preset", options->preset, "A trained example, in place of a file: stories").shown_as("NAME");
-    command.option("--prompt", options->prompt, "The text to continue; token ids for a model without a vocabulary")
-        .shown_as("TEXT")
-        .required();
+    command
+        .option("--prompt", options->prompt,
+                "The text to continue, or to fill in where it has a _; token ids for a model without a vocabulary")
+        .shown_as("TEXT");
+    command.option("--source", options->source, "The text to translate, for an encoder-decoder").shown_as("TEXT");
     command.option("--tokens", sampling.tokens, "Tokens to generate (default: 40)").shown_as("N").between(0, kMaxSampledTokens);
     command.option("--temperature", sampling.temperature, "0: always the likeliest; 1 (default): as the model predicts; above: bolder")
         .shown_as("X")
@@ -174,12 +216,15 @@ void add_sample_command(CliCommand program, int&) {
         .check(check_number);
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
     command.flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
-    command.footer("Examples:\n"
-                   "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
-                   "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
-                   "  attnscope train --task copy --out runs/copy\n"
-                   "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
-                   "The last one prints adbc>adbc.\n");
+    command.footer(
+        "Examples:\n"
+        "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
+        "  attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n"
+        "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
+        "  attnscope train --task copy --out runs/copy\n"
+        "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
+        "The last one prints adbc>adbc. A translation ends with the token that the source ends with; --prompt says how it begins, \">\"\n"
+        "where nothing is said.\n");
     command.on_run([options] { sample(*options); });
 }
 

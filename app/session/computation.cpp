@@ -12,8 +12,18 @@
 namespace attn::app {
 namespace {
 
+std::span<const std::int32_t> first_of(const TokenBatch& batch) {
+    return {batch.ids.data(), static_cast<std::size_t>(batch.lengths.at(0))};
+}
+
+/// What an encoder-decoder answers to its source begins as its text does, and ends with the token that the source ends with.
 std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSettings& sampling, std::stop_token stop) {
-    const std::span<const std::int32_t> prompt(trace.tokens.ids.data(), static_cast<std::size_t>(trace.tokens.lengths.at(0)));
+    Prompt prompt{first_of(trace.tokens)};
+    if (trace.config.architecture == Architecture::EncoderDecoder) {
+        prompt.source = first_of(trace.source_tokens);
+        prompt.text = prompt.text.first(1);
+        prompt.end = prompt.source.back();
+    }
     return generate(*trace.parameters, prompt, trace.settings, sampling, {}, std::move(stop));
 }
 

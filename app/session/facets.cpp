@@ -66,8 +66,10 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
-    const bool writes = trace.config.architecture == Architecture::DecoderOnly && trace.config.lm_head && trace.settings.masks.causal;
+    const bool writes = trace.config.architecture != Architecture::Encoder && trace.config.lm_head && trace.settings.masks.causal;
     if (!writes) throw Error("only a causal model with an output head can continue a text");
+    if (trace.config.architecture == Architecture::EncoderDecoder && trace.source_tokens.lengths.at(0) == 0)
+        throw Error("there is nothing to translate");
     if (trace.tokens.lengths.at(0) == 0) throw Error("there is no text to go on from");
 }
 

@@ -77,6 +77,7 @@ FreshRun begin(const RunSettings& settings) {
     fresh.snapshot.tokenizer = tokenizer.kind();
     fresh.snapshot.special_tokens = tokenizer.has_special_tokens();
     fresh.snapshot.probe = run.dataset().probe();
+    fresh.snapshot.probe_source = run.dataset().probe_source();
     return fresh;
 }
 

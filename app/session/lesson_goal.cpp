@@ -18,6 +18,10 @@ std::vector<std::string> texts_of(const LessonTraining& training, const Training
     return training.texts.value_or(std::vector{run.probe});
 }
 
+std::vector<std::string> sources_of(const LessonTraining& training, const TrainingSnapshot& run) {
+    return training.texts || run.probe_source.empty() ? std::vector<std::string>() : std::vector{run.probe_source};
+}
+
 ForwardSettings forward_of(const LessonTraining& training, const TrainingSnapshot& run) {
     if (training.forward) return *training.forward;
     ForwardSettings forward = run.settings.train.forward;
@@ -83,14 +87,15 @@ std::vector<Command> LessonGoal::go_on(const Document& now, const TrainingSnapsh
 
 void LessonGoal::show(const TrainingSnapshot& run, std::optional<std::int64_t> moment, std::vector<Command>& commands) {
     commands.push_back({command::ShowMoment{moment}, kMerge});
-    commands.push_back({command::SetTexts{texts_of(*step_.training, run), {}}, kMerge});
+    commands.push_back({command::SetTexts{texts_of(*step_.training, run), sources_of(*step_.training, run)}, kMerge});
     commands.push_back({command::SetForward{forward_of(*step_.training, run)}, kMerge});
 }
 
 Document shown_document(const LessonStep& step, const TrainingSnapshot& run) {
     if (!step.training) return step.document;
-    Document document = document_of_run({}, run, {}, "");
+    Document document = document_of_run({}, run, {}, {});
     document.texts = texts_of(*step.training, run);
+    document.source_texts = sources_of(*step.training, run);
     document.forward = forward_of(*step.training, run);
     return document;
 }

@@ -15,15 +15,20 @@ namespace attn::app {
 namespace {
 
 /// The first sequences of `all`.
+TokenBatch first_of(const TokenBatch& all, std::int64_t count) {
+    const auto first = static_cast<std::ptrdiff_t>(std::min(count, all.size()));
+    return {all.length, {all.ids.begin(), all.ids.begin() + first * all.length}, {all.lengths.begin(), all.lengths.begin() + first}};
+}
+
 Batch first_of(const Batch& all, std::int64_t count) {
-    Batch batch;
-    count = std::min(count, all.tokens.size());
-    const auto numbers = static_cast<std::ptrdiff_t>(count * all.tokens.length);
-    batch.tokens.length = all.tokens.length;
-    batch.tokens.lengths.assign(all.tokens.lengths.begin(), all.tokens.lengths.begin() + count);
-    batch.tokens.ids.assign(all.tokens.ids.begin(), all.tokens.ids.begin() + numbers);
-    batch.targets.assign(all.targets.begin(), all.targets.begin() + numbers);
-    return batch;
+    const TokenBatch tokens = first_of(all.tokens, count);
+    const auto targets = all.targets.begin();
+    return {tokens, {targets, targets + static_cast<std::ptrdiff_t>(tokens.ids.size())}, first_of(all.source, count)};
+}
+
+const RecordedStage<float>& logits_of(const Trace<float>& trace) {
+    const Stack stack = trace.config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
+    return *trace.find({Stage::Logits, -1, stack});
 }
 
 std::int32_t likeliest(std::span<const float> logits) {
@@ -40,6 +45,7 @@ public:
     const RunSettings& settings() const override { return run_->settings(); }
     const Tokenizer& tokenizer() const override { return run_->dataset().tokenizer(); }
     const std::string& probe() const override { return run_->dataset().probe(); }
+    const std::string& probe_source() const override { return run_->dataset().probe_source(); }
     const History& history() const override { return run_->history(); }
     std::int64_t steps() const override { return run_->steps(); }
     Moment keep() override { return run_->keep(); }
@@ -67,42 +73,58 @@ public:
     }
 
 private:
+    /// The tokens of an example, before the model has said anything.
+    HeldOutExample unanswered(std::int64_t sequence, bool fills_in) const;
+
     std::unique_ptr<TrainingRun> run_;
     PastPoints past_;
     double earlier_seconds_;  // of training before the run was taken up
     std::int64_t earlier_tokens_;
-    TokenBatch probe_;
-    Batch examples_;
+    Batch probe_, examples_;
 };
 
 std::vector<HeldOutExample> EngineRun::examples(const std::stop_token& stop) {
     ForwardSettings forward = settings().train.forward;
     forward.dropout = {};
-    const Trace<float> trace = trace_forward<float>(run_->keep().parameters, examples_.tokens, {}, forward, stop);
-    const std::span<const float> logits = trace.find({Stage::Logits})->value.values();
+    const Trace<float> trace = trace_forward<float>(run_->keep().parameters, examples_.tokens, examples_.source, forward, stop);
+    const std::span<const float> logits = logits_of(trace).value.values();
     const std::vector<std::string>& symbols = tokenizer().vocabulary();
-    const auto symbol = [&](std::int32_t id) { return symbols[static_cast<std::size_t>(id)]; };
+    const bool fills_in = task_info(settings().task.kind).model == Architecture::Encoder;
     std::vector<HeldOutExample> all;
     for (std::int64_t b = 0; b < examples_.tokens.size(); ++b) {
-        HeldOutExample& example = all.emplace_back();
+        HeldOutExample& example = all.emplace_back(unanswered(b, fills_in));
         const auto first = static_cast<std::size_t>(b * examples_.tokens.length);
         const std::size_t end = first + static_cast<std::size_t>(examples_.tokens.lengths[static_cast<std::size_t>(b)]);
         for (std::size_t at = first; at < end; ++at) {
-            example.tokens.push_back(symbol(examples_.tokens.ids[at]));
             const std::int32_t target = examples_.targets[at];
+            if (target == kIgnoredTarget) continue;
             const std::int32_t predicted = likeliest(logits.subspan(at * symbols.size(), symbols.size()));
-            const bool asked = target != kIgnoredTarget;
-            example.predicted.push_back(asked ? symbol(predicted) : "");
-            example.right.push_back(static_cast<std::int8_t>(asked ? predicted == target : -1));
-        }
-        // The last symbol of a sequence is only ever predicted.
-        if (const std::int32_t last = examples_.targets[end - 1]; last != kIgnoredTarget) {
-            example.tokens.push_back(symbol(last));
-            example.predicted.emplace_back();
-            example.right.push_back(-1);
+            // A token that is hidden is predicted in its place, any other one before it.
+            const std::size_t place = at - first + (fills_in ? 0 : 1);
+            example.tokens[place] = symbols[static_cast<std::size_t>(target)];
+            example.predicted[place] = symbols[static_cast<std::size_t>(predicted)];
+            example.right[place] = static_cast<std::int8_t>(predicted == target);
         }
     }
     return all;
+}
+
+HeldOutExample EngineRun::unanswered(std::int64_t sequence, bool fills_in) const {
+    const auto words = [&](const TokenBatch& batch) {
+        std::vector<std::string> texts;
+        if (batch.lengths.empty()) return texts;
+        const auto first = static_cast<std::size_t>(sequence * batch.length);
+        for (std::size_t i = 0; i < static_cast<std::size_t>(batch.lengths[static_cast<std::size_t>(sequence)]); ++i)
+            texts.push_back(tokenizer().vocabulary()[static_cast<std::size_t>(batch.ids[first + i])]);
+        return texts;
+    };
+    HeldOutExample example{words(examples_.tokens), {}, {}, words(examples_.source)};
+    const std::size_t last = static_cast<std::size_t>(sequence * examples_.tokens.length) + example.tokens.size() - 1;
+    // The last symbol of a sequence is only ever predicted.
+    if (!fills_in && examples_.targets[last] != kIgnoredTarget) example.tokens.emplace_back();
+    example.predicted.resize(example.tokens.size());
+    example.right.assign(example.tokens.size(), -1);
+    return example;
 }
 
 std::unique_ptr<EngineRun> open_run(const std::filesystem::path& path) {

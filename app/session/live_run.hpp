@@ -29,6 +29,7 @@ public:
     virtual const RunSettings& settings() const = 0;
     virtual const Tokenizer& tokenizer() const = 0;
     virtual const std::string& probe() const = 0;
+    virtual const std::string& probe_source() const = 0;
     virtual const History& history() const = 0;
     virtual std::int64_t steps() const = 0;
     /// The parameters now, which the history keeps as its newest moment.

@@ -19,7 +19,7 @@ void Session::Impl::adopt_new_run() {
     if (run().run == adopted) return;
     adopted = run().run;
     if (restored && restored->document) {
-        probe = run().probe;
+        probe = probe_of(run());
         finish_restoring(true);
     } else {
         adopt_run_of_document();
@@ -29,7 +29,7 @@ void Session::Impl::adopt_new_run() {
 
 void Session::Impl::adopt_run_of_document() {
     Document next = document_of_run(document(), run(), {}, probe);
-    probe = run().probe;
+    probe = probe_of(run());
     if (run().from_file) next.run = run().settings;
     const std::size_t edits = document().forward.edits.size(), kept = next.forward.edits.size();
     const bool nothing_lost = !files.state().would_be_lost;

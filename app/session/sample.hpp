@@ -1,5 +1,5 @@
 #pragma once
-/// What a model writes on after the first sequence.
+/// What a model writes on after the first sequence; of an encoder-decoder, what it answers to the first source.
 
 #include <cstdint>
 #include <optional>

@@ -14,6 +14,7 @@
 #include "app/session/history.hpp"
 #include "app/session/scheduler.hpp"
 #include "app/session/session.hpp"
+#include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
 
 namespace attn::app {
@@ -106,7 +107,7 @@ struct Session::Impl {
     TrainingReport training{std::make_shared<const TrainingSnapshot>(), {}};
     std::uint64_t adopted = 0;               ///< the last run that the document was made to follow
     std::uint64_t notices = 0;               ///< of the training run, as far as they have been taken over
-    std::string probe;                       ///< of that run
+    Probe probe;                             ///< of that run
     std::optional<KeptWork> restored;        ///< waits for its run
     std::uint64_t told_before = 0;           ///< notices of the trainer when it was asked for that run
     std::optional<std::int64_t> other_step;  ///< that is compared with

@@ -5,18 +5,35 @@
 
 namespace attn::app {
 
-Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe) {
+namespace {
+
+std::vector<std::string> source_texts_of(const Probe& probe) {
+    return probe.source.empty() ? std::vector<std::string>() : std::vector{probe.source};
+}
+
+bool shows(const Document& document, const Probe& probe) {
+    return document.texts == std::vector{probe.text} && document.source_texts == source_texts_of(probe);
+}
+
+}  // namespace
+
+Probe probe_of(const TrainingSnapshot& run) { return {run.probe, run.probe_source}; }
+
+Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const Probe& last_probe) {
     if (document.trained.has_value() && document.trained->run == run.run) {
         document.trained->step = step;
         return document;
     }
     const Config& config = run.parameters->config();
     const bool own_text = document.trained.has_value() && document.vocabulary == run.vocabulary &&
-                          document.config.context_length == config.context_length && document.texts != std::vector{last_probe};
-    if (!own_text) document.texts = {run.probe};
+                          document.config.context_length == config.context_length && document.config.architecture == config.architecture &&
+                          !shows(document, last_probe);
+    if (!own_text) {
+        document.texts = {run.probe};
+        document.source_texts = source_texts_of(probe_of(run));
+    }
     document.preset.clear();
     document.look_at.clear();
-    document.source_texts.clear();
     document.tokenizer = run.tokenizer;
     document.special_tokens = run.special_tokens;
     document.vocabulary_texts.clear();

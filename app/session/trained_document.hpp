@@ -10,9 +10,16 @@
 
 namespace attn::app {
 
-/// The document of a moment of the run (none: its newest). Model, vocabulary and masks become the run's; the text becomes its probe
-/// unless the person has set another one, different from `last_probe`, for a run of the same vocabulary and context.
-Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const std::string& last_probe);
+/// The held-out sequence with which a run is watched.
+struct Probe {
+    std::string text, source;  ///< the source is "" where the model reads none
+    bool operator==(const Probe&) const = default;
+};
+Probe probe_of(const TrainingSnapshot& run);
+
+/// The document of a moment of the run (none: its newest). Model, vocabulary and masks become the run's; the texts become its probe
+/// unless the person has set others, different from `last_probe`, for a run of the same vocabulary, context and architecture.
+Document document_of_run(Document document, const TrainingSnapshot& run, std::optional<std::int64_t> step, const Probe& last_probe);
 
 /// The same model with freshly drawn parameters: those of its run before the first step. Ids stay, the vocabulary grows with the texts.
 Document untrained(Document document);

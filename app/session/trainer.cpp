@@ -265,6 +265,7 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     state.tokenizer = run_->tokenizer().kind();
     state.special_tokens = run_->tokenizer().has_special_tokens();
     state.probe = run_->probe();
+    state.probe_source = run_->probe_source();
     state_ = std::move(state);
     fresh_ = {};
     fresh_.run = state_.run;

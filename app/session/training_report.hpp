@@ -31,9 +31,10 @@ enum class TrainingPhase : std::uint8_t {
 
 /// One held-out sequence, with what the model makes of it.
 struct HeldOutExample {
-    std::vector<std::string> tokens;     ///< as typed
-    std::vector<std::string> predicted;  ///< for the token after each position; "" where none is asked for
-    std::vector<std::int8_t> right;      ///< 1 right, 0 wrong, -1 not asked for
+    std::vector<std::string> tokens;       ///< as they should be: what was hidden stands in its place
+    std::vector<std::string> predicted;    ///< in the place of each token; "" where none is asked for
+    std::vector<std::int8_t> right;        ///< 1 right, 0 wrong, -1 not asked for
+    std::vector<std::string> source = {};  ///< what the encoder reads
 };
 
 /// The newest state of the run: immutable, shared by pointer, newest wins.
@@ -54,7 +55,8 @@ struct TrainingSnapshot {
     std::vector<std::string> vocabulary;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
-    std::string probe;  ///< a held-out sequence
+    std::string probe;         ///< a held-out sequence
+    std::string probe_source;  ///< what the encoder reads of it; "" where there is none
     std::vector<HeldOutExample> examples;
     double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
     double seconds_left = -1;   ///< until settings.stop.steps; below 0: not known

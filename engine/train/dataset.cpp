@@ -24,31 +24,59 @@ std::unique_ptr<const SequenceSource> make_source(const TaskSettings& settings, 
         return make_sum_source(settings, seed);
     case TaskKind::Stories:
         return make_story_source(settings, seed);
+    case TaskKind::FillIn:
+        return make_fill_in_source(settings, seed);
+    case TaskKind::Translate:
+        return make_translation_source(settings, seed);
     default:
         return make_symbol_source(settings, seed);
     }
 }
 
-void resize(Batch& batch, std::int64_t size, std::int64_t length) {
-    const std::size_t cells = static_cast<std::size_t>(size * length);
-    batch.tokens.length = length;
-    batch.tokens.ids.resize(cells);
-    batch.tokens.lengths.assign(static_cast<std::size_t>(size), length);
-    batch.targets.resize(cells);
+void resize(TokenBatch& batch, std::int64_t size, std::int64_t length) {
+    batch.length = length;
+    batch.ids.resize(static_cast<std::size_t>(size * length));
+    batch.lengths.assign(static_cast<std::size_t>(size), length);
+}
+
+void resize(Batch& batch, std::int64_t size, const SequenceSource& source) {
+    resize(batch.tokens, size, source.length());
+    batch.targets.resize(batch.tokens.ids.size());
+    if (source.source_length() > 0) resize(batch.source, size, source.source_length());
+}
+
+std::span<std::int32_t> row_of(std::vector<std::int32_t>& values, std::int64_t length, std::int64_t row) {
+    return std::span(values).subspan(static_cast<std::size_t>(row * length), static_cast<std::size_t>(length));
 }
 
 SequenceSlot slot_of(Batch& batch, std::int64_t sequence) {
-    const std::size_t length = static_cast<std::size_t>(batch.tokens.length), first = static_cast<std::size_t>(sequence) * length;
-    return {std::span(batch.tokens.ids).subspan(first, length), std::span(batch.targets).subspan(first, length)};
+    const std::int64_t length = batch.tokens.length;
+    return {row_of(batch.tokens.ids, length, sequence), row_of(batch.targets, length, sequence),
+            row_of(batch.source.ids, batch.source.length, sequence)};
 }
 
-/// One more sequence in as many positions as those before it have.
-void append(Batch& batch, const SequenceSlot& slot, std::int64_t positions, std::int64_t tokens) {
+void set_size(Batch& batch, std::int64_t sequence, const SequenceSize& size) {
+    batch.tokens.lengths[static_cast<std::size_t>(sequence)] = size.tokens;
+    if (batch.source.length > 0) batch.source.lengths[static_cast<std::size_t>(sequence)] = size.source;
+}
+
+/// One more sequence in as many positions as those before it have. Sources keep theirs.
+void append(Batch& batch, const SequenceSlot& slot, std::int64_t positions, const SequenceSize& size) {
     const auto count = static_cast<std::ptrdiff_t>(positions);
     batch.tokens.length = positions;
-    batch.tokens.lengths.push_back(tokens);
+    batch.tokens.lengths.push_back(size.tokens);
     batch.tokens.ids.insert(batch.tokens.ids.end(), slot.tokens.begin(), slot.tokens.begin() + count);
     batch.targets.insert(batch.targets.end(), slot.targets.begin(), slot.targets.begin() + count);
+    if (slot.source.empty()) return;
+    batch.source.length = static_cast<std::int64_t>(slot.source.size());
+    batch.source.lengths.push_back(size.source);
+    batch.source.ids.insert(batch.source.ids.end(), slot.source.begin(), slot.source.end());
+}
+
+TokenBatch first_of(const TokenBatch& batch) {
+    if (batch.lengths.empty()) return {};
+    const std::int64_t length = batch.lengths.front();
+    return {length, {batch.ids.begin(), batch.ids.begin() + length}, {length}};
 }
 
 }  // namespace
@@ -61,19 +89,21 @@ bool is_held_out(std::span<const std::int32_t> content, std::uint64_t seed, doub
 
 Dataset::Dataset(const TaskSettings& settings, std::uint64_t seed)
     : source_(make_source(settings, CounterRandom(seed, kDataStream).bits(0))), tokenizer_(source_->tokenizer()),
-      seed_(CounterRandom(seed, kDataStream).bits(1)), length_(source_->length()) {
-    resize(validation_, source_->held_out(), length_);
+      seed_(CounterRandom(seed, kDataStream).bits(1)), length_(source_->length()), source_length_(source_->source_length()) {
+    resize(validation_, source_->held_out(), *source_);
     std::map<std::int64_t, HeldOutLength> by_length;
     for (std::int64_t i = 0; i < source_->held_out(); ++i) {
         const SequenceSlot slot = slot_of(validation_, i);
         const SequenceSize size = source_->held_out(i, slot);
-        validation_.tokens.lengths[static_cast<std::size_t>(i)] = size.tokens;
+        set_size(validation_, i, size);
         by_length[size.length].length = size.length;
         // Sequences of one length need no padding; where no length is told apart, they are as long as it happens.
-        append(by_length[size.length].batch, slot, size.length > 0 ? size.tokens : length_, size.tokens);
+        append(by_length[size.length].batch, slot, size.length > 0 ? size.tokens : length_, size);
     }
     for (auto& [length, held_out] : by_length) by_length_.push_back(std::move(held_out));
-    probe_ = tokenizer_.decode(probe_batch().ids);
+    const Batch probe = probe_batch();
+    probe_ = tokenizer_.decode(probe.tokens.ids);
+    probe_source_ = tokenizer_.decode(probe.source.ids);
 }
 
 Dataset::~Dataset() = default;
@@ -83,17 +113,16 @@ Dataset& Dataset::operator=(Dataset&&) noexcept = default;
 void Dataset::training_batch(std::int64_t step, std::int64_t size, Batch& batch) const {
     if (step < 0 || size < 1 || size >= std::int64_t{1} << kSequenceBits)
         throw ConfigError("there is no batch of " + std::to_string(size) + " sequences for step " + std::to_string(step));
-    resize(batch, size, length_);
+    resize(batch, size, *source_);
     for (std::int64_t b = 0; b < size; ++b) {
         Draws draws(seed_, static_cast<std::uint64_t>(step) << kSequenceBits | static_cast<std::uint64_t>(b));
-        batch.tokens.lengths[static_cast<std::size_t>(b)] = source_->draw(draws, slot_of(batch, b)).tokens;
+        set_size(batch, b, source_->draw(draws, slot_of(batch, b)));
     }
 }
 
-TokenBatch Dataset::probe_batch() const {
-    const auto first = validation_.tokens.ids.begin();
-    const std::int64_t length = validation_.tokens.lengths.front();
-    return {length, {first, first + length}, {length}};
+Batch Dataset::probe_batch() const {
+    const auto targets = validation_.targets.begin();
+    return {first_of(validation_.tokens), {targets, targets + validation_.tokens.lengths.front()}, first_of(validation_.source)};
 }
 
 }  // namespace attn

@@ -14,14 +14,19 @@ namespace attn {
 
 class SequenceSource;
 
+/// What stands for a hidden word.
+inline constexpr const char* kBlank = "_";
+
 struct Batch {
     TokenBatch tokens;
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted
+    TokenBatch source = {};             ///< of Translate: what the encoder reads, one for each sequence; else empty
 };
 
 /// The held-out sequences of one length, as a batch of their own; padded only where the task has no such lengths.
 struct HeldOutLength {
-    std::int64_t length = 0;  ///< symbols of the question or of the repeated string; 0 where the task has no such lengths
+    std::int64_t length =
+        0;  ///< symbols of the question or of the repeated string, words of the answer; 0 where the task has no such lengths
     Batch batch;
 };
 
@@ -33,8 +38,11 @@ struct HeldOutLength {
 ///   Bigram, Text         T = length
 ///   Sum                  T = 6 length + 2   "347+586:13,13,09=93", then "3": asked for everything after ":"
 ///   Stories              T = length         a story, cut off or padded
+///   FillIn               T = length         a story, cut off or padded, with "_" in place of some words, which are asked for
+///   Translate            ">", then the answer to a sentence that the encoder reads (engine/grammar/toy_languages.hpp), both padded
 /// Validation sequences never appear in training batches: which side a sequence is on follows from its content (the question; the two
-/// summands in any order; a whole Bigram sequence or story), of a text the last part is held out.
+/// summands in any order; a whole Bigram sequence or story, also one with blanks; the sentence to translate), of a text the last part is
+/// held out.
 class Dataset {
 public:
     /// Throws ConfigError for sizes out of range, too few different sequences, or a text too short for one window in each part.
@@ -44,7 +52,8 @@ public:
     Dataset& operator=(Dataset&&) noexcept;
 
     const Tokenizer& tokenizer() const { return tokenizer_; }
-    std::int64_t length() const { return length_; }  ///< T of every batch
+    std::int64_t length() const { return length_; }                ///< T of every batch
+    std::int64_t source_length() const { return source_length_; }  ///< of every batch's source; 0 where the task has none
     /// The batch of step `step`, a function of seed, step and size alone: where a run stands in its data is its number of steps.
     /// Sequence b does not depend on the size. Allocates only when the batch had been smaller.
     void training_batch(std::int64_t step, std::int64_t size, Batch& batch) const;
@@ -53,17 +62,19 @@ public:
     const std::vector<HeldOutLength>& validation_by_length() const { return by_length_; }
     /// One of the longest held-out sequences as text, with which attention is watched while the run goes on.
     const std::string& probe() const { return probe_; }
-    /// The same as a batch of one.
-    TokenBatch probe_batch() const;
+    /// What the encoder reads of it; "" where the task has no source.
+    const std::string& probe_source() const { return probe_source_; }
+    /// The same as a batch of one, without padding.
+    Batch probe_batch() const;
 
 private:
     std::unique_ptr<const SequenceSource> source_;
     Tokenizer tokenizer_;
     std::uint64_t seed_;
-    std::int64_t length_;
+    std::int64_t length_, source_length_;
     Batch validation_;
     std::vector<HeldOutLength> by_length_;
-    std::string probe_;
+    std::string probe_, probe_source_;
 };
 
 }  // namespace attn

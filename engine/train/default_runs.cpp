@@ -69,6 +69,16 @@ RunSettings default_run(TaskKind kind) {
         run.task.length = 64;
         set_steps(run, 500);
         break;
+    case TaskKind::FillIn:
+        run.model.architecture = Architecture::Encoder;
+        run.train.forward.masks.causal = false;
+        run.task.length = 32;
+        set_steps(run, 1500);
+        break;
+    case TaskKind::Translate:
+        run.model.architecture = Architecture::EncoderDecoder;
+        set_steps(run, 1000);
+        break;
     }
     return run;
 }

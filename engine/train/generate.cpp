@@ -18,8 +18,16 @@ namespace attn {
 namespace {
 
 void require_can_write(const Config& config) {
-    if (config.architecture != Architecture::DecoderOnly) throw ConfigError("only a decoder-only model can continue a text");
+    if (config.architecture == Architecture::Encoder)
+        throw ConfigError("an encoder cannot continue a text: it fills in words that are hidden in one");
     if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+}
+
+void require_ids(const char* what, std::span<const std::int32_t> ids, const Config& config) {
+    if (ids.empty()) throw Error(fmt::format("a {} needs at least one token", what));
+    for (const std::int32_t id : ids)
+        if (id < 0 || id >= config.vocab_size)
+            throw Error(fmt::format("the {}'s id {} is outside the vocabulary of {}", what, id, config.vocab_size));
 }
 
 /// Ids from the likeliest to the unlikeliest; equal logits by id.
@@ -55,21 +63,24 @@ std::size_t draw(std::span<const double> distribution, double uniform) {
     return last;  // the sum fell short of 1 by rounding
 }
 
+TokenBatch batch_of(std::span<const std::int32_t> ids) {
+    const auto length = static_cast<std::int64_t>(ids.size());
+    return {length, {ids.begin(), ids.end()}, {length}};
+}
+
 /// The logits after a text: where possible from what is kept of the text before, otherwise from a pass over all of it.
 class NextLogits {
 public:
-    NextLogits(const Parameters<float>& parameters, const ForwardSettings& settings, std::stop_token stop)
-        : config_(parameters.config()), settings_(settings), tap_(false, stop) {
+    NextLogits(const Parameters<float>& parameters, std::span<const std::int32_t> source, const ForwardSettings& settings,
+               std::stop_token stop)
+        : config_(parameters.config()), settings_(settings), tap_(false, stop), source_(batch_of(source)) {
         if (can_cache(config_, settings)) cached_ = std::make_unique<CachedPass<float>>(parameters, settings, std::move(stop));
         else full_ = std::make_unique<ModelPass<float>>(parameters, Keep::OneLayer);
     }
 
     std::span<const float> after(std::span<const std::int32_t> text) {
         if (cached_ != nullptr) return cached_->logits_after(text);
-        batch_.length = static_cast<std::int64_t>(text.size());
-        batch_.ids.assign(text.begin(), text.end());
-        batch_.lengths = {batch_.length};
-        full_->forward(batch_, {}, settings_, tap_);
+        full_->forward(batch_of(text), source_, settings_, tap_);
         return std::span<const float>(full_->logits().values()).last(static_cast<std::size_t>(config_.vocab_size));
     }
 
@@ -79,7 +90,7 @@ private:
     Tap<float> tap_;
     std::unique_ptr<CachedPass<float>> cached_;
     std::unique_ptr<ModelPass<float>> full_;
-    TokenBatch batch_;
+    TokenBatch source_;
 };
 
 }  // namespace
@@ -122,22 +133,19 @@ std::vector<double> sampling_distribution(std::span<const float> logits, const S
     return distribution;
 }
 
-std::vector<std::int32_t> generate(const Parameters<float>& parameters, std::span<const std::int32_t> prompt,
-                                   const ForwardSettings& settings, const SamplingSettings& sampling,
-                                   const std::function<void(std::int32_t)>& each, std::stop_token stop) {
+std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& settings,
+                                   const SamplingSettings& sampling, const std::function<void(std::int32_t)>& each, std::stop_token stop) {
     const Config& config = parameters.config();
     require_can_write(config);
     require_sampling(sampling);
-    if (prompt.empty()) throw Error("a prompt needs at least one token");
-    for (const std::int32_t id : prompt)
-        if (id < 0 || id >= config.vocab_size)
-            throw Error(fmt::format("the prompt's id {} is outside the vocabulary of {}", id, config.vocab_size));
+    require_ids("prompt", prompt.text, config);
+    if (config.architecture == Architecture::EncoderDecoder) require_ids("source", prompt.source, config);
 
     ForwardSettings forward = settings;
     forward.dropout = {};
-    NextLogits logits(parameters, forward, stop);
+    NextLogits logits(parameters, prompt.source, forward, stop);
     const CounterRandom random(sampling.seed, 0);
-    std::vector<std::int32_t> text(prompt.begin(), prompt.end());
+    std::vector<std::int32_t> text(prompt.text.begin(), prompt.text.end());
     for (std::int64_t written = 0; written < sampling.tokens; ++written) {
         if (stop.stop_requested()) throw Cancelled();
         const auto length = static_cast<std::size_t>(std::min(config.context_length, static_cast<std::int64_t>(text.size())));
@@ -145,8 +153,33 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, std::spa
         const auto id = static_cast<std::int32_t>(draw(distribution, random.uniform(static_cast<std::uint64_t>(written))));
         text.push_back(id);
         if (each) each(id);
+        if (id == prompt.end) break;
     }
-    return {text.begin() + static_cast<std::ptrdiff_t>(prompt.size()), text.end()};
+    return {text.begin() + static_cast<std::ptrdiff_t>(prompt.text.size()), text.end()};
+}
+
+std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, std::span<const std::int32_t> text, std::int32_t blank,
+                                  const ForwardSettings& settings, const SamplingSettings& sampling, std::stop_token stop) {
+    const Config& config = parameters.config();
+    if (config.architecture != Architecture::Encoder) throw ConfigError("only an encoder fills in words: this model continues a text");
+    if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
+    require_sampling(sampling);
+    require_ids("text", text, config);
+    if (std::find(text.begin(), text.end(), blank) == text.end()) throw Error("there is nothing to fill in");
+    ForwardSettings forward = settings;
+    forward.dropout = {};
+    ModelPass<float> pass(parameters, Keep::OneLayer);
+    Tap<float> tap(false, std::move(stop));
+    pass.forward(batch_of(text), {}, forward, tap);
+    const std::span<const float> logits = pass.logits().values();
+    const CounterRandom random(sampling.seed, 0);
+    const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
+    std::vector<std::int32_t> filled(text.begin(), text.end());
+    for (std::size_t at = 0; at < filled.size(); ++at)
+        if (filled[at] == blank)
+            filled[at] = static_cast<std::int32_t>(
+                draw(sampling_distribution(logits.subspan(at * vocabulary, vocabulary), sampling), random.uniform(at)));
+    return filled;
 }
 
 }  // namespace attn

@@ -21,16 +21,15 @@ bool is_bad(const RecordedStage<float>& stage) {
     return to_self(stage.id.stage) != Stage::Masked && !all_finite(stage.value.data(), stage.value.size());
 }
 
-struct Sequence {
-    TokenBatch tokens;
-    std::vector<std::int32_t> targets;
-};
+TokenBatch sequence_of(const TokenBatch& batch, std::int64_t b) {
+    if (batch.lengths.empty()) return {};
+    const auto ids = batch.ids.begin() + b * batch.length;
+    return {batch.length, {ids, ids + batch.length}, {batch.lengths[static_cast<std::size_t>(b)]}};
+}
 
-Sequence sequence_of(const Batch& batch, std::int64_t b) {
-    const std::int64_t length = batch.tokens.length, first = b * length;
-    const auto ids = batch.tokens.ids.begin() + first;
-    const auto targets = batch.targets.begin() + first;
-    return {{length, {ids, ids + length}, {batch.tokens.lengths[static_cast<std::size_t>(b)]}}, {targets, targets + length}};
+Batch sequence_of(const Batch& batch, std::int64_t b) {
+    const auto targets = batch.targets.begin() + b * batch.tokens.length;
+    return {sequence_of(batch.tokens, b), {targets, targets + batch.tokens.length}, sequence_of(batch.source, b)};
 }
 
 }  // namespace
@@ -44,13 +43,14 @@ std::string first_not_finite(const Parameters<float>& parameters, const Batch& b
     if (const std::string name = first_parameter(parameters); !name.empty()) return name;
     const auto shared = std::make_shared<const Parameters<float>>(parameters);
     for (std::int64_t b = 0; b < batch.tokens.size(); ++b) {
-        const Trace<float> trace = trace_forward<float>(shared, sequence_of(batch, b).tokens, {}, settings, stop);
+        const Trace<float> trace = trace_forward<float>(shared, sequence_of(batch.tokens, b), sequence_of(batch.source, b), settings, stop);
         for (const RecordedStage<float>& stage : trace.stages)
             if (is_bad(stage)) return tensor_name(stage.id);
     }
     for (std::int64_t b = 0; b < batch.tokens.size(); ++b) {
-        const Sequence sequence = sequence_of(batch, b);
-        const GradientTrace<float> trace = trace_gradients<float>(parameters, sequence.tokens, {}, sequence.targets, settings, stop);
+        const Batch sequence = sequence_of(batch, b);
+        const GradientTrace<float> trace =
+            trace_gradients<float>(parameters, sequence.tokens, sequence.source, sequence.targets, settings, stop);
         for (auto stage = trace.stages.rbegin(); stage != trace.stages.rend(); ++stage)
             if (is_bad(*stage)) return "the gradient of " + tensor_name(stage->id);
         if (const std::string name = first_parameter(*trace.parameters); !name.empty()) return "the gradient of " + name;

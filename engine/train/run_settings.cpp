@@ -14,7 +14,7 @@
 namespace attn {
 namespace {
 
-constexpr std::array<TaskInfo, 9> kTasks = {{
+constexpr std::array<TaskInfo, 11> kTasks = {{
     {TaskKind::Copy, "copy", "Copy", "Repeat the symbols before the separator in the same order.", "Correct symbols after the separator."},
     {TaskKind::Reverse, "reverse", "Reverse", "Write the symbols before the separator in reverse order.",
      "Correct symbols after the separator."},
@@ -32,6 +32,11 @@ constexpr std::array<TaskInfo, 9> kTasks = {{
      "Correct characters after the colon, of pairs that were never shown in either order."},
     {TaskKind::Stories, "stories", "Stories", "Write the next word of a short story: who has what, who she is, why somebody is sad.",
      "How often the likeliest word came; what a story leaves open keeps it below 100 %."},
+    {TaskKind::FillIn, "fill-in", "Fill in", "Find the words that are hidden in a short story, from what stands before and after them.",
+     "How often the likeliest word was the hidden one; what the story leaves open keeps it below 100 %.", Architecture::Encoder},
+    {TaskKind::Translate, "translate", "Translate",
+     "Translate sentences into a language with another order of words, agreement, and two words for some.",
+     "Correct words of translations, each after the correct ones before it.", Architecture::EncoderDecoder},
 }};
 
 /// What a setting may be.
@@ -41,17 +46,30 @@ void require_between(const char* what, Number value, Number low, Number high) {
     if (!(value >= low && value <= high)) throw ConfigError(fmt::format("{} is {}; expected {} to {}", what, value, low, high));
 }
 
+const char* words_of(Architecture architecture) {
+    switch (architecture) {
+    case Architecture::Encoder:
+        return "an encoder";
+    case Architecture::DecoderOnly:
+        return "a decoder-only model";
+    case Architecture::EncoderDecoder:
+        return "an encoder-decoder";
+    }
+    return "";
+}
+
 void require_model(const RunSettings& settings) {
     Config config = settings.model;
     config.vocab_size = std::max<std::int64_t>(1, settings.task.symbols);
     config.context_length = 1;
     validate(config);
-    if (config.architecture != Architecture::DecoderOnly)
-        throw ConfigError("only a decoder-only model is trained: it predicts the next token from those before it");
+    if (const TaskInfo& task = task_info(settings.task.kind); config.architecture != task.model)
+        throw ConfigError(
+            fmt::format("the task {} is learned by {}, and this is {}", task.name, words_of(task.model), words_of(config.architecture)));
     if (!config.lm_head) throw ConfigError("a model without a head predicts nothing: switch the head on");
 }
 
-void require_training(const TrainSettings& train) {
+void require_training(const TrainSettings& train, Architecture model) {
     constexpr double kLargestRate = 100;
     require_adamw(train.adamw);
     require_between("the learning rate", train.schedule.rate, 0.0, kLargestRate);
@@ -61,10 +79,11 @@ void require_training(const TrainSettings& train) {
     clip_factor(0, train.clip_norm);
     require_settings(train.forward);
     const MaskSettings& masks = train.forward.masks;
-    if (!masks.causal) throw ConfigError("without the causal mask the model would see the tokens it has to predict: switch it on");
-    if (masks.prefix != 0) throw ConfigError("with a prefix mask the model would see the tokens it has to predict: switch it off");
     require_between("the attention window", masks.window, 0, 1 << 20);
     require_between("the attention block", masks.block, 0, 1 << 20);
+    if (model == Architecture::Encoder) return;
+    if (!masks.causal) throw ConfigError("without the causal mask the model would see the tokens it has to predict: switch it on");
+    if (masks.prefix != 0) throw ConfigError("with a prefix mask the model would see the tokens it has to predict: switch it off");
 }
 
 }  // namespace
@@ -112,6 +131,7 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
 void validate(const TaskSettings& task) {
     constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997, kMostDigits = 8, kShortestStory = 16;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
+    if (task.kind == TaskKind::Translate) return;
     if (task.kind == TaskKind::Addition) {
         require_between("the modulus", task.symbols, std::int64_t{5}, kLargestModulus);
         return;
@@ -120,7 +140,7 @@ void validate(const TaskSettings& task) {
         require_between("the number of digits", task.length, std::int64_t{1}, kMostDigits);
         return;
     }
-    if (task.kind == TaskKind::Stories) {
+    if (task.kind == TaskKind::Stories || task.kind == TaskKind::FillIn) {
         require_between("the number of words", task.length, kShortestStory, kLongest);
         return;
     }
@@ -137,7 +157,7 @@ void validate(const RunSettings& settings) {
     constexpr std::int64_t kLargestBatch = 4096, kMaxTotalSteps = 1'000'000'000;
     validate(settings.task);
     require_model(settings);
-    require_training(settings.train);
+    require_training(settings.train, settings.model.architecture);
     require_between("the batch size", settings.batch_size, std::int64_t{1}, kLargestBatch);
     require_between("the number of steps between evaluations", settings.evaluate_every, std::int64_t{1}, kMaxTotalSteps);
     require_between("the number of steps to stop at", settings.stop.steps, std::int64_t{0}, kMaxTotalSteps);

@@ -32,23 +32,26 @@ struct TrainSettings {
 };
 
 enum class TaskKind : std::uint8_t {
-    Copy,      ///< "akmz>akmz": the answer repeats the question
-    Reverse,   ///< "akmz>zmka"
-    Sort,      ///< "mkza>akmz"
-    Repeat,    ///< "akmzqakmzq": a random string, again and again; what induction heads are for
-    Addition,  ///< "41 + 93 = 37": addition modulo a prime, learned from a part of its table
-    Bigram,    ///< symbols drawn from a random table of which follows which
-    Text,      ///< the next character of a text
-    Sum,       ///< "347+586:13,13,09=933": addition column by column, carries written down
-    Stories,   ///< the next word of a story told by our own grammar (engine/grammar/stories.hpp)
+    Copy,       ///< "akmz>akmz": the answer repeats the question
+    Reverse,    ///< "akmz>zmka"
+    Sort,       ///< "mkza>akmz"
+    Repeat,     ///< "akmzqakmzq": a random string, again and again; what induction heads are for
+    Addition,   ///< "41 + 93 = 37": addition modulo a prime, learned from a part of its table
+    Bigram,     ///< symbols drawn from a random table of which follows which
+    Text,       ///< the next character of a text
+    Sum,        ///< "347+586:13,13,09=933": addition column by column, carries written down
+    Stories,    ///< the next word of a story told by our own grammar (engine/grammar/stories.hpp)
+    FillIn,     ///< words hidden in such a story, from both sides
+    Translate,  ///< a sentence of one toy language into another (engine/grammar/toy_languages.hpp)
 };
 
 struct TaskInfo {
     TaskKind kind;
-    const char* name;         ///< on the command line: "copy"
-    const char* title;        ///< "Copy"
-    const char* explanation;  ///< one sentence: what has to be learned
-    const char* accuracy;     ///< one sentence: what the accuracy counts
+    const char* name;                                ///< on the command line: "copy"
+    const char* title;                               ///< "Copy"
+    const char* explanation;                         ///< one sentence: what has to be learned
+    const char* accuracy;                            ///< one sentence: what the accuracy counts
+    Architecture model = Architecture::DecoderOnly;  ///< what can learn it
 };
 /// All tasks, in the order of menus.
 std::span<const TaskInfo> tasks();
@@ -59,7 +62,7 @@ TaskKind task_kind(std::string_view name);
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
     std::int64_t length = 8;  ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window; words; digits
-    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text, Sum, Stories
+    std::int64_t symbols = 16;                ///< different symbols; the modulus of Addition; unused by Text, Sum and the tasks below it
     double validation_share = 0.1;            ///< of all sequences (of the table, of the text); they never appear in training
     std::string text_name;                    ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text

@@ -17,7 +17,7 @@ namespace {
 /// What follows from the task and the seed.
 RunSettings filled_in(RunSettings settings, const Dataset& dataset) {
     settings.model.vocab_size = dataset.tokenizer().size();
-    settings.model.context_length = dataset.length();
+    settings.model.context_length = std::max(dataset.length(), dataset.source_length());
     settings.model.seed = settings.seed;
     settings.train.forward.dropout.seed = settings.seed;
     return settings;
@@ -131,13 +131,14 @@ LossPoint TrainingRun::step(std::stop_token stop) {
     const RunSettings& settings = impl_->settings;
     Batch& batch = impl_->batch;
     impl_->dataset.training_batch(steps(), settings.batch_size, batch);
-    const StepResult result = impl_->state.step(batch.tokens, {}, batch.targets, settings.train, stop);
+    const StepResult result = impl_->state.step(batch.tokens, batch.source, batch.targets, settings.train, stop);
     if (!result.not_finite.empty()) {
         std::string tensor = first_not_finite(impl_->state.parameters(), batch, settings.train.forward, stop);
         throw NotFinite(steps() + 1, tensor.empty() ? result.not_finite : std::move(tensor));
     }
     if (impl_->history.wants(steps())) impl_->keep();
-    impl_->tokens += std::accumulate(batch.tokens.lengths.begin(), batch.tokens.lengths.end(), std::int64_t{0});
+    for (const TokenBatch* read : {&batch.tokens, &batch.source})
+        impl_->tokens += std::accumulate(read->lengths.begin(), read->lengths.end(), std::int64_t{0});
     impl_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return {steps(),        result.loss,  share(result.correct, result.counted), result.gradient_norm, result.learning_rate,
             impl_->seconds, impl_->tokens};
@@ -154,7 +155,7 @@ ValidationPoint TrainingRun::evaluate(std::stop_token stop) {
     ValidationPoint point{.step = steps()};
     for (const auto& [length, batch] : impl_->dataset.validation_by_length()) {
         const CrossEntropy& result =
-            results.emplace_back(impl_->state.evaluate(batch.tokens, {}, batch.targets, impl_->settings.train, stop));
+            results.emplace_back(impl_->state.evaluate(batch.tokens, batch.source, batch.targets, impl_->settings.train, stop));
         all.counted += result.counted;
         all.correct += result.correct;
         if (length > 0) point.by_length.push_back({length, share(result.correct, result.counted)});
@@ -178,10 +179,10 @@ std::string TrainingRun::finished() const {
     return "";
 }
 
-HeadPoint score_heads(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, ForwardSettings settings,
+HeadPoint score_heads(std::shared_ptr<const Parameters<float>> parameters, const Batch& sequence, ForwardSettings settings,
                       std::int64_t step, std::stop_token stop) {
     settings.dropout = {};
-    return {step, head_scores(trace_forward<float>(std::move(parameters), tokens, {}, settings, std::move(stop)))};
+    return {step, head_scores(trace_forward<float>(std::move(parameters), sequence.tokens, sequence.source, settings, std::move(stop)))};
 }
 
 }  // namespace attn

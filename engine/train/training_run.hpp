@@ -58,7 +58,7 @@ private:
 };
 
 /// Every head's scores on a sequence such as Dataset::probe_batch(), without dropout.
-HeadPoint score_heads(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, ForwardSettings settings,
+HeadPoint score_heads(std::shared_ptr<const Parameters<float>> parameters, const Batch& sequence, ForwardSettings settings,
                       std::int64_t step, std::stop_token stop = {});
 
 }  // namespace attn

@@ -135,7 +135,7 @@ TEST_P(QuestionTask, HasEveryLengthThatIsAskedFor) {
     const std::set<std::int64_t> every{3, 4, 5, 6, 7, 8};
     EXPECT_EQ(lengths_of(batch), every);
     EXPECT_EQ(lengths_of(data.validation()), every);
-    EXPECT_EQ(data.probe_batch().length, 16) << "one of the longest is watched";
+    EXPECT_EQ(data.probe_batch().tokens.length, 16) << "one of the longest is watched";
     // The same sequences once more, each length by itself.
     std::set<std::int64_t> by_length;
     std::int64_t sequences = 0;
@@ -318,7 +318,7 @@ TEST_P(EveryTask, DrawsBatchesFromSeedAndStepAlone) {
 
 TEST_P(EveryTask, ProbesWithASequenceHeldOut) {
     const Dataset data(default_run(GetParam()).task, 1);
-    const TokenBatch probe = data.probe_batch();
+    const TokenBatch probe = data.probe_batch().tokens;
     EXPECT_EQ(probe.size(), 1);
     EXPECT_EQ(probe.length, data.length());
     std::vector<std::int32_t> ids;

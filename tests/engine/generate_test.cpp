@@ -156,7 +156,7 @@ TEST(Generate, WritesTheLikeliestTokensAlsoBeyondTheContext) {
     SamplingSettings settings{.temperature = 0, .tokens = 15};
     const std::vector<std::int32_t> prompt{3, 1, 4};
     std::vector<std::int32_t> seen;
-    const auto written = generate(parameters, prompt, causal(), settings, [&](std::int32_t id) { seen.push_back(id); });
+    const auto written = generate(parameters, {prompt}, causal(), settings, [&](std::int32_t id) { seen.push_back(id); });
     EXPECT_EQ(seen, written);
     std::vector<std::int32_t> text = prompt;
     for (int i = 0; i < 15; ++i) {
@@ -165,7 +165,7 @@ TEST(Generate, WritesTheLikeliestTokensAlsoBeyondTheContext) {
         text.push_back(static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
     }
     EXPECT_EQ(written, std::vector<std::int32_t>(text.begin() + 3, text.end()));
-    EXPECT_TRUE(generate(parameters, prompt, causal(), {.tokens = 0}).empty());
+    EXPECT_TRUE(generate(parameters, {prompt}, causal(), {.tokens = 0}).empty());
 }
 
 TEST(Generate, WritesTheSameFromAllOfTheTextAtEveryToken) {
@@ -185,7 +185,7 @@ TEST(Generate, WritesTheSameFromAllOfTheTextAtEveryToken) {
             for (std::int32_t& id : prompt) id = static_cast<std::int32_t>(random.between(0, random.config.vocab_size - 1));
             for (const double temperature : {0.0, 1.4}) {
                 const SamplingSettings sampling{.temperature = temperature, .tokens = 2 + random.config.context_length, .seed = seed};
-                EXPECT_EQ(generate(parameters, prompt, settings, sampling), generate(parameters, prompt, whole, sampling))
+                EXPECT_EQ(generate(parameters, {prompt}, settings, sampling), generate(parameters, {prompt}, whole, sampling))
                     << "seed " << seed << ", a prompt of " << length << ", temperature " << temperature;
             }
         }
@@ -201,7 +201,7 @@ TEST(Generate, DrawsAsOftenAsTheProbabilitySays) {
     std::vector<double> counts(expected.size());
     for (int seed = 0; seed < kDraws; ++seed) {
         settings.seed = static_cast<std::uint64_t>(seed);
-        counts[static_cast<std::size_t>(generate(parameters, prompt, causal(), settings)[0])] += 1;
+        counts[static_cast<std::size_t>(generate(parameters, {prompt}, causal(), settings)[0])] += 1;
     }
     const auto chi_squared = [&](const std::vector<double>& probabilities) {
         double sum = 0;
@@ -234,15 +234,15 @@ TEST(Generate, DependsOnSeedAndSettingsNotOnThreads) {
     std::set<std::vector<std::int32_t>> texts;
     for (const int count : {1, 2, 4}) {
         const ThreadScope scope(count);
-        texts.insert(generate(parameters, prompt, causal(), settings));
+        texts.insert(generate(parameters, {prompt}, causal(), settings));
     }
     EXPECT_EQ(texts.size(), 1U);
     SamplingSettings other = settings;
     other.seed = 10;
-    EXPECT_FALSE(texts.contains(generate(parameters, prompt, causal(), other)));
+    EXPECT_FALSE(texts.contains(generate(parameters, {prompt}, causal(), other)));
     ForwardSettings with_dropout = causal();
     with_dropout.dropout.residual = 0.5;
-    EXPECT_TRUE(texts.contains(generate(parameters, prompt, with_dropout, settings))) << "dropout has no part in writing";
+    EXPECT_TRUE(texts.contains(generate(parameters, {prompt}, with_dropout, settings))) << "dropout has no part in writing";
 }
 
 TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
@@ -250,19 +250,19 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     Config config = small_model();
     const Parameters<float> parameters = initial_parameters<float>(config);
     EXPECT_THROW(generate(parameters, {}, causal(), {}), Error);
-    for (const std::int32_t id : {-1, 11}) EXPECT_THROW(generate(parameters, std::vector<std::int32_t>{id}, causal(), {}), Error);
-    EXPECT_THROW(generate(parameters, prompt, causal(), {.temperature = -1}), ConfigError);
+    for (const std::int32_t id : {-1, 11}) EXPECT_THROW(generate(parameters, {std::vector<std::int32_t>{id}}, causal(), {}), Error);
+    EXPECT_THROW(generate(parameters, {prompt}, causal(), {.temperature = -1}), ConfigError);
     config.lm_head = false;
-    EXPECT_THROW(generate(initial_parameters<float>(config), prompt, causal(), {}), ConfigError);
+    EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), ConfigError);
     config.lm_head = true;
     for (const Architecture architecture : {Architecture::Encoder, Architecture::EncoderDecoder}) {
         config.architecture = architecture;
-        EXPECT_THROW(generate(initial_parameters<float>(config), prompt, causal(), {}), ConfigError);
+        EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), ConfigError);
     }
     std::stop_source source;
     int written = 0;
     EXPECT_THROW(generate(
-                     parameters, prompt, causal(), {.tokens = 100},
+                     parameters, {prompt}, causal(), {.tokens = 100},
                      [&](std::int32_t) {
                          if (++written == 3) source.request_stop();
                      },
@@ -271,7 +271,7 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     EXPECT_EQ(written, 3);
     Parameters<float> bad = parameters;
     std::fill_n(bad.data(), bad.count(), std::numeric_limits<float>::quiet_NaN());
-    EXPECT_THROW(generate(bad, prompt, causal(), {}), Error);
+    EXPECT_THROW(generate(bad, {prompt}, causal(), {}), Error);
 }
 
 }  // namespace

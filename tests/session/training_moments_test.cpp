@@ -168,7 +168,7 @@ TEST(TrainingMoments, AModelOfAMomentWritesOn) {
         const auto sample = session.get(facet::Sample{session.document().sampling});
         EXPECT_EQ(sample->trained_step, step);
         const Trace<float>& trace = *snapshot->trace;
-        const std::vector<std::int32_t> expected = generate(*trace.parameters, trace.tokens.ids, trace.settings, {});
+        const std::vector<std::int32_t> expected = generate(*trace.parameters, {trace.tokens.ids}, trace.settings, {});
         ASSERT_EQ(sample->tokens.size(), expected.size());
         std::string text;
         for (std::size_t i = 0; i < expected.size(); ++i) {

@@ -49,6 +49,7 @@ public:
     const RunSettings& settings() const override { return settings_; }
     const Tokenizer& tokenizer() const override { return tokenizer_; }
     const std::string& probe() const override { return probe_; }
+    const std::string& probe_source() const override { return probe_source_; }
     const History& history() const override { return history_; }
     std::int64_t steps() const override { return steps_; }
     Moment keep() override {
@@ -105,7 +106,7 @@ private:
     Parameters<float> parameters_;
     History history_;
     Tokenizer tokenizer_{TokenizerKind::Character, std::vector<std::string>{"abc"}, false};
-    std::string probe_ = "abca";
+    std::string probe_ = "abca", probe_source_;
 };
 
 inline TrainingEngine fake_engine(const std::shared_ptr<FakeTraining>& shared) {

@@ -80,10 +80,10 @@ std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake) {
         HeldOutExample example;
         for (const char* c = text; *c != 0; ++c) {
             example.tokens.emplace_back(1, *c);
-            const bool asked = example.tokens.size() > 5 && c[1] != 0;
-            const bool wrong = asked && *c == 'f';
+            const bool asked = example.tokens.size() > 6;
+            const bool wrong = asked && c[-1] == 'f';
             example.right.push_back(static_cast<std::int8_t>(!asked ? -1 : wrong ? 0 : 1));
-            example.predicted.push_back(!asked ? "" : wrong ? "q" : std::string(1, c[1]));
+            example.predicted.push_back(!asked ? "" : wrong ? "q" : std::string(1, *c));
         }
         snapshot->examples.push_back(std::move(example));
     }

@@ -11,6 +11,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/train/train_words.hpp"
 #include "app/panels/views/attention_lines.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -68,6 +69,14 @@ Tile difference_tile(PanelContext& context, const StageId& id, std::int64_t head
     return tile;
 }
 
+/// Every attention of the model, in the order in which they are computed.
+std::vector<StageId> attentions_of(const Trace<float>& trace) {
+    std::vector<StageId> ids;
+    for (const RecordedStage<float>& stage : trace.stages)
+        if (to_self(stage.id.stage) == Stage::Weights) ids.push_back(stage.id);
+    return ids;
+}
+
 Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
     Tile tile;
     tile.matrix = context.matrices.stage(context.trace(), id, context.view.batch, head);
@@ -82,9 +91,9 @@ Tile weights_tile(PanelContext& context, const StageId& id, std::int64_t head) {
 float largest_difference(PanelContext& context, const Moments& pins) {
     constexpr float kLeast = 0.05F;  // below it there is nothing to see
     float reach = kLeast;
-    for (std::int64_t layer = 0; layer < context.trace().config.num_layers; ++layer) {
+    for (const StageId& id : attentions_of(context.trace())) {
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head) {
-            const Tile tile = difference_tile(context, {Stage::Weights, static_cast<int>(layer)}, head, pins);
+            const Tile tile = difference_tile(context, id, head, pins);
             if (tile.matrix.empty()) continue;
             const TensorStatistics& statistics = context.matrices.statistics(tile.matrix);
             reach = std::max({reach, statistics.max, -statistics.min});
@@ -93,14 +102,14 @@ float largest_difference(PanelContext& context, const Moments& pins) {
     return std::min(reach, 1.F);
 }
 
-void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size) {
+void hover_tile(PanelContext& context, const Tile& tile, ImVec2 at, ImVec2 size) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const auto index = [size](float place, std::int64_t count) {
-        return std::clamp(static_cast<std::int64_t>(place / size * static_cast<float>(count)), std::int64_t{0}, count - 1);
+    const auto index = [](float share, std::int64_t count) {
+        return std::clamp(static_cast<std::int64_t>(share * static_cast<float>(count)), std::int64_t{0}, count - 1);
     };
     const Matrix& matrix = tile.matrix;
-    const std::int64_t row = index(mouse.y - at.y, matrix.data.rows), col = index(mouse.x - at.x, matrix.data.cols);
+    const std::int64_t row = index((mouse.y - at.y) / size.y, matrix.data.rows), col = index((mouse.x - at.x) / size.x, matrix.data.cols);
     context.view.hovered.set(Axis::T, row);
     context.view.hovered.set(Axis::S, col);
     begin_tooltip(context.ui());
@@ -116,18 +125,21 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     const auto& [colors, fonts, scale] = context.theme;
     Tile tile = pins != nullptr ? difference_tile(context, id, head, *pins) : weights_tile(context, id, head);
     if (tile.matrix.empty()) return;
-    tile.place = fmt::format("L{} H{}", id.layer, head);
+    tile.place = attention_name(id, head);
+    // Square cells, also where there are more queries than keys.
+    const auto rows = static_cast<float>(tile.matrix.data.rows), columns = static_cast<float>(tile.matrix.data.cols);
+    const ImVec2 extent{size * std::min(1.F, columns / rows), size * std::min(1.F, rows / columns)};
     ImGui::SetCursorScreenPos(at);
-    ImGui::PushID(static_cast<int>(id.layer * 1000 + head));
-    const Item item = begin_item(context.ui(), "##tile", {size, size}, {.explains_itself = true});
+    ImGui::PushID(tile.place.c_str());
+    const Item item = begin_item(context.ui(), "##tile", extent, {.explains_itself = true});
     const bool hovered = item.hovered, twice = hovered && ImGui::IsMouseDoubleClicked(0);
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, 0);
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImVec2 end{at.x + size, at.y + size};
+    const ImVec2 end{at.x + extent.x, at.y + extent.y};
     context.canvas.heatmap(list, at, end, {tile.matrix.data, tile.style});
     draw_edited_corner(context, tile.matrix, at, end);
-    const bool chosen = head == context.view.head && id.layer == context.view.stage.layer;
+    const bool chosen = is_chosen_attention(context, id, head);
     const float out = chosen ? context.px(1.5F) : 0;
     list.AddRect({at.x - out, at.y - out}, {end.x + out, end.y + out},
                  chosen    ? colors.chosen
@@ -141,11 +153,13 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
         context.view.head = head;
         if (twice) context.view.view = View::Step;
     }
-    if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, size);
+    if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, extent);
 }
 
 void draw_tiles(PanelContext& context, const Moments* pins) {
-    const std::int64_t layers = context.trace().config.num_layers, heads = context.trace().config.num_heads;
+    const std::vector<StageId> attentions = attentions_of(context.trace());
+    const auto layers = static_cast<std::int64_t>(attentions.size());
+    const std::int64_t heads = context.trace().config.num_heads;
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##tiles", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
@@ -173,7 +187,7 @@ void draw_tiles(PanelContext& context, const Moments* pins) {
         for (std::int64_t head = 0; head < heads; ++head) {
             const auto row = static_cast<float>(layer * lines + head / columns), col = static_cast<float>(head % columns);
             const ImVec2 tile{std::floor(at.x + frame + col * pitch_x), std::floor(at.y + frame + row * pitch_y)};
-            draw_tile(context, {Stage::Weights, static_cast<int>(layer)}, head, tile, size, pitch_x - context.px(4), pins);
+            draw_tile(context, attentions[static_cast<std::size_t>(layer)], head, tile, size, pitch_x - context.px(4), pins);
         }
     }
     ImGui::SetCursorScreenPos({at.x, at.y + static_cast<float>(layers * lines) * pitch_y - gap});
@@ -222,8 +236,11 @@ float draw_header(PanelContext& context, const Moments& pins, bool difference) {
     if (!context.snapshot.tokens.empty() && limit - at.x - used > context.px(70)) {
         const auto& sequences = context.snapshot.tokens;
         std::string probe;
-        for (const Token& token : sequences[std::min(static_cast<std::size_t>(context.view.batch), sequences.size() - 1)])
-            if (!token.padding) probe += visible_text(token.text, true);
+        const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
+        // Of a translation the sentence that is translated: the answer follows from it.
+        const auto& shown_sequences = context.snapshot.source_tokens.empty() ? sequences : context.snapshot.source_tokens;
+        for (const Token& token : shown_sequences[std::min(static_cast<std::size_t>(context.view.batch), shown_sequences.size() - 1)])
+            if (!token.padding) probe += (probe.empty() ? "" : between) + visible_text(token.text, true);
         const std::string shown = elide(fonts.mono_small, "text: " + probe, limit - at.x - used);
         draw_text_in(list, fonts.mono_small, {at.x + used, at.y + context.px(2)}, {limit, at.y + context.px(20)}, {1, 0.5F}, colors.muted,
                      shown);

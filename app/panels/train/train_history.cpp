@@ -8,6 +8,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
+#include "app/panels/train/train_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -37,12 +38,8 @@ Color pattern_color(const PanelContext& context, HeadPattern pattern) {
     }
 }
 
-bool is_chosen(const PanelContext& context, const HeadCurves& head) {
-    return head.head == context.view.head && head.id.layer == std::max(context.view.stage.layer, 0);
-}
-
 void choose(PanelContext& context, const HeadCurves& head) {
-    context.view.stage = {Stage::Weights, head.id.layer, head.id.stack};
+    context.view.stage = head.id;
     context.view.head = head.head;
 }
 
@@ -56,7 +53,7 @@ Shown shown_of(const HeadCurves& head, HeadPattern chosen) {
     return {pattern, is_share(pattern) ? forms_at(head.curve(pattern)) : -1};
 }
 
-std::string head_name(const HeadCurves& head) { return fmt::format("L{} H{}", head.id.layer, head.head); }
+std::string head_name(const HeadCurves& head) { return attention_name(head.id, head.head); }
 
 // ---- the row of buttons ----
 
@@ -222,7 +219,7 @@ PlotArea draw_curves(PanelContext& context, const RunLines& run, const Box& box)
     std::vector<PlotSeries> series;
     for (const HeadCurves& head : run.heads) {
         const Shown shown = shown_of(head, train.pattern);
-        const bool strong = shown.formed >= 0, chosen = is_chosen(context, head);
+        const bool strong = shown.formed >= 0, chosen = is_chosen_attention(context, head.id, head.head);
         series.push_back({.name = "",
                           .curve = &head.curve(shown.pattern),
                           .color = strong   ? pattern_color(context, shown.pattern)

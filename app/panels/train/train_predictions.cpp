@@ -12,6 +12,7 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/train/dataset.hpp"
 
 namespace attn::app {
 namespace {
@@ -26,7 +27,20 @@ void heading(PanelContext& context, const Box& box, std::string_view title, std:
     draw_text(list, fonts.caption, {x, box.min.y + context.px(3)}, colors.faint, elide(fonts.caption, note, box.max.x - x));
 }
 
-/// The position whose prediction is shown: the chosen query, else the last token of the sequence.
+bool fills_in(const PanelContext& context) { return context.ready() && context.trace().config.architecture == Architecture::Encoder; }
+
+Stack writing_stack(const PanelContext& context) {
+    return context.trace().config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
+}
+
+/// The last token of a sequence, of a model that fills in the first one that is hidden.
+std::int64_t asked_position(const PanelContext& context, const std::vector<Token>& tokens, std::int64_t length) {
+    if (!fills_in(context)) return length - 1;
+    const auto blank = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.text == kBlank; });
+    return blank == tokens.end() ? length - 1 : blank - tokens.begin();
+}
+
+/// The position whose prediction is shown: the chosen query, else the one that is asked for.
 struct Position {
     std::int64_t sequence = 0, index = 0;
     std::string token;
@@ -39,8 +53,9 @@ std::optional<Position> position_of(const PanelContext& context) {
     const auto& tokens = sequences[static_cast<std::size_t>(position.sequence)];
     const auto length = static_cast<std::int64_t>(std::count_if(tokens.begin(), tokens.end(), [](const Token& t) { return !t.padding; }));
     if (length == 0) return std::nullopt;
-    position.index = std::clamp<std::int64_t>(context.view.hover_shown.on(Axis::T).value_or(context.view.train.query.value_or(length - 1)),
-                                              0, length - 1);
+    const std::int64_t asked = asked_position(context, tokens, length);
+    position.index =
+        std::clamp<std::int64_t>(context.view.hover_shown.on(Axis::T).value_or(context.view.train.query.value_or(asked)), 0, length - 1);
     position.token = visible_text(tokens[static_cast<std::size_t>(position.index)].text);
     return position;
 }
@@ -49,12 +64,14 @@ std::optional<Position> position_of(const PanelContext& context) {
 void draw_next(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     const std::optional<Position> position = position_of(context);
-    const RecordedStage<float>* stage = context.ready() ? context.stage({Stage::Probabilities, -1}) : nullptr;
-    if (!position || stage == nullptr) return heading(context, box, "next token", "");
-    std::string note = fmt::format("after “{}”, position {}", position->token, position->index);
-    if (text_width(fonts.strong, "next token") + text_width(fonts.caption, note) + context.px(8) > box.width())
-        note = fmt::format("after “{}”", position->token);
-    heading(context, box, "next token", note);
+    const RecordedStage<float>* stage = context.ready() ? context.stage({Stage::Probabilities, -1, writing_stack(context)}) : nullptr;
+    const bool hidden = fills_in(context);
+    const char* title = hidden ? "hidden word" : "next token";
+    if (!position || stage == nullptr) return heading(context, box, title, "");
+    const std::string at = hidden ? "at" : fmt::format("after “{}”", position->token);
+    std::string note = fmt::format("{}{}position {}", at, hidden ? " " : ", ", position->index);
+    if (text_width(fonts.strong, title) + text_width(fonts.caption, note) + context.px(8) > box.width()) note = at;
+    heading(context, box, title, note);
     const Shape& shape = stage->value.shape();
     const std::int64_t vocabulary = shape[2].size;
     const float* row = stage->value.data() + (position->sequence * shape[1].size + position->index) * vocabulary;
@@ -101,16 +118,15 @@ std::vector<ExampleCell> cells_of(const PanelContext& context, const HeldOutExam
     for (std::size_t i = 0; i < cells.size(); ++i) {
         ExampleCell& cell = cells[i];
         cell.text = visible_text(example.tokens[i]);
-        // A prediction is for the token after its position: it marks the next cell.
-        if (i > 0 && i - 1 < example.right.size()) cell.right = example.right[i - 1];
-        if (cell.right == 0 && i - 1 < example.predicted.size()) cell.said = visible_text(example.predicted[i - 1]);
+        if (i < example.right.size()) cell.right = example.right[i];
+        if (cell.right == 0 && i < example.predicted.size()) cell.said = visible_text(example.predicted[i]);
         cell.width = std::max(
             {least, text_width(fonts.mono_small, cell.text) + context.px(3), text_width(fonts.mono_tiny, cell.said) + context.px(3)});
     }
     return cells;
 }
 
-constexpr float kCellHeight = 19, kSaidHeight = 13;
+constexpr float kCellHeight = 19, kSaidHeight = 13, kSourceHeight = 17;
 
 /// Draws as many cells as fit; returns the width that they took.
 float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& cells, ImVec2 at, float right) {
@@ -137,6 +153,7 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
 /// Held-out sequences: what was asked for in green where the model is right; in red with what it says instead below. Short ones stand in
 /// several columns.
 void draw_examples(PanelContext& context, const Box& box) {
+    const auto& [colors, fonts, scale] = context.theme;
     const TrainingSnapshot& now = *context.training.snapshot;
     std::string note = now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step));
     const std::vector<RunCurves>& runs = context.training.runs;
@@ -150,14 +167,20 @@ void draw_examples(PanelContext& context, const Box& box) {
         if (example.tokens.empty()) continue;
         const std::vector<ExampleCell> cells = cells_of(context, example, box.width());
         const bool wrong = std::any_of(cells.begin(), cells.end(), [](const ExampleCell& cell) { return !cell.said.empty(); });
-        const float high = context.px(kCellHeight + (wrong ? kSaidHeight : 0));
+        const float above = example.source.empty() ? 0 : context.px(kSourceHeight);
+        const float high = above + context.px(kCellHeight + (wrong ? kSaidHeight : 0));
         if (y + high > box.max.y) {
             x += widest + context.px(24);
             if (y == top || x + widest > box.max.x) break;
             y = top;
             widest = 0;
         }
-        widest = std::max(widest, draw_cells(context, cells, {x, y}, box.max.x));
+        if (above > 0) {
+            const std::string source = elide(fonts.caption, fmt::format("{}", fmt::join(example.source, " ")), box.max.x - x);
+            draw_text(*ImGui::GetWindowDrawList(), fonts.caption, {x, y}, colors.faint, source);
+            widest = std::max(widest, text_width(fonts.caption, source));
+        }
+        widest = std::max(widest, draw_cells(context, cells, {x, y + above}, box.max.x));
         y += high + context.px(5);
     }
 }
@@ -169,7 +192,8 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     std::string note = "temperature " + format_number(sampling.temperature, {.decimals = 2});
     if (sampling.top_k > 0) note += fmt::format(" · top {}", sampling.top_k);
     if (sampling.top_p < 1) note += " · p " + format_number(sampling.top_p, {.decimals = 2});
-    heading(context, box, "it continues", note);
+    const bool translates = !context.snapshot.source_tokens.empty();
+    heading(context, box, translates ? "it translates" : "it continues", note);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImFont* font = fonts.mono_small;
     const float line = font_size(font) + context.px(5), top = box.min.y + context.px(kHeading);
@@ -191,9 +215,10 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     };
     bool fits = true;
     const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
-    const auto& first = context.snapshot.tokens;
+    const auto& first = translates ? context.snapshot.source_tokens : context.snapshot.tokens;
     for (std::size_t i = 0; !first.empty() && fits && i < first.front().size(); ++i)
         if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text) + between, colors.faint);
+    if (fits && translates) fits = write("→ ", colors.faint);
     for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i)
         fits = write(visible_text(sample->tokens[i].text) + between, colors.text);
 }
@@ -216,8 +241,7 @@ void draw_train_predictions(PanelContext& context) {
     const float gap = context.px(22), third = std::clamp(room.x * 0.36F, context.px(130), context.px(220));
     const Box right{{box.min.x + (own ? third + gap : 0), box.min.y}, box.max};
     if (own) draw_next(context, {box.min, {box.min.x + third, box.max.y}});
-    const bool writes = own && context.trace().config.architecture == Architecture::DecoderOnly && context.trace().config.lm_head &&
-                        context.trace().settings.masks.causal;
+    const bool writes = own && !fills_in(context) && context.trace().config.lm_head && context.trace().settings.masks.causal;
     const auto sample = writes ? context.ask_latest(facet::Sample{context.document.sampling}) : Answer<facet::Sample>();
     const float high = writes && !sample.computing() ? std::clamp(room.y * 0.40F, context.px(58), context.px(96)) : 0;
     draw_examples(context, {right.min, {right.max.x, right.max.y - high - (high > 0 ? context.px(8) : 0)}});

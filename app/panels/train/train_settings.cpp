@@ -198,6 +198,7 @@ TaskLength task_length(TaskKind kind) {
     case TaskKind::Sum:
         return {1, 8, "Digits of each number."};
     case TaskKind::Stories:
+    case TaskKind::FillIn:
         return {16, 128, "Words of a story; longer ones are cut off."};
     default:
         return {2, 32, "Symbols of a question, of the half that repeats, of a sequence."};
@@ -212,6 +213,7 @@ const char* symbols_are_given(TaskKind kind) {
     case TaskKind::Sum:
         return "Ten digits and four signs.";
     case TaskKind::Stories:
+    case TaskKind::FillIn:
         return "The stories have words of their own.";
     default:
         return "";
@@ -220,6 +222,7 @@ const char* symbols_are_given(TaskKind kind) {
 
 void draw_task_size(PanelContext& context) {
     const TaskSettings& task = context.document.run.task;
+    if (task.kind == TaskKind::Translate) return;  // its grammar says how long a sentence is
     const bool addition = task.kind == TaskKind::Addition;
     const char* const given = symbols_are_given(task.kind);
     const TaskLength length = task_length(task.kind);

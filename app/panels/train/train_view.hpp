@@ -1,9 +1,18 @@
 #pragma once
 /// The panes of the Train view; each draws into the current child window.
 
+#include <algorithm>
+
 #include "app/panels/panel_context.hpp"
 
 namespace attn::app {
+
+/// The head of the attention with these weights is the one that all views show.
+inline bool is_chosen_attention(const PanelContext& context, const StageId& weights, std::int64_t head) {
+    const StageId& shown = context.view.stage;
+    const bool same_stack = weights.stack == shown.stack && is_cross(weights.stage) == is_cross(shown.stage);
+    return head == context.view.head && weights.layer == std::max(shown.layer, 0) && same_stack;
+}
 
 /// Settings of the run, at the left.
 void draw_train_settings(PanelContext& context);

@@ -83,8 +83,20 @@ std::string promise(const RunSettings& settings) {
         return fmt::format("learns to add numbers of {} digits on paper", settings.task.length);
     case TaskKind::Stories:
         return "learns to tell stories, word by word";
+    case TaskKind::FillIn:
+        return "learns to find the words that are hidden in a story";
+    case TaskKind::Translate:
+        return "learns to translate, with attention that finds the word to render";
     }
     return "";
+}
+
+std::string attention_name(const StageId& weights, std::int64_t head) {
+    const char* which = is_cross(weights.stage)           ? "cross "
+                        : weights.stack == Stack::Encoder ? "encoder "
+                        : weights.stack == Stack::Decoder ? "decoder "
+                                                          : "";
+    return fmt::format("{}L{} H{}", which, weights.layer, head);
 }
 
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {

@@ -16,6 +16,9 @@ std::string promise(const RunSettings& settings);
 /// "repeated sequence"; for a text its name.
 std::string task_title(const TaskSettings& task);
 
+/// "L0 H1", of a model of two stacks "encoder L0 H1", "decoder L0 H1" or "cross L0 H1"; `weights` is the attention's stage.
+std::string attention_name(const StageId& weights, std::int64_t head);
+
 /// "1 to 7: 100 %, 8: 97 %": neighbours that round to the same share stand together. "" for a task without lengths.
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
 

@@ -1,0 +1,46 @@
+#pragma once
+/// Two languages for the Translate task: a little English, and one of our own whose grammar differs from it where languages do.
+///
+/// Of "the small cats often remembered a red fox near the library ." the other language makes
+///    "ratu le miran timan vuro ruvo en le domo libru kol mem torunt ."
+/// - the verb stands at the end, an adverb at the beginning; a preposition follows its place, an adjective its noun;
+/// - an adjective agrees with its noun in gender and number, a verb with its subject in number, which the English past does not show;
+/// - some words become two ("library": "domo libru", "remembered": "mem torunt"), and "a" becomes none;
+/// - "en" marks the object and renders no word at all.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/grammar/draws.hpp"
+
+namespace attn {
+
+/// What begins an answer, and what ends both sentences.
+inline constexpr const char *kAnswerBegins = ">", *kSentenceEnds = ".";
+
+/// A sentence in both languages.
+struct SentencePair {
+    static constexpr std::size_t kLongestEnglish = 13, kLongestAnswer = 19;
+
+    /// Ids of words, without the padding.
+    template <std::size_t Longest>
+    struct Words {
+        std::array<std::int32_t, Longest> room{};
+        std::size_t count = 0;
+        std::span<const std::int32_t> ids() const { return {room.data(), count}; }
+    };
+    Words<kLongestEnglish> english;  ///< ends with "."
+    Words<kLongestAnswer> answer;    ///< ends with "."
+    /// For every word of the answer the place of the English word that it renders, or -1 where there is none.
+    std::array<std::int32_t, kLongestAnswer> aligned{};
+};
+
+/// The words of both languages, by id.
+const std::vector<std::string>& toy_vocabulary();
+/// Any sentence that there is; no noun and no adjective occurs twice in it. Does not allocate after the first.
+SentencePair draw_sentence_pair(Draws& draws);
+
+}  // namespace attn
