@@ -24,12 +24,12 @@ constexpr std::array<NounForms, 12> kBeings = {{{"cat", "cats", "mir", 'a', null
                                                 {"man", "men", "per", 'o', nullptr},
                                                 {"teacher", "teachers", "per", 'o', "skolu"},
                                                 {"sailor", "sailors", "per", 'o', "maru"}}};
-constexpr std::array<NounForms, 6> kPlaces = {{{"garden", "gardens", "felv", 'a', nullptr},
-                                               {"river", "rivers", "nil", 'o', nullptr},
-                                               {"house", "houses", "dom", 'o', nullptr},
-                                               {"library", "libraries", "dom", 'o', "libru"},
-                                               {"hill", "hills", "tolm", 'a', nullptr},
-                                               {"bridge", "bridges", "krav", 'a', nullptr}}};
+constexpr std::array<NounForms, 6> kToyPlaces = {{{"garden", "gardens", "felv", 'a', nullptr},
+                                                  {"river", "rivers", "nil", 'o', nullptr},
+                                                  {"house", "houses", "dom", 'o', nullptr},
+                                                  {"library", "libraries", "dom", 'o', "libru"},
+                                                  {"hill", "hills", "tolm", 'a', nullptr},
+                                                  {"bridge", "bridges", "krav", 'a', nullptr}}};
 
 struct VerbForms {
     const char *plural, *singular, *past;  ///< in English; the past is that of both numbers
@@ -67,6 +67,7 @@ constexpr std::array<PlainForms, 4> kPrepositions = {
 enum class Article : std::uint8_t { The, A, Two, Three };
 constexpr std::array<PlainForms, 4> kArticles = {
     {{"the", "le", nullptr}, {"a", nullptr, nullptr}, {"two", "dun", nullptr}, {"three", "trin", nullptr}}};
+constexpr std::array<PlainForms, 2> kEndings = {{{".", ".", nullptr}, {"!", "!", nullptr}}};
 constexpr const char* kObjectMark = "en";
 
 constexpr std::int32_t kNoWord = -1;
@@ -78,23 +79,24 @@ struct Entry {
 
 struct Lexicon {
     std::vector<std::string> words;
-    std::int32_t begin = 0, end = 0, object_mark = 0;
+    std::int32_t object_mark = 0;
+    std::array<Entry, kEndings.size()> endings;
     std::array<Entry, kArticles.size()> articles;
     std::array<Entry, kAdverbs.size()> adverbs;
     std::array<Entry, kPrepositions.size()> prepositions;
     std::array<std::array<Entry, 4>, kAdjectives.size()> adjectives;  ///< by agreement
     std::array<std::array<Entry, 2>, kBeings.size()> beings;          ///< by number
-    std::array<std::array<Entry, 2>, kPlaces.size()> places;
+    std::array<std::array<Entry, 2>, kToyPlaces.size()> places;
     std::array<std::array<Entry, 4>, kVerbs.size()> verbs;  ///< by ending
 
     Lexicon() {
-        begin = id(kAnswerBegins);
-        end = id(kSentenceEnds);
+        id(kAnswerBegins);
+        for (std::size_t i = 0; i < endings.size(); ++i) endings[i] = entry(kEndings[i]);
         for (std::size_t i = 0; i < articles.size(); ++i) articles[i] = entry(kArticles[i]);
         for (std::size_t i = 0; i < adverbs.size(); ++i) adverbs[i] = entry(kAdverbs[i]);
         for (std::size_t i = 0; i < prepositions.size(); ++i) prepositions[i] = entry(kPrepositions[i]);
         for (std::size_t i = 0; i < beings.size(); ++i) beings[i] = entries(kBeings[i]);
-        for (std::size_t i = 0; i < places.size(); ++i) places[i] = entries(kPlaces[i]);
+        for (std::size_t i = 0; i < places.size(); ++i) places[i] = entries(kToyPlaces[i]);
         for (std::size_t i = 0; i < adjectives.size(); ++i)
             for (const bool plural : {false, true})
                 for (const char gender : {'a', 'o'})
@@ -153,7 +155,7 @@ struct Phrase {
 struct Left {
     std::bitset<kAdjectives.size()> adjectives;
     std::bitset<kBeings.size()> beings;
-    std::bitset<kPlaces.size()> places;
+    std::bitset<kToyPlaces.size()> places;
     Left() {
         adjectives.set();
         beings.set();
@@ -181,7 +183,7 @@ Phrase draw_phrase(Draws& draws, bool place, bool plural, Left& left) {
     const std::size_t noun = place ? take_any(draws, left.places) : take_any(draws, left.beings);
     phrase.noun = (place ? all.places[noun] : all.beings[noun])[plural ? 1 : 0];
     if (draws.below(2) == 0) return phrase;
-    const char gender = place ? kPlaces[noun].gender : kBeings[noun].gender;
+    const char gender = place ? kToyPlaces[noun].gender : kBeings[noun].gender;
     phrase.adjective = all.adjectives[take_any(draws, left.adjectives)][Lexicon::agreement(gender, plural)];
     return phrase;
 }
@@ -212,11 +214,9 @@ public:
         answer(entry.second, renders);
     }
     void answer(const Phrase& phrase) {
-        const bool counts = phrase.article.english != lexicon().articles[0].english;
-        if (!counts) answer(phrase.article, phrase.article_at);
+        answer(phrase.article, phrase.article_at);
         answer(phrase.noun, phrase.noun_at);
         answer(phrase.adjective, phrase.adjective_at);
-        if (counts) answer(phrase.article, phrase.article_at);
     }
 
 private:
@@ -232,11 +232,13 @@ SentencePair draw_sentence_pair(Draws& draws) {
     const auto any = [&](const auto& of) { return of[static_cast<std::size_t>(draws.below(static_cast<std::int64_t>(of.size())))]; };
     const auto sometimes = [&](const auto& of) { return draws.below(2) == 0 ? Entry() : any(of); };
     Left left;
-    const bool several = draws.below(2) == 1, several_objects = draws.below(2) == 1, past = draws.below(2) == 1;
+    const bool several = draws.below(2) == 1, several_objects = draws.below(2) == 1, several_places = draws.below(2) == 1;
+    const bool past = draws.below(2) == 1;
     Phrase subject = draw_phrase(draws, false, several, left), object = draw_phrase(draws, false, several_objects, left);
     const Entry adverb = sometimes(all.adverbs), preposition = sometimes(all.prepositions);
+    const Entry ending = any(all.endings);
     const Entry verb = any(all.verbs)[(past ? 2U : 0U) + (several ? 1U : 0U)];
-    Phrase place = preposition.english == kNoWord ? Phrase() : draw_phrase(draws, true, false, left);
+    Phrase place = preposition.english == kNoWord ? Phrase() : draw_phrase(draws, true, several_places, left);
 
     SentencePair pair;
     PairWriter writer(pair);
@@ -245,7 +247,7 @@ SentencePair draw_sentence_pair(Draws& draws) {
     writer.english(object);
     const std::int32_t preposition_at = writer.english(preposition.english);
     writer.english(place);
-    const std::int32_t end_at = writer.english(all.end);
+    const std::int32_t end_at = writer.english(ending.english);
 
     writer.answer(adverb, adverb_at);
     writer.answer(subject);
@@ -254,7 +256,7 @@ SentencePair draw_sentence_pair(Draws& draws) {
     writer.answer(place);
     writer.answer(preposition, preposition_at);
     writer.answer(verb, verb_at);
-    writer.answer(all.end, end_at);
+    writer.answer(ending, end_at);
     return pair;
 }
 

@@ -18,8 +18,8 @@
 
 namespace attn {
 
-/// What begins an answer, and what ends both sentences.
-inline constexpr const char *kAnswerBegins = ">", *kSentenceEnds = ".";
+/// What an answer begins with.
+inline constexpr const char* kAnswerBegins = ">";
 
 /// A sentence in both languages.
 struct SentencePair {
@@ -32,8 +32,8 @@ struct SentencePair {
         std::size_t count = 0;
         std::span<const std::int32_t> ids() const { return {room.data(), count}; }
     };
-    Words<kLongestEnglish> english;  ///< ends with "."
-    Words<kLongestAnswer> answer;    ///< ends with "."
+    Words<kLongestEnglish> english;  ///< ends with "." or "!"
+    Words<kLongestAnswer> answer;    ///< ends with the same
     /// For every word of the answer the place of the English word that it renders, or -1 where there is none.
     std::array<std::int32_t, kLongestAnswer> aligned{};
 };

@@ -6,6 +6,7 @@
 
 #include "engine/grammar/toy_languages.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/train/sequence_source.hpp"
 
 namespace attn {
 namespace {

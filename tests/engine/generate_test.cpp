@@ -255,10 +255,12 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     config.lm_head = false;
     EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), ConfigError);
     config.lm_head = true;
-    for (const Architecture architecture : {Architecture::Encoder, Architecture::EncoderDecoder}) {
-        config.architecture = architecture;
-        EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), ConfigError);
-    }
+    config.architecture = Architecture::Encoder;
+    EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), ConfigError);
+    config.architecture = Architecture::EncoderDecoder;
+    EXPECT_THROW(generate(initial_parameters<float>(config), {prompt}, causal(), {}), Error) << "it has nothing to translate";
+    const std::vector<std::int32_t> outside{11};
+    EXPECT_THROW(generate(initial_parameters<float>(config), {prompt, outside}, causal(), {}), Error);
     std::stop_source source;
     int written = 0;
     EXPECT_THROW(generate(
@@ -272,6 +274,68 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     Parameters<float> bad = parameters;
     std::fill_n(bad.data(), bad.count(), std::numeric_limits<float>::quiet_NaN());
     EXPECT_THROW(generate(bad, {prompt}, causal(), {}), Error);
+}
+
+/// What one pass over everything so far says to be likeliest, token by token.
+TEST(Generate, TranslatesWhatTheSourceSays) {
+    for (std::uint64_t seed = 1; seed < 6; ++seed) {
+        Config config = small_model();
+        config.architecture = Architecture::EncoderDecoder;
+        config.seed = seed;
+        const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+        const std::vector<std::int32_t> prompt{3}, source{1, 4, 1, 5}, other{2, 2, 6};
+        const auto likeliest_after = [&](const std::vector<std::int32_t>& text, const std::vector<std::int32_t>& from) {
+            const auto batch = [](const std::vector<std::int32_t>& ids) {
+                return TokenBatch{static_cast<std::int64_t>(ids.size()), ids, {static_cast<std::int64_t>(ids.size())}};
+            };
+            const auto trace = trace_forward<float>(parameters, batch(text), batch(from), causal());
+            const auto logits = trace.find({Stage::Logits, -1, Stack::Decoder})->value.values();
+            const auto last = logits.last(static_cast<std::size_t>(config.vocab_size));
+            return static_cast<std::int32_t>(std::max_element(last.begin(), last.end()) - last.begin());
+        };
+        const SamplingSettings greedy{.temperature = 0, .tokens = 5};
+        std::vector<std::int32_t> expected;
+        for (std::vector<std::int32_t> text = prompt; expected.size() < 5; text.push_back(expected.back()))
+            expected.push_back(likeliest_after(text, source));
+        EXPECT_EQ(generate(*parameters, {prompt, source}, causal(), greedy), expected);
+        const auto end = std::find(expected.begin(), expected.end(), expected[3]);
+        EXPECT_EQ(generate(*parameters, {prompt, source, expected[3]}, causal(), greedy),
+                  std::vector<std::int32_t>(expected.begin(), end + 1))
+            << "it ends with the token that ends it";
+        const SamplingSettings drawn{.temperature = 1, .tokens = 30, .seed = seed};
+        EXPECT_NE(generate(*parameters, {prompt, source}, causal(), drawn), generate(*parameters, {prompt, other}, causal(), drawn));
+    }
+}
+
+TEST(FillIn, PutsTheLikeliestWordInEveryBlank) {
+    constexpr std::int32_t kHidden = 10;
+    for (std::uint64_t seed = 1; seed < 6; ++seed) {
+        Config config = small_model();
+        config.architecture = Architecture::Encoder;
+        config.seed = seed;
+        const auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+        const std::vector<std::int32_t> text{kHidden, 4, 2, kHidden, 5};
+        const auto trace = trace_forward<float>(parameters, {5, text, {5}}, {}, {});
+        const auto logits = trace.find({Stage::Logits})->value.values();
+        std::vector<std::int32_t> expected = text;
+        for (const std::size_t at : {0U, 3U}) {
+            const auto row = logits.subspan(at * 11, 11);
+            expected[at] = static_cast<std::int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
+        }
+        EXPECT_EQ(fill_in(*parameters, text, kHidden, {}, {.temperature = 0}), expected);
+        std::set<std::vector<std::int32_t>> drawn;
+        for (std::uint64_t draw = 0; draw < 20; ++draw) {
+            const auto filled = fill_in(*parameters, text, kHidden, {}, {.temperature = 3, .seed = draw});
+            EXPECT_EQ(filled, fill_in(*parameters, text, kHidden, {}, {.temperature = 3, .seed = draw}));
+            for (const std::size_t at : {1U, 2U, 4U}) EXPECT_EQ(filled[at], text[at]);
+            drawn.insert(filled);
+        }
+        EXPECT_GT(drawn.size(), 5U);
+        EXPECT_THROW(fill_in(*parameters, std::vector<std::int32_t>{1, 2}, kHidden, {}, {}), Error);
+        EXPECT_THROW(fill_in(*parameters, std::vector<std::int32_t>{kHidden, 11}, kHidden, {}, {}), Error);
+        EXPECT_THROW(fill_in(*parameters, {}, kHidden, {}, {}), Error);
+    }
+    EXPECT_THROW(fill_in(initial_parameters<float>(small_model()), std::vector<std::int32_t>{1}, 1, {}, {}), ConfigError);
 }
 
 }  // namespace

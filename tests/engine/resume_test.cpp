@@ -27,7 +27,7 @@ RunSettings small_run(TaskKind task) {
     run.train.schedule = {ScheduleKind::Cosine, 3e-3, 1e-4, 4, 30};
     run.stop = {.steps = 30};
     if (task == TaskKind::Addition) run.task.symbols = 11;
-    if (task == TaskKind::Stories) run.task.length = 16;
+    if (task == TaskKind::Stories || task == TaskKind::FillIn) run.task.length = 16;
     return run;
 }
 

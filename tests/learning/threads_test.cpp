@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "engine/ops/parallel.hpp"
 #include "engine/train/training_run.hpp"
 
@@ -30,8 +33,11 @@ Losses losses_with(int threads, RunSettings settings) {
 }
 
 class Threads : public testing::TestWithParam<TaskInfo> {};
-INSTANTIATE_TEST_SUITE_P(Learning, Threads, testing::ValuesIn(tasks().begin(), tasks().end()),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(Learning, Threads, testing::ValuesIn(tasks().begin(), tasks().end()), [](const auto& tested) {
+    std::string name = tested.param.name;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
 
 TEST_P(Threads, DoNotChangeASingleBit) {
     RunSettings settings = default_run(GetParam().kind);
