@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kHeldOutTexts = 5, kHeldOutBlanks = 6;  // streams
 /// At most one word of so many is hidden in training, always one of so many in what is held out.
-constexpr std::size_t kFewestBetween = 5, kWordsToABlank = 10;
+constexpr std::size_t kFewestBetween = 4, kWordsToABlank = 10;
 
 class FillInSource : public SequenceSource {
 public:

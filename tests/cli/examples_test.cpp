@@ -246,7 +246,18 @@ Group copying() {
              {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40",
               says("Lily and Tom are in the park . ")},
              {"attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0",
-              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }}}};
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }},
+             {"attnscope train --task translate --out runs/translate", trained("runs/translate", 0, 1200)},
+             {"attnscope sample --model runs/translate --source \"the small cat often sees a red fox .\" --temperature 0",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},
+             // Fifteen hundred steps take a minute; the sentence is filled in after a few, if not well.
+             {"attnscope train --task fill-in --out runs/fill-in", trained("runs/fill-in", 0, 30),
+              "attnscope train --task fill-in --steps 30 --out runs/fill-in"},
+             {"attnscope sample --model runs/fill-in --prompt \"Lily and Tom are in _ park .\" --temperature 0",
+              [](const Outcome& outcome, const Place&) {
+                  EXPECT_TRUE(outcome.out.starts_with("Lily and Tom are in ")) << outcome.out;
+                  EXPECT_TRUE(outcome.out.ends_with(" park .\n")) << outcome.out;
+              }}}};
 }
 
 Group pictures() {

@@ -123,5 +123,65 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         refused({"sample", "--model", model, "--prompt", "a", "--tokens", tokens}, "tokens");
 }
 
+/// A model of the task after a few steps, which says something, right or wrong.
+Outcome train_a_little(const ScratchFolder& folder, const char* task) {
+    return attnscope({"train", "--task", task, "--steps", "3", "--threads", "1", "--set", "d_model=16", "--set", "d_ff=16", "--set",
+                      "batch_size=4", "--set", "evaluate_every=10", "--out", folder.path(task)});
+}
+
+TEST(SampleOfTranslation, AnswersTheSourceUpToItsEnd) {
+    const ScratchFolder folder;
+    ASSERT_EQ(train_a_little(folder, "translate").exit_code, 0);
+    const auto sample = [&](const Arguments& more) {
+        Arguments arguments{"sample", "--model", folder.path("translate")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return attnscope(arguments);
+    };
+    const Arguments asked{"--source", "the small cat sees a red fox .", "--temperature", "3", "--tokens", "2000"};
+    const Outcome plain = sample(asked);
+    ASSERT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_EQ(plain.out, sample(asked).out);
+    EXPECT_TRUE(plain.out.ends_with(" .\n") || plain.out == ".\n") << plain.out;
+    EXPECT_EQ(std::count(plain.out.begin(), plain.out.end(), '.'), 1) << "what the source ends with ends the answer";
+    Arguments with_json = asked;
+    with_json.push_back("--json");
+    const json line = json::parse(sample(with_json).out);
+    EXPECT_EQ(line.at("source"), "the small cat sees a red fox .");
+    EXPECT_EQ(line.at("prompt"), ">");
+    EXPECT_EQ(line.at("text").get<std::string>() + "\n", plain.out);
+    const Arguments begun{"--source", "the small cat sees a red fox .", "--prompt", "> le mira", "--temperature", "0", "--tokens", "3"};
+    EXPECT_EQ(sample(begun).exit_code, 0);
+    const Outcome nothing = sample({"--prompt", ">"}), unknown = sample({"--source", "the zebra ."});
+    EXPECT_EQ(nothing.exit_code, 2);
+    EXPECT_THAT(nothing.err, HasSubstr("--source"));
+    EXPECT_EQ(unknown.exit_code, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("zebra"));
+}
+
+TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
+    const ScratchFolder folder;
+    ASSERT_EQ(train_a_little(folder, "fill-in").exit_code, 0);
+    const auto sample = [&](const Arguments& more) {
+        Arguments arguments{"sample", "--model", folder.path("fill-in"), "--temperature", "0"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return attnscope(arguments);
+    };
+    const Outcome plain = sample({"--prompt", "Lily and _ are in the _ ."});
+    ASSERT_EQ(plain.exit_code, 0) << plain.err;
+    EXPECT_TRUE(plain.out.starts_with("Lily and ")) << plain.out;
+    EXPECT_THAT(plain.out, HasSubstr(" are in the "));
+    EXPECT_EQ(plain.out.find('_'), std::string::npos);
+    EXPECT_EQ(std::count(plain.out.begin(), plain.out.end(), ' '), 7);
+    const json line = json::parse(sample({"--prompt", "Lily and _ are in the _ .", "--json"}).out);
+    EXPECT_EQ(line.at("text").get<std::string>() + "\n", plain.out);
+    EXPECT_EQ(line.at("tokens").size(), 8U);
+    for (const Arguments& wrong : {Arguments{"--prompt", "Lily and Tom"}, Arguments{"--prompt", "_", "--source", "Lily"}, Arguments{}}) {
+        const Outcome outcome = sample(wrong);
+        EXPECT_EQ(outcome.exit_code, 2);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    }
+}
+
 }  // namespace
 }  // namespace attn::test

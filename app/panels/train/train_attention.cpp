@@ -22,7 +22,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kCaption = 36, kTileGap = 10, kMaxTile = 190;
+constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 190, kMinTile = 36;
 
 /// The two states whose difference can be shown: B, or what is on screen, minus A.
 struct Moments {
@@ -146,8 +146,10 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
                  : hovered ? colors.accent
                            : colors.line,
                  0, 0, context.px(chosen || hovered ? 2 : 1));
-    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, tile.place);
-    draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink, elide(fonts.caption, tile.caption, room));
+    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(4)}, colors.text, elide(fonts.mono_small, tile.place, room));
+    // Of two stacks there are so many that what they are called has to do.
+    if (id.stack == Stack::Main)
+        draw_text(list, fonts.caption, {at.x, end.y + context.px(19)}, tile.ink, elide(fonts.caption, tile.caption, room));
     if (item.pressed || twice) {
         context.view.stage = id;
         context.view.head = head;
@@ -156,41 +158,76 @@ void draw_tile(PanelContext& context, const StageId& id, std::int64_t head, ImVe
     if (hovered && context.view.view == View::Train) hover_tile(context, tile, at, extent);
 }
 
+/// How large the maps of each attention are, and how many stand side by side.
+struct TileRows {
+    std::vector<float> sizes;  ///< by attention
+    std::int64_t columns = 1;
+    float pitch_x = 0, caption = 0;
+};
+
+/// As many columns as heads, or fewer in several rows where the maps would be too small to be read.
+TileRows same_size_rows(const PanelContext& context, ImVec2 room, std::int64_t attentions, std::int64_t heads) {
+    const float gap = context.px(kTileGap), caption = context.px(kCaption), frame = context.px(2);
+    TileRows rows{{}, heads, 0, caption};
+    float size = 0;
+    for (std::int64_t split = 1; split <= heads; ++split) {
+        const std::int64_t cols = (heads + split - 1) / split;
+        const float pitch = (room.x - 2 * frame) / static_cast<float>(cols);
+        const float high = (room.y - 2 * frame) / static_cast<float>(attentions * split) - caption - gap;
+        const float fits = std::min({pitch - gap, high, context.px(kMaxTile)});
+        if (fits <= size) continue;
+        size = fits;
+        rows.columns = cols;
+        rows.pitch_x = pitch;
+    }
+    rows.sizes.assign(static_cast<std::size_t>(attentions), std::floor(std::max(size, context.px(kMinTile))));
+    return rows;
+}
+
+/// Of a model of two stacks: what joins them, the cross-attention, in twice the size of the rest.
+TileRows two_stack_rows(const PanelContext& context, ImVec2 room, const std::vector<StageId>& attentions, std::int64_t heads) {
+    const float gap = context.px(kTileGap), caption = context.px(kShortCaption), frame = context.px(2);
+    const auto crosses =
+        static_cast<float>(std::count_if(attentions.begin(), attentions.end(), [](const StageId& id) { return is_cross(id.stage); }));
+    const auto all = static_cast<float>(attentions.size());
+    TileRows rows{{}, heads, (room.x - 2 * frame) / static_cast<float>(heads), caption};
+    const float high = (room.y - 2 * frame - all * (caption + gap)) / (all + crosses);
+    for (const StageId& id : attentions) {
+        const float wanted = std::max(high * (is_cross(id.stage) ? 2.F : 1.F), context.px(kMinTile));
+        rows.sizes.push_back(std::floor(std::min({wanted, rows.pitch_x - gap, context.px(kMaxTile)})));
+    }
+    return rows;
+}
+
 void draw_tiles(PanelContext& context, const Moments* pins) {
     const std::vector<StageId> attentions = attentions_of(context.trace());
-    const auto layers = static_cast<std::int64_t>(attentions.size());
     const std::int64_t heads = context.trace().config.num_heads;
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##tiles", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    const float gap = context.px(kTileGap), caption = context.px(kCaption), frame = context.px(2);
-    // As many columns as heads, or fewer in several rows where the maps would be too small to be read.
-    float size = 0, pitch_x = 0;
-    std::int64_t columns = heads;
-    for (std::int64_t split = 1; split <= heads; ++split) {
-        const std::int64_t cols = (heads + split - 1) / split, rows = layers * split;
-        const float pitch = (room.x - 2 * frame) / static_cast<float>(cols);
-        const float high = (room.y - 2 * frame) / static_cast<float>(rows) - caption - gap;
-        const float fits = std::min({pitch - gap, high, context.px(kMaxTile)});
-        if (fits <= size) continue;
-        size = fits;
-        columns = cols;
-        pitch_x = pitch;
-    }
-    size = std::floor(std::max(size, context.px(36)));
-    pitch_x = std::min(pitch_x > 0 ? pitch_x : size + gap, size + context.px(84));
-    const std::int64_t lines = (heads + columns - 1) / columns;
-    const float pitch_y =
-        std::max(size + caption + gap, std::min(room.y / static_cast<float>(layers * lines), size + caption + context.px(26)));
-    for (std::int64_t layer = 0; layer < layers; ++layer) {
+    const float gap = context.px(kTileGap), frame = context.px(2);
+    const bool two_stacks = context.trace().config.architecture == Architecture::EncoderDecoder;
+    const TileRows rows = two_stacks ? two_stack_rows(context, room, attentions, heads)
+                                     : same_size_rows(context, room, static_cast<std::int64_t>(attentions.size()), heads);
+    const float widest = *std::max_element(rows.sizes.begin(), rows.sizes.end());
+    const float pitch_x = std::min(rows.pitch_x > 0 ? rows.pitch_x : widest + gap, widest + context.px(84));
+    const std::int64_t lines = (heads + rows.columns - 1) / rows.columns;
+    const auto all_lines = static_cast<float>(static_cast<std::int64_t>(attentions.size()) * lines);
+    float used = 0;
+    for (const float size : rows.sizes) used += static_cast<float>(lines) * (size + rows.caption + gap);
+    const float more = std::clamp((room.y - used) / all_lines, 0.F, context.px(16));  // space that is left goes between the rows
+    float y = at.y + frame;
+    for (std::size_t i = 0; i < attentions.size(); ++i) {
+        const float pitch_y = rows.sizes[i] + rows.caption + gap + more;
         for (std::int64_t head = 0; head < heads; ++head) {
-            const auto row = static_cast<float>(layer * lines + head / columns), col = static_cast<float>(head % columns);
-            const ImVec2 tile{std::floor(at.x + frame + col * pitch_x), std::floor(at.y + frame + row * pitch_y)};
-            draw_tile(context, attentions[static_cast<std::size_t>(layer)], head, tile, size, pitch_x - context.px(4), pins);
+            const ImVec2 tile{std::floor(at.x + frame + static_cast<float>(head % rows.columns) * pitch_x),
+                              std::floor(y + static_cast<float>(head / rows.columns) * pitch_y)};
+            draw_tile(context, attentions[i], head, tile, rows.sizes[i], pitch_x - context.px(4), pins);
         }
+        y += static_cast<float>(lines) * pitch_y;
     }
-    ImGui::SetCursorScreenPos({at.x, at.y + static_cast<float>(layers * lines) * pitch_y - gap});
+    ImGui::SetCursorScreenPos({at.x, y - gap});
     ImGui::Dummy({1, 1});
     ImGui::EndChild();
 }

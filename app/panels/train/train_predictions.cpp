@@ -215,10 +215,10 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     };
     bool fits = true;
     const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
-    const auto& first = translates ? context.snapshot.source_tokens : context.snapshot.tokens;
-    for (std::size_t i = 0; !first.empty() && fits && i < first.front().size(); ++i)
+    if (translates) fits = write("→ ", colors.faint);  // what is translated stands above the maps
+    const auto& first = context.snapshot.tokens;
+    for (std::size_t i = 0; !translates && !first.empty() && fits && i < first.front().size(); ++i)
         if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text) + between, colors.faint);
-    if (fits && translates) fits = write("→ ", colors.faint);
     for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i)
         fits = write(visible_text(sample->tokens[i].text) + between, colors.text);
 }
