@@ -27,8 +27,8 @@ TEST(LessonCommand, ListsTheEight) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 8) << outcome.out;
-    for (const char* name :
-         {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout", "watch-a-head-form"})
+    for (const char* name : {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout",
+                             "watch-a-head-form", "how-translation-aligns"})
         EXPECT_THAT(outcome.out, HasSubstr(name));
 }
 
