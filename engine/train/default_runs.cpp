@@ -71,8 +71,10 @@ RunSettings default_run(TaskKind kind) {
         break;
     case TaskKind::FillIn:
         run.model.architecture = Architecture::Encoder;
+        run.model.position = PositionKind::Rotary;
+        run.model.init = Init::Transformer;
         run.train.forward.masks.causal = false;
-        run.task.length = 32;
+        run.task.length = 24;
         set_steps(run, 1500);
         break;
     case TaskKind::Translate:
