@@ -247,6 +247,8 @@ Group copying() {
               says("Lily and Tom are in the park . ")},
              {"attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }},
+             {"attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0",
+              [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},
              {"attnscope train --task translate --out runs/translate", trained("runs/translate", 0, 1200)},
              {"attnscope sample --model runs/translate --source \"the small cat often sees a red fox .\" --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "ratu le mira tima vuro ruvo en loket .\n"); }},

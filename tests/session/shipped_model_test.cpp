@@ -186,7 +186,8 @@ TEST(ShippedModels, InductionGoesOnWithWhatRepeats) {
     EXPECT_GE(answers.share(), 0.99);
     EXPECT_LT(answers_of(checkpoint, untrained_of(checkpoint)).share(), 0.2);
     const Dataset data(checkpoint.settings.task, checkpoint.settings.seed);
-    const Trace<float> trace = trace_forward<float>(checkpoint.parameters, data.probe_batch(), {}, checkpoint.settings.train.forward);
+    const Trace<float> trace =
+        trace_forward<float>(checkpoint.parameters, data.probe_batch().tokens, {}, checkpoint.settings.train.forward);
     double previous = 0, induction = 0;
     for (const HeadScore& head : head_scores(trace)) {
         if (head.id.layer == 0) previous = std::max(previous, head.previous_token);
