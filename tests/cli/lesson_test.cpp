@@ -22,13 +22,13 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
     EXPECT_THAT(outcome.err, HasSubstr(named));
 }
 
-TEST(LessonCommand, ListsTheEight) {
+TEST(LessonCommand, ListsThemAll) {
     const Outcome outcome = attnscope({"lesson", "--list"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
-    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 9) << outcome.out;
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 10) << outcome.out;
     for (const char* name : {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout",
-                             "watch-a-head-form", "how-translation-aligns"})
+                             "find-the-name", "watch-a-head-form", "how-translation-aligns"})
         EXPECT_THAT(outcome.out, HasSubstr(name));
 }
 

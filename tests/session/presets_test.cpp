@@ -28,9 +28,9 @@ TEST(Presets, AreAllThereInTheOrderOfTheMenu) {
     std::vector<std::string> names;
     for (const Preset& preset : presets()) names.push_back(preset.name);
     EXPECT_EQ(names,
-              (std::vector<std::string>{"stories", "induction", "addition", "self-attention", "causal-attention", "independent-heads",
-                                        "multi-head", "encoder-block", "gpt-tiny", "llama-tiny", "encoder-decoder", "decoder-block",
-                                        "post-norm-encoder", "numpy-single-head", "numpy-three-heads"}));
+              (std::vector<std::string>{"stories", "induction", "addition", "masked", "translation", "self-attention", "causal-attention",
+                                        "independent-heads", "multi-head", "encoder-block", "gpt-tiny", "llama-tiny", "encoder-decoder",
+                                        "decoder-block", "post-norm-encoder", "numpy-single-head", "numpy-three-heads"}));
 }
 
 TEST(Presets, SayWhatToLookAt) {
