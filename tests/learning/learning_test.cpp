@@ -120,6 +120,22 @@ TEST(Learning, StoriesAreHalfKnownAfterAShortRun) {
     EXPECT_LT(learn(run).loss, 1.2);
 }
 
+TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
+    TrainingRun run(default_run(TaskKind::Translate));
+    EXPECT_LT(run.evaluate().accuracy, 0.1) << "untrained";
+    EXPECT_GE(learn(run).accuracy, 0.99);
+    const auto heads = score_heads(run.keep().parameters, run.dataset().probe_batch(), run.settings().train.forward, run.steps()).scores;
+    for (const HeadScore& head : heads)
+        EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
+}
+
+/// Which of several things was hidden stays open now and then; a short run finds most of the rest.
+TEST(Learning, HiddenWordsAreFoundAfterAShortRun) {
+    TrainingRun run(default_run(TaskKind::FillIn));
+    EXPECT_GT(run.evaluate().loss, 5) << "untrained";
+    EXPECT_LT(learn(run).loss, 1.2);
+}
+
 TEST(Learning, AChainIsKnownAsWellAsItsTable) {
     RunSettings settings = default_run(TaskKind::Bigram);
     const Dataset data(settings.task, settings.seed);
