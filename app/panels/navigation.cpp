@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "app/panels/maps/head_of.hpp"
+#include "app/session/presets.hpp"
 
 namespace attn::app {
 namespace {
@@ -110,6 +112,46 @@ void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell)
     }
     select_axes(view.locked, shape, cell);
     view.hovered.clear();
+}
+
+void open_example(PanelContext& context, const std::string& name) {
+    context.commands.push_back({command::OpenPreset{name}, ""});
+    look_afresh(context.view, opening_stage(name));
+}
+
+void look_afresh(ViewState& view, const StageId& stage) {
+    const ViewState fresh;
+    view.view = fresh.view;
+    view.opening = view.stage = stage;
+    view.head = view.batch = 0;
+    view.locked.clear();
+    view.hovered.clear();
+    view.hover_shown.clear();
+    view.heads_stage = fresh.heads_stage;
+    view.sort_heads_by.clear();
+    view.gradients = view.playing = view.painting = view.source_text = view.text.editing = false;
+    view.compare.end();
+    view.lines.only.reset();
+    view.lines.hidden.clear();
+    view.totals = {};
+    view.lens = {};
+    view.knock_out = {};
+    view.train.query.reset();
+    view.zooms.clear();
+}
+
+void keep_up_with_opening(PanelContext& context) {
+    ViewState& view = context.view;
+    if (!context.ready()) return;
+    if (view.opening && context.up_to_date) {
+        view.stage = *std::exchange(view.opening, std::nullopt);
+        keep_view_valid(view, context.trace());
+        select_first_cell(view, context.trace());
+    }
+    // The rows of an encoder's stage are the words of the source: they stand above it.
+    if (view.stage.stack == view.text_of || view.text.editing) return;
+    view.text_of = view.stage.stack;
+    view.source_text = view.stage.stack == Stack::Encoder;
 }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
 #include "engine/explain/provenance.hpp"
 
@@ -32,5 +33,12 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& 
 
 /// Goes to the cell of a recorded stage: stage, head, sequence and the indices of its axes. A parameter cannot be gone to.
 void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell);
+
+/// Opens an example where it begins; nothing stays that was meant for what was there before.
+void open_example(PanelContext& context, const std::string& name);
+/// For another example, document or model: as if nothing had been looked at yet. It opens at `stage`, or at the nearest that it has.
+void look_afresh(ViewState& view, const StageId& stage);
+/// Once a frame: goes to where something was opened when its numbers are there, and shows the text that the stage is about.
+void keep_up_with_opening(PanelContext& context);
 
 }  // namespace attn::app

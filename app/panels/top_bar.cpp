@@ -6,6 +6,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
@@ -38,7 +39,7 @@ void draw_preset_menu(PanelContext& context, ImVec2 at, float logical_width) {
     if (!begin_menu_button(context.ui(), "##presets", shown, logical_width, {.tooltip = "Worked examples."})) return;
     for (const Preset& preset : presets())
         if (menu_item(context.ui(), preset.title, preset.name == context.document.preset, preset.document.look_at))
-            context.commands.push_back({command::OpenPreset{preset.name}, ""});
+            open_example(context, preset.name);
     end_menu_button();
 }
 
@@ -75,6 +76,10 @@ Badge badge_of(const PanelContext& context) {
                                     whole ? "" : "Of a model this large the part that you look at is checked, from what it reads. ");
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
+    // Green beside a red sign would say that all is well.
+    if (context.document.forward.mistake != Mistake::None)
+        return {colors.bad, "broken on purpose", "",
+                "These are the numbers of the mistake: the reference makes it, too, and finds the same.\n" + table};
     return {colors.good, whole ? "verified" : part + " verified", "max error " + format_scientific(verification->max_abs), table};
 }
 

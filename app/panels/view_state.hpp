@@ -55,6 +55,8 @@ struct PaneState {
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
+    std::optional<StageId> opening;  ///< to go to as soon as the numbers of what was opened are there
+    Stack text_of = Stack::Main;     ///< the stack of the stage that was shown last
     std::int64_t head = 0;
     std::int64_t batch = 0;
     AxisSelection locked;       ///< by click; Esc clears it
