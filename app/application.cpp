@@ -3,6 +3,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "app/panels/files/files.hpp"
@@ -11,6 +12,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
+#include "app/widgets/letters.hpp"
 #include "engine/io/atomic_file.hpp"
 
 namespace attn::app {
@@ -109,7 +111,8 @@ WouldBeLost Application::would_be_lost() const {
     const TrainingSnapshot& run = *session_.training().snapshot;
     // A lesson's own run can be had again by its button.
     const bool own_run = !view_.lesson.open() || run.run == own_.run;
-    return {own_.would_be_lost, own_run && run.step != run.saved_step};
+    const bool kept = std::any_of(run.kept.begin(), run.kept.end(), [](const KeptRun& other) { return other.unsaved(); });
+    return {own_.would_be_lost, own_run && run.step != run.saved_step, kept};
 }
 
 void Application::answer_about_leftovers() {
@@ -142,8 +145,11 @@ void Application::follow_files(Frame& frame) {
     copies_ = files.copies;
     // A dump is judged in the doctor's view, everything else seen in the others.
     if (files.openings != openings_ && files.opened == FileKind::Dump) view_.view = View::Doctor;
-    if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model) && view_.view == View::Train)
-        view_.view = View::Step;
+    if (files.openings != openings_ && (files.opened == FileKind::Document || files.opened == FileKind::Model)) {
+        const View view = view_.view == View::Train ? View::Step : view_.view;
+        look_afresh(view_, Look{});
+        view_.view = view;
+    }
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
     // A run is watched in the Train view, once it has turned out to be one.
@@ -152,6 +158,19 @@ void Application::follow_files(Frame& frame) {
     if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
     frame.settings.recent_files = files.recent;
     frame.title = window_title(files);
+}
+
+/// Of the document's texts, in which people type any script.
+void Application::note_letters(Frame& frame) {
+    if (const auto document = session_.shared_document(); document != lettered_) {
+        lettered_ = document;
+        std::set<char32_t> found;
+        for (const auto* texts : {&document->texts, &document->source_texts})
+            for (const std::string& text : *texts)
+                for (const char32_t letter : letters_of(text)) found.insert(letter);
+        letters_.assign(found.begin(), found.end());
+    }
+    frame.letters = letters_;
 }
 
 void Application::write_picture(const std::filesystem::path& path, TakenPicture picture) {
@@ -176,9 +195,15 @@ void Application::order_picture(Frame& frame) {
     const PictureWish wish = *std::exchange(view_.files.picture, {});
     whole_window_ = wish.whole_window;
     PictureOrder order;
-    order.svg = wish.path.extension() == ".svg";
+    const bool copied = wish.path.empty();  // for the clipboard, which holds text
+    order.svg = copied || wish.path.extension() == ".svg";
     order.scale = order.svg ? 1 : wish.scale;
-    order.take = [this, path = wish.path](TakenPicture picture) { write_picture(path, std::move(picture)); };
+    if (copied)
+        order.take = [this](TakenPicture picture) {
+            ImGui::SetClipboardText(picture.svg.c_str());
+            session_.apply({command::TellFile{"Copied the picture as SVG.", false}, ""});
+        };
+    else order.take = [this, path = wish.path](TakenPicture picture) { write_picture(path, std::move(picture)); };
     order.fail = [this](const std::string& why) { session_.apply({command::TellFile{why, true}, ""}); };
     frame.picture = std::move(order);
     frame.redraw_after = 0;
@@ -188,6 +213,7 @@ void Application::order_picture(Frame& frame) {
 void Application::draw_for_picture(PanelContext& context) {
     PaneState panes = view_.panes;
     if (!whole_window_) panes.only_centre = true;
+    context.picture_alone = !whole_window_;
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
     const double notice_until = std::exchange(view_.files.notice_until, 0);
@@ -209,6 +235,7 @@ void Application::draw(Frame& frame) {
     }
     first_frame_ = false;
     session_.update();
+    note_letters(frame);
     if (!frame.for_picture) {
         keep_unsaved_work();
         answer_about_leftovers();

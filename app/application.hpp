@@ -58,6 +58,7 @@ private:
     /// What the files' worker has done since the last frame.
     void follow_files(Frame& frame);
     /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
+    void note_letters(Frame& frame);
     void order_picture(Frame& frame);
     void write_picture(const std::filesystem::path& path, TakenPicture picture);
     void draw_for_picture(PanelContext& context);
@@ -69,7 +70,9 @@ private:
     MatrixStore matrices_;
     std::vector<std::shared_ptr<const void>> tensors_;  ///< that the last frame has drawn
     bool patient_ = false;                              ///< what a frame asks for is computed before it goes on
-    std::shared_ptr<const Lesson> lesson_;              ///< to be opened
+    std::shared_ptr<const Document> lettered_;          ///< whose letters these are
+    std::u32string letters_;
+    std::shared_ptr<const Lesson> lesson_;  ///< to be opened
     std::size_t lesson_step_ = 0;
     bool first_frame_ = true;
     bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen

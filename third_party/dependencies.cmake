@@ -64,6 +64,8 @@ if(ATTNSCOPE_BUILD_APP)
     FetchContent_MakeAvailable(glfw)
   endif()
 
+  pkg_check_modules(FONTCONFIG QUIET IMPORTED_TARGET GLOBAL fontconfig)  # may be missing: letters of more scripts
+
   pkg_check_modules(IMGUI QUIET IMPORTED_TARGET GLOBAL imgui)
   if(NOT TARGET PkgConfig::IMGUI)
     # It has no CMake of its own: the core and the two backends, as Debian's library has them.

@@ -11,14 +11,19 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
     return matrix.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
 }
 
+/// Over how many keys a row of these weights is spread.
+std::int64_t keys_of(const Matrix& matrix) {
+    return matrix.content == Content::Probability && matrix.col_axis == Axis::S ? matrix.data.cols : 0;
+}
+
 }  // namespace
 
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id) {
     const auto [lo, hi] = shared_range(context, id);
     const ColorOptions& options = options_of(context, matrix);
-    HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi);
+    HeatmapStyle style = resolve_style(options, matrix.content == Content::Probability, lo, hi, keys_of(matrix));
     // What dropout keeps is scaled up and may exceed 1.
-    if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto) style.hi = std::max(1.F, hi);
+    if (to_self(id.stage) == Stage::Dropped && options.range == RangeMode::Auto && style.hi == 1) style.hi = std::max(1.F, hi);
     return style;
 }
 
@@ -29,7 +34,7 @@ HeatmapStyle style_of(PanelContext& context, const Matrix& matrix) {
     const bool of_stage = matrix.is_gradient && matrix.origin && matrix.origin->parameter.empty();
     const auto of_all = of_stage ? context.ask(facet::Statistics{matrix.origin->stage, true}) : Answer<facet::Statistics>();
     const TensorStatistics& statistics = of_all ? *of_all : context.matrices.statistics(matrix);
-    return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max);
+    return resolve_style(options, matrix.content == Content::Probability, statistics.min, statistics.max, keys_of(matrix));
 }
 
 }  // namespace attn::app

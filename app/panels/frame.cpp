@@ -8,6 +8,7 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/look.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/pane.hpp"
@@ -24,11 +25,11 @@ namespace {
 
 /// Places of the frame's panes, in pixels.
 struct FrameLayout {
-    Box top, text, lesson, left, centre, right, strip;
+    Box top, text, next, lesson, left, centre, right, strip;
 };
 
 constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
-constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 620, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240;
+constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 620, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240, kFoldedStrip = 48;
 
 /// On a small window the panes give way before the picture does.
 PaneState fitted(const PaneState& panes, float width, float height, bool lesson) {
@@ -39,6 +40,7 @@ PaneState fitted(const PaneState& panes, float width, float height, bool lesson)
         fit.right_width = std::min(fit.right_width, kMinRight + shrink * 68);
     }
     if (height < 860) fit.strip_height = std::min(fit.strip_height, 112.F);
+    if (height < 800) fit.strip_height = kFoldedStrip;  // names only: the picture needs the room
     if (width - fit.left_width - fit.right_width < kMinCentre + 4 * kGap) fit.right = false;
     if (width - fit.left_width < kMinCentre + 3 * kGap) fit.left = false;
     if (height < (lesson ? 800 : 460)) fit.strip = false;
@@ -56,6 +58,10 @@ FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelConte
     float body_bottom = size.y - px(kMargin);
     layout.top = {{0, 0}, {size.x, px(kTopBar)}};
     layout.text = {{0, text_top}, {size.x, body_top}};
+    if (const float high = bare ? 0 : next_row_height(context, size.y); high > 0) {
+        layout.next = {{0, body_top}, {size.x, body_top + high}};
+        body_top += high;
+    }
     if (const float high = lesson_strip_height(context, size.x - 2 * px(kMargin)); high > 0) {
         layout.lesson = {{px(kMargin), body_top}, {size.x - px(kMargin), body_top + high}};
         body_top = layout.lesson.max.y + px(kGap);
@@ -209,9 +215,11 @@ void draw_training(PanelContext& context, FrameLayout layout, PaneState shown) {
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
     view.focus.begin_frame();
+    end_stale_comparison(context);
     keep_up_with_lesson(context);
     if (context.ready()) {
         keep_view_valid(view, context.trace());
+        keep_up_with_opening(context);
     }
     advance_playing(context);
     keep_up_with_training(context);
@@ -237,6 +245,7 @@ void draw_frame(PanelContext& context) {
     if (!shown.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
+        if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
     }
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     if (view.view == View::Train) draw_training(context, layout, shown);

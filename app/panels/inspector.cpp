@@ -95,7 +95,7 @@ void draw_term(PanelContext& context, const CellRef& cell, const Term& term, ImV
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool narrow = term.operands.size() > 1;
-    draw_text(list, fonts.mono_small, at, term.own ? colors.chosen : colors.faint,
+    draw_text(list, fonts.mono_small, at, term.own ? colors.chosen_text : colors.faint,
               elide(fonts.mono_small, narrow ? term.label : term_label(context, cell, term), context.px(narrow ? 30 : 96)));
     const float y = at.y;
     if (term.masked) {
@@ -180,7 +180,7 @@ void draw_gradient(PanelContext& context, const CellRef& cell) {
     const RecordedStage<float>* stage = gradients ? gradients->find(cell.stage) : nullptr;
     if (stage == nullptr || stage->value.empty()) return;
     const auto& i = cell.index;
-    draw_value_line(context, "∂ loss ÷ ∂ this", number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4),
+    draw_value_line(context, "gradient of the loss", number(static_cast<double>(stage->value(i[0], i[1], i[2], i[3])), 4),
                     context.theme.colors.text, context.theme.fonts.mono_small);
 }
 

@@ -1,5 +1,9 @@
 #include "app/panels/look.hpp"
 
+#include <utility>
+
+#include "app/panels/navigation.hpp"
+
 namespace attn::app {
 
 void turn_to(ViewState& view, const Look& look) {
@@ -20,7 +24,46 @@ void turn_to(ViewState& view, const Look& look) {
 
 void open_example(PanelContext& context, const Preset& preset, std::size_t sentence) {
     context.commands.push_back({command::OpenPreset{preset.name, sentence}, ""});
-    if (const std::optional<Look>& look = preset.sentences[sentence].look) turn_to(context.view, *look);
+    look_afresh(context.view, opening_look(preset, sentence));
+}
+
+void look_afresh(ViewState& view, const Look& look) {
+    const ViewState fresh;
+    view.heads_stage = fresh.heads_stage;
+    turn_to(view, look);
+    view.opening = look;
+    view.hovered.clear();
+    view.hover_shown.clear();
+    view.sort_heads_by.clear();
+    view.source_text = false;
+    view.compare.end();
+    if (look.unmasked) view.compare.choose(Compare::Unmasked);
+    view.lines.only.reset();
+    view.lines.hidden.clear();
+    view.totals = {};
+    view.lens = {};
+    view.knock_out = {};
+    view.train.query.reset();
+}
+
+void keep_up_with_opening(PanelContext& context) {
+    ViewState& view = context.view;
+    if (!context.ready()) return;
+    if (view.opening && context.up_to_date) {
+        // The view was kept to what the model before had.
+        const Look look = *std::exchange(view.opening, std::nullopt);
+        view.stage = look.stage;
+        view.head = look.head;
+        view.batch = look.sequence;
+        keep_view_valid(view, context.trace());
+        view.locked.clear();
+        for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
+        if (look.cell.empty()) select_first_cell(view, context.trace());
+    }
+    // The rows of an encoder's stage are the words of the source: they stand above it.
+    if (view.stage.stack == view.text_of || view.text.editing) return;
+    view.text_of = view.stage.stack;
+    view.source_text = view.stage.stack == Stack::Encoder;
 }
 
 }  // namespace attn::app

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
 #include "engine/explain/provenance.hpp"
 

@@ -27,7 +27,8 @@ inline const FilesState& no_files() {
 /// What closing the window now would lose.
 struct WouldBeLost {
     bool document = false, run = false;
-    bool any() const { return document || run; }
+    bool earlier_runs = false;  ///< of this session, that are kept until it ends
+    bool any() const { return document || run || earlier_runs; }
 };
 
 struct PanelContext {
@@ -49,10 +50,11 @@ struct PanelContext {
     std::optional<std::int64_t> other_step{};  ///< of the moment that is compared with
     bool up_to_date = true;                    ///< the snapshot is that of the document, or says why there is none
     WouldBeLost would_be_lost{};
+    bool picture_alone = false;               ///< for a file: without controls and hints
     const AutosaveWords* leftover = nullptr;  ///< work of a process that is gone, to be asked about; null: none
 
     float px(float logical) const { return theme.px(logical); }
-    Ui ui() const { return {theme, canvas, &view.focus}; }
+    Ui ui() const { return {theme, canvas, &view.focus, picture_alone}; }
     bool ready() const { return snapshot.trace != nullptr; }
     /// The shown state with what is recorded of a stage; see Inquiry::with().
     const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id); }

@@ -7,6 +7,9 @@ namespace attn::app {
 
 void draw_top_bar(PanelContext& context);
 void draw_text_row(PanelContext& context);
+/// What may come next, below the text; its height in a window of this height, 0 where there is no such row. All in pixels.
+float next_row_height(const PanelContext& context, float window_height);
+void draw_next_row(PanelContext& context);
 /// Opens the field in which the shown sequence is edited.
 void start_text_edit(PanelContext& context);
 void draw_settings(PanelContext& context);

@@ -24,7 +24,8 @@ void draw_masks(PanelContext& context) {
     ForwardSettings forward = context.document.forward;
     MaskSettings& masks = forward.masks;
     section_heading(ui, "Masks");
-    if (toggle_row(ui, "Causal", masks.causal, "a token attends to itself and the past",
+    const bool both = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "a token attends to itself and the past",
                    {.tooltip = "Key positions after the query are hidden from it."}))
         emit_forward(context, forward, "");
     if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
@@ -114,10 +115,11 @@ void draw_softmax(PanelContext& context) {
     close_gesture(context, seeded);
 }
 
-/// Pills 0 … n-1; a drop-down when they would not fit.
-bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip) {
+/// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
+bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
+               std::int64_t first = 0) {
     std::vector<std::string> texts;
-    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(i));
+    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(first + i));
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int index = static_cast<int>(chosen);
     if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return false;
@@ -140,7 +142,7 @@ void draw_shown(PanelContext& context) {
     if (view.view != View::Totals && view.view != View::Lens)
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
     if (batch_size(trace) > 1)
-        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.");
+        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
 }
 
 void draw_lines_settings(PanelContext& context) {
@@ -171,7 +173,9 @@ constexpr std::array<Pattern, 4> kPatterns = {{
     {"previous token", "Weight on the token just before the query."},
     {"first token", "Weight on the first token of the text."},
     {"same token", "Weight on the query's own position."},
-    {"induction", "Weight on what followed an earlier occurrence of the same token, where at least four queries have one."},
+    {"after a repeat",
+     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
+     "the pattern alone proves none: one layer can show it by the positions."},
 }};
 
 /// In every layer.
@@ -208,7 +212,7 @@ void draw_shown_maps(PanelContext& context) {
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
         context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
     if (context.ready() && batch_size(context.trace()) > 1)
-        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.");
+        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
     if (context.ready() && context.view.view == View::Heads) {
         std::int64_t layer = std::max(context.view.stage.layer, 0);
         if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer."))

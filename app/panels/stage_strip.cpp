@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "app/panels/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -13,12 +16,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kItemWidth = 116, kGroupGap = 24;
-
-/// What stands above a stage's picture: of the sum only what there is to add.
-std::string_view symbol_of(const PanelContext& context, const StageId& id) {
-    return id.stage == Stage::Embedding && context.trace().plan->at(id).inputs.size() == 1 ? "X" : stage_symbol(id.stage);
-}
+constexpr float kItemWidth = 116, kGroupGap = 24, kFolded = 56;
 
 /// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens. All layers have the shapes of the first.
 float item_width(const PanelContext& context) {
@@ -71,7 +69,8 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     const ImVec2 end{at.x + size.x - context.px(6), at.y + size.y};
     ImGui::SetCursorScreenPos(at);
     ImGui::PushID(static_cast<int>(index));
-    const std::string tooltip = "Go to " + tensor_name(id) + ".";
+    const std::string tooltip = fmt::format("{} ({}): {}\n{}", stage_title(id.stage), stage_symbol(id.stage), tensor_name(id),
+                                            shape_words(context.trace().shape_of(id)));
     const Item item = begin_item(context.ui(), "##stage", {end.x - at.x, size.y}, {.tooltip = tooltip});
     ImGui::PopID();
 
@@ -81,11 +80,16 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     if (current) list.AddRect(at, end, colors.accent, context.px(8), 0, context.px(2));
 
     const float x = at.x + context.px(9);
+    if (size.y < context.px(kFolded)) {
+        draw_text_in(list, fonts.strong, {x, at.y}, end, {0, 0.5F}, current ? colors.text : colors.muted,
+                     elide(fonts.strong, stage_title(id.stage), end.x - x - context.px(4)));
+        return item.pressed;
+    }
     const float line = context.px(15);
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, symbol_of(context, id));
+    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, elide(fonts.strong, stage_title(id.stage), end.x - x - context.px(4)));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, id);
     const float text_width_left = end.x - x - context.px(4);
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/maps/labels.hpp"
@@ -10,6 +11,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/letters.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/token_chips.hpp"
 
@@ -121,7 +123,9 @@ void draw_chips(PanelContext& context, float width) {
     if (result.right_clicked >= 0) view.locked.set(Axis::S, result.right_clicked);
     if (result.background_clicked) start_text_edit(context);
     const float hint_x = at.x + result.width + context.px(14);
-    const std::string hint = "click here to edit the text";
+    // No text is turned round: ids and positions run from left to right.
+    const bool turned = has_right_to_left(shown_texts(context)[shown_index(context)]);
+    const std::string hint = turned ? "right-to-left text, in the order in which it is read" : "click here to edit the text";
     if (hint_x + text_width(context.theme.fonts.label, hint) < at.x + width)
         draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {hint_x, at.y}, {at.x + width, at.y + context.px(kChipHeight)},
                      {0, 0.5F}, context.theme.colors.faint, hint);
@@ -158,6 +162,8 @@ void draw_text_row(PanelContext& context) {
     }
     float right = origin.x + width - context.px(176);
     const float menu = right;
+    if (const float chip = draw_comparison_chip(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
+        right -= chip + context.px(8);
     // The text keeps most of the row.
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
     ImGui::SetCursorScreenPos({x, chip_y});

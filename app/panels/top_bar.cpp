@@ -7,6 +7,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/look.hpp"
+#include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/weights_origin.hpp"
@@ -108,6 +109,10 @@ Badge badge_of(const PanelContext& context) {
                                     whole ? "" : "Of a model this large the part that you look at is checked, from what it reads. ");
     for (const reference::StageError& stage : verification->stages)
         if (stage.max_abs > 0) table += fmt::format("{}  {}\n", tensor_name(stage.id), format_scientific(stage.max_abs));
+    // Green beside a red sign would say that all is well.
+    if (context.document.forward.mistake != Mistake::None)
+        return {colors.bad, "broken on purpose", "",
+                "These are the numbers of the mistake: the reference makes it, too, and finds the same.\n" + table};
     return {colors.good, whole ? "verified" : part + " verified", "max error " + format_scientific(verification->max_abs), table};
 }
 

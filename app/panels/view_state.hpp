@@ -19,6 +19,7 @@
 #include "app/panels/views/knock_out_state.hpp"
 #include "app/panels/views/lines_state.hpp"
 #include "app/panels/views/reading_state.hpp"
+#include "app/session/look.hpp"
 #include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/heatmap_view.hpp"
@@ -55,6 +56,8 @@ struct PaneState {
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
+    std::optional<Look> opening;  ///< to turn to as soon as the numbers of what was opened are there
+    Stack text_of = Stack::Main;  ///< the stack of the stage that was shown last
     std::int64_t head = 0;
     std::int64_t batch = 0;
     AxisSelection locked;       ///< by click; Esc clears it

@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <deque>
+#include <limits>
 #include <set>
 #include <utility>
 
 #include "app/platform/gl_window.hpp"
 #include "app/platform/imgui_compat.hpp"
+#include "app/platform/mouse_buttons.hpp"
 #include "app/platform/screen.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -22,8 +24,6 @@ namespace {
 
 /// Frames drawn after an event, so that what reacts to hovering settles.
 constexpr int kFramesPerEvent = 3;
-/// Seconds after the last event at which one more frame lets a tooltip appear.
-constexpr double kTooltipDelay = 0.5;
 /// Seconds between looks at a blinking caret, and at changed shader files.
 constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
 /// Seconds between looks at fonts that are being made.
@@ -52,6 +52,8 @@ struct Events {
     std::set<int> pressed;        ///< keys that went down since the last frame
     int modifiers = 0;            ///< what was held down with them
     std::set<int> short_presses;  ///< and came up again before it
+    MouseQueue mouse;
+    double blind = 0;  ///< seconds that the last frame took, in which no event could be noticed
     std::vector<std::string> dropped_files;
 };
 
@@ -62,7 +64,10 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetWindowUserPointer(window, &events);
     glfwSetCursorPosCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
     glfwSetCursorEnterCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
-    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int, int, int) { events_of(w).any = true; });
+    glfwSetMouseButtonCallback(window, [](GLFWwindow* w, int button, int action, int) {
+        events_of(w).any = true;
+        events_of(w).mouse.add(button, action == GLFW_PRESS, glfwGetTime(), events_of(w).blind);
+    });
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
     glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
         Events& found = events_of(w);
@@ -155,10 +160,9 @@ private:
             if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
         }
         const bool timed = glfwGetTime() >= redraw_at_ || !options_.shader_folder.empty();
-        if (std::exchange(events_.any, false)) {
-            frames_due_ = kFramesPerEvent;
-            last_event_ = glfwGetTime();
-        }
+        // A tooltip's window is measured in the first of them and seen from the second on.
+        if (std::exchange(events_.any, false) || glfwGetTime() >= tooltip_at_) frames_due_ = kFramesPerEvent;
+        if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, 1);
         // Both have to be asked.
         if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
     }
@@ -172,8 +176,9 @@ private:
         // Ctrl + K is no K because Ctrl came up before the frame.
         const int modifiers = std::exchange(events_.modifiers, 0);
         if (modifiers != 0) imgui_compat::hold_modifiers((modifiers & GLFW_MOD_CONTROL) != 0, (modifiers & GLFW_MOD_SHIFT) != 0);
-        const Screen::Requests requests =
-            screen_->draw(ui, settings_, target, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false)});
+        const double begun = glfwGetTime();
+        const Screen::Requests requests = screen_->draw(
+            ui, settings_, target, {std::exchange(events_.dropped_files, {}), std::exchange(close_asked_, false), events_.mouse.take()});
         for (const int key : short_presses) imgui_compat::hold_key(key, false);
         if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
@@ -181,10 +186,11 @@ private:
         glfwSwapBuffers(window_.get());
         if (requests.picture) orders_.push_back(*requests.picture);
         double next = requests.redraw_after;
-        if (!take_pictures(ui, target)) next = std::min(next, kFontsPeriod);
+        if (!take_pictures(ui, target) || requests.fonts_pending) next = std::min(next, kFontsPeriod);
         if (requests.typing) next = std::min(next, kCaretPeriod);
-        const double rested = glfwGetTime() - last_event_;
-        if (rested < kTooltipDelay) next = std::min(next, kTooltipDelay - rested);
+        tooltip_at_ = glfwGetTime() + requests.tooltip_after;
+        next = std::min(next, requests.tooltip_after);
+        events_.blind = glfwGetTime() - begun;
         redraw_at_ = glfwGetTime() + std::max(next, 0.0);
         quit_ = quit_ || requests.quit;
         report(screen_->shader_problem());
@@ -232,7 +238,7 @@ private:
     std::unique_ptr<Screen> screen_;
     int frames_due_ = kFramesPerEvent;
     double redraw_at_ = 0;
-    double last_event_ = 0;
+    double tooltip_at_ = std::numeric_limits<double>::infinity();
     bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
     std::deque<PictureOrder> orders_;  // that are not carried out yet

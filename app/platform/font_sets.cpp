@@ -13,9 +13,14 @@
 namespace attn::app {
 
 struct FontSets::Set {
-    explicit Set(float wanted) : scale(wanted), fonts(add_fonts(atlas, wanted)) { imgui_compat::rasterise(atlas); }
+    Set(float wanted, LetterSet with)
+        : scale(wanted), letters(std::move(with)), more(read_system_fonts(letters)), fonts(add_fonts(atlas, wanted, more)) {
+        imgui_compat::rasterise(atlas);
+    }
 
     float scale;
+    LetterSet letters;           ///< beside those of our own fonts
+    std::vector<ReadFont> more;  ///< the fonts that have them
     ImFontAtlas atlas;
     Fonts fonts;
     TextureHandle texture;
@@ -31,28 +36,29 @@ FontSets::~FontSets() {
 
 FontSets::Set* FontSets::find(float scale) const {
     for (const auto& set : sets_)
-        if (set->scale == scale) return set.get();
+        if (set->scale == scale && set->letters == letters_) return set.get();
     return nullptr;
 }
 
 void FontSets::keep(std::unique_ptr<Set> set) {
-    std::erase_if(sets_, [&](const auto& other) { return other->scale != used_; });
+    std::erase_if(sets_, [&](const auto& other) { return other.get() != used_; });
     sets_.push_back(std::move(set));
 }
 
 Fonts FontSets::use(float scale) {
     if (!imgui_compat::kAtlasIsRasterisedAtOnce) {
         aside_->Clear();
-        return add_fonts(*aside_, scale);
+        more_ = read_system_fonts(letters_);
+        return add_fonts(*aside_, scale, more_);
     }
-    if (find(scale) == nullptr) keep(std::make_unique<Set>(scale));
+    if (find(scale) == nullptr) keep(std::make_unique<Set>(scale, letters_));
     Set& set = *find(scale);
     if (set.texture.get() == 0) {
         const imgui_compat::AtlasPixels pixels = imgui_compat::pixels_of(set.atlas);
         set.texture = make_coverage_texture(pixels.coverage, pixels.width, pixels.height);
         imgui_compat::use_texture(set.atlas, set.texture.get());
     }
-    used_ = scale;
+    used_ = &set;
     ImGui::GetIO().Fonts = &set.atlas;
     return set.fonts;
 }
@@ -62,7 +68,8 @@ bool FontSets::at_hand(float scale) {
     if (next_.valid() && next_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) keep(next_.get());
     if (find(scale) != nullptr) return true;
     // The atlas is nobody else's until it is done. ImGui only counts allocations in its context, for a window that is never shown.
-    if (!next_.valid()) next_ = std::async(std::launch::async, [scale] { return std::make_unique<Set>(scale); });
+    if (!next_.valid())
+        next_ = std::async(std::launch::async, [scale, letters = letters_] { return std::make_unique<Set>(scale, letters); });
     return false;
 }
 

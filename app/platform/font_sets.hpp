@@ -3,8 +3,10 @@
 
 #include <future>
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "app/platform/fonts.hpp"
 #include "app/widgets/theme.hpp"
 
 struct ImFontAtlas;
@@ -22,6 +24,8 @@ public:
     /// The fonts at this scale, with which ImGui draws from its next frame on. Makes them first, which takes from a tenth of a second to
     /// one, unless they are at hand. Throws PlatformError if a font is damaged.
     Fonts use(float scale);
+    /// From now on the fonts have these letters of the system's fonts as well. They are used from the next use() on.
+    void want(LetterSet letters) { letters_ = std::move(letters); }
     /// Whether use() would return at once. If not, the fonts are being made on another thread from now on. Throws what that met.
     bool at_hand(float scale);
 
@@ -33,7 +37,9 @@ private:
 
     ImFontAtlas* aside_;                      ///< the context's own
     std::vector<std::unique_ptr<Set>> sets_;  ///< the one in use and at most one other
-    float used_ = 0;                          ///< scale of the one in use
+    const Set* used_ = nullptr;               ///< the one in use
+    LetterSet letters_;                       ///< that texts have and our own fonts lack
+    std::vector<ReadFont> more_;              ///< with later versions of ImGui: what the atlas reads from
     std::future<std::unique_ptr<Set>> next_;  ///< being made
 };
 

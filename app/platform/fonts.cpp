@@ -8,6 +8,8 @@
 
 #include "app/platform/platform_error.hpp"
 #include "assets/embedded.hpp"
+#include "engine/io/input_file.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn::app {
 
@@ -69,12 +71,63 @@ ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* gly
     return font;
 }
 
+/// The system's letters behind ours; a file that is no font that we can read is passed over.
+void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFont* into) {
+    ImFontConfig config;
+    config.FontDataOwnedByAtlas = false;
+    config.MergeMode = true;
+    config.OversampleH = config.OversampleV = 1;
+    config.PixelSnapH = true;
+    config.FontNo = more.face;
+    config.DstFont = into;
+    static_assert(sizeof(ImWchar) == sizeof(unsigned short));
+    void* bytes = const_cast<char*>(more.bytes.data());
+    atlas.AddFontFromMemoryTTF(bytes, static_cast<int>(more.bytes.size()), size, &config, more.ranges.data());
+}
+
+/// TrueType or OpenType, alone or in a collection: what the rasteriser reads.
+bool is_readable_font(std::string_view bytes) {
+    for (const std::string_view magic :
+         {std::string_view("\0\1\0\0", 4), std::string_view("OTTO"), std::string_view("true"), std::string_view("ttcf")})
+        if (bytes.starts_with(magic)) return true;
+    return false;
+}
+
 }  // namespace
 
-Fonts add_fonts(ImFontAtlas& atlas, float scale) {
+LetterSet letters_lacking(const LetterSet& letters) {
+    LetterSet lacking;
+    for (const char32_t letter : letters) {
+        bool ours = false;
+        for (const ImWchar* range = kTextGlyphs; *range != 0 && !ours; range += 2) ours = letter >= range[0] && letter <= range[1];
+        if (!ours && letter <= IM_UNICODE_CODEPOINT_MAX && letter >= 0x20) lacking += letter;
+    }
+    return lacking;
+}
+
+std::vector<ReadFont> read_system_fonts(const LetterSet& letters) {
+    constexpr std::uint64_t kLargestFont = 64U << 20;
+    std::vector<ReadFont> fonts;
+    for (const SystemFont& found : fonts_with(letters)) {
+        ReadFont font;
+        try {
+            font.bytes = read_whole_file(found.file, {.max_bytes = kLargestFont, .stop = {}});
+        } catch (const Error&) {
+            continue;  // its letters are shown by their numbers, as without it
+        }
+        if (!is_readable_font(font.bytes)) continue;
+        font.face = found.face;
+        for (const char32_t letter : found.letters) font.ranges.insert(font.ranges.end(), 2, static_cast<unsigned short>(letter));
+        font.ranges.push_back(0);
+        fonts.push_back(std::move(font));
+    }
+    return fonts;
+}
+
+Fonts add_fonts(ImFontAtlas& atlas, float scale, const std::vector<ReadFont>& more) {
     atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
     static constexpr ImWchar kControlPictures[] = {0x2400, 0x2426, 0};
-    const auto make = [&atlas, scale](const char* name, float size, const ImWchar* glyphs) {
+    const auto make = [&](const char* name, float size, const ImWchar* glyphs) {
         // Sizes are those of the em, as in print; ImGui asks for the height of a line. Whole lines keep text on whole pixels.
         const float line = std::round(size * scale * line_height(name));
         const float math = line / line_height(name) * line_height("math.ttf");
@@ -82,6 +135,8 @@ Fonts add_fonts(ImFontAtlas& atlas, float scale) {
         add(atlas, "math.ttf", math, glyphs, font);
         add(atlas, "math.ttf", math, kFormulaGlyphs, font);
         add(atlas, "mono.ttf", line / line_height(name) * line_height("mono.ttf"), kControlPictures, font);
+        if (glyphs == kTextGlyphs)
+            for (const ReadFont& system : more) add_system_font(atlas, system, line, font);
         return font;
     };
     Fonts fonts;

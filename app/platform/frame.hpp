@@ -42,6 +42,7 @@ struct Frame {
     // What the drawing asks for.
     bool quit = false;
     std::string title{};                    ///< of the window; "" leaves it
+    std::u32string letters{};               ///< of the texts on screen, sorted; the system's fonts give what ours lack
     std::optional<PictureOrder> picture{};  ///< carried out after this frame
     /// Draw again at the latest after so many seconds although nothing happens; 0 while something moves.
     double redraw_after = std::numeric_limits<double>::infinity();

@@ -4,9 +4,22 @@
 #include <GLFW/glfw3.h>
 #include <imgui.h>
 
+#include <cstddef>
 #include <cstdint>
 
+#include "app/platform/mouse_buttons.hpp"
+
 namespace attn::app::imgui_compat {
+
+/// After the window backend's NewFrame: which mouse buttons are down in this frame; later versions queue what happens by themselves.
+inline void use_mouse_buttons(const MouseButtons& buttons) {
+    ImGuiIO& io = ImGui::GetIO();
+#if IMGUI_VERSION_NUM < 18700
+    for (std::size_t i = 0; i < buttons.down.size(); ++i) io.MouseDown[i] = buttons.down[i];
+#endif
+    // Which presses belong together is known from when they came, not from when they are drawn.
+    io.MouseDoubleClickTime = buttons.again ? 1e6F : 0.F;
+}
 
 /// After the window backend's NewFrame: makes ImGui count in framebuffer pixels, also where the system counts in larger units.
 inline void use_framebuffer_pixels(float width, float height) {

@@ -15,6 +15,7 @@
 #include "app/platform/svg_canvas.hpp"
 #include "app/platform/svg_picture.hpp"
 #include "app/render/gl_objects.hpp"
+#include "app/widgets/controls.hpp"
 #include "app/widgets/style.hpp"
 
 namespace attn::app {
@@ -57,7 +58,6 @@ Screen::Screen(GLFWwindow* window, const std::filesystem::path& shader_folder)
     io.IniFilename = nullptr;  // Settings remember what there is to remember
     io.LogFilename = nullptr;
     io.ConfigWindowsMoveFromTitleBarOnly = true;
-    io.MouseDoubleClickTime = 0.45F;  // unhurried hands, and frames drawn in software
     if (has_window_ && !ImGui_ImplGlfw_InitForOpenGL(window, true))
         throw PlatformError("the user interface could not be attached to the window");
     if (!ImGui_ImplOpenGL3_Init("#version 330 core")) throw PlatformError("the user interface could not be attached to OpenGL");
@@ -83,6 +83,15 @@ void Screen::apply_theme(bool dark, float scale) {
     apply_style(theme_);
 }
 
+void Screen::follow_letters() {
+    if (letters_ == shown_letters_) return;
+    fonts_->want(letters_);
+    if (has_window_ && !fonts_->at_hand(theme_.scale)) return;
+    theme_.fonts = fonts_->use(theme_.scale);
+    shown_letters_ = letters_;
+    apply_style(theme_);
+}
+
 void Screen::begin_untouched_frame(int width, int height) {
     ImGuiIO& io = ImGui::GetIO();
     io.DisplaySize = {static_cast<float>(width), static_cast<float>(height)};
@@ -101,7 +110,14 @@ Screen::Requests Screen::draw_frame(const DrawUi& ui, Settings& settings, const 
                 arrivals.close_asked,
                 for_picture};
     ui(frame);
-    return {frame.quit, ImGui::GetIO().WantTextInput, frame.redraw_after, std::move(frame.title), std::move(frame.picture)};
+    if (!for_picture) letters_ = letters_lacking(frame.letters);
+    return {frame.quit,
+            ImGui::GetIO().WantTextInput,
+            frame.redraw_after,
+            seconds_until_tooltip(),
+            std::move(frame.title),
+            std::move(frame.picture),
+            letters_ != shown_letters_};
 }
 
 void Screen::draw_pixels(const Target& target) {
@@ -116,10 +132,12 @@ void Screen::draw_pixels(const Target& target) {
 Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals) {
     const double zoomed = target.display_scale * settings.zoom;
     apply_theme(settings.dark, std::isfinite(zoomed) ? std::clamp(static_cast<float>(zoomed), kSmallestScale, kLargestScale) : 1);
+    follow_letters();
     ImGui_ImplOpenGL3_NewFrame();
     if (has_window_) {
         ImGui_ImplGlfw_NewFrame();
         imgui_compat::use_framebuffer_pixels(static_cast<float>(target.width), static_cast<float>(target.height));
+        imgui_compat::use_mouse_buttons(arrivals.mouse);
     } else {
         begin_untouched_frame(target.width, target.height);
         ImGui::GetIO().DeltaTime = static_cast<float>(target.seconds);

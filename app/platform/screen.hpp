@@ -6,6 +6,7 @@
 
 #include "app/platform/frame.hpp"
 #include "app/platform/gl_canvas.hpp"
+#include "app/platform/mouse_buttons.hpp"
 
 struct GLFWwindow;
 struct ImGuiContext;
@@ -34,13 +35,16 @@ public:
     struct Arrivals {
         std::vector<std::string> dropped_files{};
         bool close_asked = false;
+        MouseButtons mouse{};
     };
     struct Requests {
         bool quit = false;
         bool typing = false;  ///< a text field has the keyboard: its caret blinks
         double redraw_after = 0;
+        double tooltip_after = 0;  ///< seconds until the tooltip of what the mouse rests on is due; infinite where none waits
         std::string title{};
         std::optional<PictureOrder> picture{};
+        bool fonts_pending = false;  ///< fonts for new letters are being made: draw again soon
     };
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
     Requests draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
@@ -66,6 +70,8 @@ private:
     void begin_untouched_frame(int width, int height);
     /// Between ImGui's NewFrame and Render.
     Requests draw_frame(const DrawUi& ui, Settings& settings, const Target& target, Canvas& canvas, bool for_picture, Arrivals arrivals);
+    /// Fonts with the letters of the last frame, as soon as they are made; at once where there is no window that would wait.
+    void follow_letters();
     void draw_pixels(const Target& target);
     std::string draw_svg(const DrawUi& ui, Settings& settings, const Target& target);
 
@@ -73,6 +79,7 @@ private:
     bool has_window_;
     std::unique_ptr<FontSets> fonts_;
     Theme theme_;
+    std::u32string letters_, shown_letters_;  ///< that ours lack: of the last frame, of the fonts in use
     std::unique_ptr<HeatmapRenderer> renderer_;
     std::unique_ptr<GlCanvas> canvas_;
 };

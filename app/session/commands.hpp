@@ -67,7 +67,11 @@ struct ShowUntrained {};
 struct SetSampling {
     SamplingSettings sampling;
 };
-/// Removes the curves of an earlier run.
+/// Takes up an earlier run with its moments; the one under way is kept, paused.
+struct ChooseRun {
+    std::uint64_t run;
+};
+/// Gives up an earlier run: its curves and its moments.
 struct ForgetRun {
     std::uint64_t run;
 };
@@ -140,10 +144,10 @@ struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
-                 command::ShowUntrained, command::SetSampling, command::ForgetRun, command::OpenTrainingText, command::SaveCheckpoint,
-                 command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile, command::RestoreWork, command::UseText,
-                 command::ExportTensor, command::CopySnippet, command::ListFolder, command::TellFile, command::OpenDump, command::Undo,
-                 command::Redo>
+                 command::ShowUntrained, command::SetSampling, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
+                 command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
+                 command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
+                 command::TellFile, command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

@@ -1,7 +1,9 @@
 /// The commands that change the document, and the way back.
 
+#include <optional>
 #include <utility>
 
+#include "app/session/memory_budget.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session_impl.hpp"
@@ -51,12 +53,33 @@ void Session::Impl::carry_out(const command::SetForward& set, const std::string&
     change(std::move(next), merge);
 }
 
+namespace {
+
+/// What was typed into one example, where another one that is opened can read it.
+std::optional<Document> with_typed_sentence(Document next, const Document& before) {
+    if (before.preset.empty() || before.preset == next.preset || before.trained || before.model != nullptr) return {};
+    if (!before.source_texts.empty() || !next.source_texts.empty() || open_preset(before.preset).texts == before.texts) return {};
+    next.texts = before.texts;
+    try {
+        prepare(next, default_memory_budget_mib());
+    } catch (const Error&) {
+        return {};  // its own sentence is shown
+    }
+    return next;
+}
+
+}  // namespace
+
 // What is set for training and what is pinned stay, and an example that was just opened is as good as saved.
 void Session::Impl::carry_out(const command::OpenPreset& open, const std::string& merge) {
     Document next = open_preset(open.name, open.sentence);
     next.run = document().run;
     next.sampling = document().sampling;
     next.pins = document().pins;
+    if (std::optional<Document> kept = with_typed_sentence(next, document())) {
+        next = std::move(*kept);
+        files.tell("Your sentence is kept. Choose the example again for its own.", false);
+    }
     change(std::move(next), merge);
     files.set_document({}, history.current());
 }
@@ -108,7 +131,11 @@ void Session::Impl::change(Document next, const std::string& merge) {
 
 void Session::Impl::travel(bool back) {
     const std::shared_ptr<const Document> before = history.current();
-    const auto usable = [this](const Document& d) { return !d.trained.has_value() || d.trained->run == run().run; };
+    // Going back to an earlier run takes it up again: not while another one is running.
+    const auto can_choose = [this](std::uint64_t number) { return run().phase != TrainingPhase::Running && is_kept(number); };
+    const auto usable = [&](const Document& d) {
+        return !d.trained.has_value() || d.trained->run == run().run || can_choose(d.trained->run);
+    };
     const bool possible = back ? history.can_undo() : history.can_redo();
     const std::size_t steps = back ? history.undo(usable) : history.redo(usable);
     if (!possible) message = back ? "there is nothing to undo" : "there is nothing to redo";
@@ -119,6 +146,8 @@ void Session::Impl::travel(bool back) {
 
 void Session::Impl::changed(const Document& before) {
     if (document().run != before.run) trainer.apply(document().run);
+    if (document().trained && document().trained->run != run().run && is_kept(document().trained->run))
+        trainer.choose(document().trained->run);
     if (document().trained != before.trained || static_cast<const Setup&>(document()) != static_cast<const Setup&>(before)) show();
     if (document().pins != before.pins) derive_states();
 }

@@ -26,6 +26,7 @@ namespace attn::app {
 
 struct DoctorReport;
 struct Explanation;
+struct NextWords;
 struct Readings;
 struct Sample;
 struct Snapshot;
@@ -101,6 +102,15 @@ struct Sample {
     bool operator==(const Sample&) const = default;
 };
 
+/// What may come after the last word of a sequence.
+struct NextWords {
+    using Value = app::NextWords;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    std::int64_t sequence = 0;
+    double temperature = 1;
+    bool operator==(const NextWords&) const = default;
+};
+
 /// What each head is worth.
 struct KnockOut {
     using Value = attn::KnockOut;
@@ -153,9 +163,9 @@ struct Dump {
 
 }  // namespace facet
 
-using Facet =
-    std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor, facet::Sample,
-                 facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean, facet::Statistics, facet::Dump>;
+using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
+                           facet::Sample, facet::NextWords, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
+                           facet::Statistics, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

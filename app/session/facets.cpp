@@ -8,6 +8,7 @@
 
 #include "app/session/document_error.hpp"
 #include "app/session/explanation.hpp"
+#include "app/session/next_words.hpp"
 #include "app/session/part_looked_at.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/sample.hpp"
@@ -143,6 +144,9 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::KnockOut& facet) const {
         set_thread_budget(1);  // a long time: the cores belong to the window and to training
         return value(work.engine.knock_out(trace(), facet.question, work.progress, work.stop));
+    }
+    FacetValue operator()(const facet::NextWords& next) const {
+        return value(next_words(snapshot_of(state), next.sequence, next.temperature));
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {

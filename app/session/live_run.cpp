@@ -47,6 +47,7 @@ public:
     const std::string& probe() const override { return run_->dataset().probe(); }
     const std::string& probe_source() const override { return run_->dataset().probe_source(); }
     const History& history() const override { return run_->history(); }
+    void limit_history(std::size_t budget_bytes) override { run_->limit_history(budget_bytes); }
     std::int64_t steps() const override { return run_->steps(); }
     Moment keep() override { return run_->keep(); }
     void apply(const RunSettings& settings) override { run_->apply(settings); }

@@ -31,6 +31,8 @@ public:
     virtual const std::string& probe() const = 0;
     virtual const std::string& probe_source() const = 0;
     virtual const History& history() const = 0;
+    /// Another budget for the history from now on.
+    virtual void limit_history(std::size_t budget_bytes) = 0;
     virtual std::int64_t steps() const = 0;
     /// The parameters now, which the history keeps as its newest moment.
     virtual Moment keep() = 0;

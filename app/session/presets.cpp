@@ -63,6 +63,13 @@ Preset parse_preset(std::string_view json, std::string_view source) {
     if (!object.read("title", preset.title)) object.fail_missing("title");
     if (!object.read("order", preset.order, 0, 1000)) object.fail_missing("order");
     Document& document = preset.document;
+    std::vector<std::string> stages;
+    object.read("look_stages", stages);
+    for (const std::string& name : stages) {
+        const std::optional<Stage> stage = stage_from_name(name);
+        if (!stage) object.fail("look_stages", "there is no stage \"" + escaped(name) + "\"");
+        preset.look_stages.push_back(*stage);
+    }
     const std::optional<Look> look = read_look_if_any(object, {});
     if (object.has("sentences")) {
         std::vector<JsonObject> sentences = object.objects("sentences");
@@ -89,15 +96,27 @@ std::span<const Preset> presets() {
     return kAll;
 }
 
-std::string_view look_at(const Document& document) {
+Look opening_look(const Preset& preset, std::size_t sentence) {
+    if (const std::optional<Look>& look = preset.sentences.at(sentence).look) return *look;
+    const bool both = preset.document.config.architecture == Architecture::EncoderDecoder;
+    const Stage stage = !preset.look_stages.empty() ? preset.look_stages.front() : both ? Stage::CrossWeights : Stage::Scores;
+    Look look;
+    look.stage = {stage, is_layer_stage(stage) ? 0 : -1};
+    return look;
+}
+
+std::string_view look_at(const Document& document, std::optional<Stage> at) {
     if (document.forward.mistake != Mistake::None) return mistake_info(document.forward.mistake).look;
     if (document.trained) return {};
     const PresetSentence* sentence = shown_sentence(document);
     if (sentence == nullptr) return {};
-    const Document& own = find_preset(document.preset).document;
+    const Preset& preset = find_preset(document.preset);
+    const Document& own = preset.document;
     const bool same = own.tokenizer == document.tokenizer && own.special_tokens == document.special_tokens &&
                       own.shipped == document.shipped && own.config == document.config && own.forward == document.forward;
-    return same ? std::string_view(sentence->look_at) : std::string_view();
+    const std::vector<Stage>& spoken_of = preset.look_stages;
+    const bool there = !at || spoken_of.empty() || std::find(spoken_of.begin(), spoken_of.end(), *at) != spoken_of.end();
+    return same && there ? std::string_view(sentence->look_at) : std::string_view();
 }
 
 const Preset& find_preset(std::string_view name) {

@@ -10,6 +10,7 @@
 
 #include "app/session/document.hpp"
 #include "app/session/look.hpp"
+#include "engine/plan/stage.hpp"
 
 namespace attn::app {
 
@@ -32,6 +33,8 @@ struct Preset {
     std::int32_t order = 0;                 ///< place in the menu
     Document document;                      ///< of the first sentence, with `preset` and `look_at` set
     std::vector<PresetSentence> sentences;  ///< at least one
+    /// The stages that the sentences speak of, the first of which the example opens at; empty: they are true of all.
+    std::vector<Stage> look_stages;
 };
 
 /// All presets in the order of the menu, parsed once.
@@ -46,8 +49,12 @@ const PresetSentence* shown_sentence(const Document& document);
 std::optional<Look> look_of(const Document& document);
 
 /// What is worth looking at in a document: of a mistake made on purpose where it shows, else that of the preset's sentence while text,
-/// model, masks and numbers are the preset's own, for of others it might not be true. Else "".
-std::string_view look_at(const Document& document);
+/// model, masks and numbers are the preset's own, for of others it might not be true, and `at` is a stage that it speaks of (none: any).
+/// Else "".
+std::string_view look_at(const Document& document, std::optional<Stage> at = {});
+/// Where one of an example's sentences opens: where it is to be seen, else at the first stage that the example speaks of, the
+/// cross-attention of an encoder-decoder, the scores of others.
+Look opening_look(const Preset& preset, std::size_t sentence);
 
 /// Reads a preset's JSON. Throws FileError naming `source` and the place for anything unknown, missing or of a wrong type.
 Preset parse_preset(std::string_view json, std::string_view source);

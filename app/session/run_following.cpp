@@ -18,6 +18,11 @@ void Session::Impl::adopt_new_run() {
     if (restored && run().run == adopted && run().notices != told_before) return finish_restoring(false);
     if (run().run == adopted) return;
     adopted = run().run;
+    // An earlier run that the document has come back to.
+    if (!restored && document().trained && document().trained->run == adopted) {
+        probe = probe_of(run());
+        return show();
+    }
     if (restored && restored->document) {
         probe = probe_of(run());
         finish_restoring(true);

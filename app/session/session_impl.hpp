@@ -50,6 +50,7 @@ struct Session::Impl {
     void carry_out(const command::ResetTraining& reset, const std::string& merge);
     void carry_out(const command::RestartTraining& restart, const std::string& merge);
     void carry_out(const command::TrainBoth& train, const std::string& merge);
+    void carry_out(const command::ChooseRun& choose, const std::string& merge);
     void carry_out(const command::ForgetRun& forget, const std::string& merge);
     void carry_out(const command::SaveCheckpoint& save, const std::string& merge);
     void carry_out(const command::OpenCheckpoint& open, const std::string& merge);
@@ -76,6 +77,8 @@ struct Session::Impl {
     void show();
     /// Whose parameters the document has now; none when they are gone.
     std::optional<Source> source_of_document();
+    /// A run that another one has taken the place of, and that can be taken up again.
+    bool is_kept(std::uint64_t number) const;
     /// Takes over the newest trace, or why there is none.
     void refresh();
     /// What the shown state can be compared with.

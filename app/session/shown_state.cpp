@@ -1,6 +1,7 @@
 /// What is computed of the document, and of what it is compared with.
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "app/session/doctor_report.hpp"
@@ -37,6 +38,11 @@ std::optional<Source> Session::Impl::source_of_document() {
         if (!trained.step) return MomentOfRun{run().run, run().parameters_step, run().parameters};
         Moment moment = trainer.moment(run().run, *trained.step);
         if (moment.parameters != nullptr) return MomentOfRun{run().run, moment.step, std::move(moment.parameters)};
+    }
+    if (is_kept(trained.run)) {
+        constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
+        Moment moment = trainer.moment(trained.run, trained.step.value_or(kNewest));
+        if (moment.parameters != nullptr) return MomentOfRun{trained.run, moment.step, std::move(moment.parameters)};
     }
     // The run is being replaced by another one, which the document will follow in a moment.
     const MomentOfRun* last = asked == nullptr ? nullptr : moment_of(*asked);

@@ -20,7 +20,8 @@ constexpr std::chrono::milliseconds kPublicationPause{33};
 constexpr int kHeadsShare = 30;
 /// Copying parameters for what is shown takes at most one part in so many of the training time.
 constexpr int kCopiesShare = 50;
-constexpr double kSpeedSeconds = 0.5;  // over which speed is measured
+constexpr double kSpeedSeconds = 0.5;      // over which speed is measured
+constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest stays when every second one goes
 
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& more) {
@@ -29,6 +30,7 @@ void append(std::vector<T>& all, std::vector<T>& more) {
 }
 
 void append(RunCurves& all, RunCurves& more) {
+    if (more.later) all.later = more.later;
     if (more.losses.empty() && more.validations.empty() && more.heads.empty()) return;
     append(all.losses, more.losses);
     append(all.validations, more.validations);
@@ -42,14 +44,28 @@ void add_copies(RunCurves& all, const RunCurves& more) {
     all.heads.insert(all.heads.end(), more.heads.begin(), more.heads.end());
 }
 
-/// The curves of `run` at the end of `runs`, begun when they are not there.
+/// The curves of `run` among `runs`, begun at the end when they are not there.
 RunCurves& curves_of(std::vector<RunCurves>& runs, const RunCurves& run) {
-    if (runs.empty() || runs.back().run != run.run) {
-        RunCurves& begun = runs.emplace_back();
-        begun.run = run.run;
-        begun.settings = run.settings;
-    }
-    return runs.back();
+    const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunCurves& other) { return other.run == run.run; });
+    if (found != runs.end()) return *found;
+    RunCurves& begun = runs.emplace_back();
+    begun.run = run.run;
+    begun.settings = run.settings;
+    return begun;
+}
+
+/// Oldest first, but that of the run under way last.
+void put_in_order(std::vector<RunCurves>& runs, std::uint64_t under_way) {
+    std::stable_sort(runs.begin(), runs.end(), [&](const RunCurves& a, const RunCurves& b) {
+        return std::pair(a.run == under_way, a.run) < std::pair(b.run == under_way, b.run);
+    });
+}
+
+bool differ_but_for_their_end(RunSettings a, const RunSettings& b) {
+    a.stop = b.stop;
+    a.train.schedule.total_steps = b.train.schedule.total_steps;
+    a.train.schedule.continued = b.train.schedule.continued;
+    return a != b;
 }
 
 }  // namespace
@@ -73,6 +89,8 @@ void Trainer::chain(RunSettings first, RunSettings second) { send(Chain{std::mov
 void Trainer::apply(RunSettings settings) { send(Apply{std::move(settings)}); }
 void Trainer::save(std::filesystem::path path) { send(Save{std::move(path)}); }
 void Trainer::open(std::filesystem::path path, bool kept) { send(Open{std::move(path), kept}); }
+void Trainer::choose(std::uint64_t run) { send(Choose{run}); }
+void Trainer::forget(std::uint64_t run) { send(Forget{run}); }
 
 void Trainer::hand_over_to(KeepRun keep) {
     const std::lock_guard lock(mutex_);
@@ -101,12 +119,17 @@ void Trainer::update(TrainingReport& report) {
         if (!report.runs.empty() && report.runs.back().run != more.run && report.runs.back().losses.empty()) report.runs.pop_back();
         append(curves_of(report.runs, more), more);
     }
+    put_in_order(report.runs, report.snapshot->run);
 }
 
 Moment Trainer::moment(std::uint64_t run, std::int64_t step) const {
     const std::lock_guard lock(mutex_);
-    if (latest_->run != run || moments_.empty()) return {};
-    return moments_[nearest_moment(latest_->moments, step)];
+    const auto kept = kept_moments_.find(run);
+    const std::vector<Moment>* moments = latest_->run == run ? &moments_ : kept == kept_moments_.end() ? nullptr : &kept->second;
+    if (moments == nullptr || moments->empty()) return {};
+    std::vector<std::int64_t> steps;
+    for (const Moment& moment : *moments) steps.push_back(moment.step);
+    return (*moments)[nearest_moment(steps, step)];
 }
 
 void Trainer::wait() {
@@ -206,6 +229,7 @@ void Trainer::carry_out(const Chain& chain, const std::stop_token& job) {
     take_up(new_run(chain.first, true), TrainingPhase::Running, false, job);
     then_ = chain.second;
     state_.then = then_->train.forward.mistake;
+    state_.paired = true;
     publish(true);
 }
 
@@ -215,10 +239,12 @@ void Trainer::carry_out(const Apply& apply, const std::stop_token&) {
     publish(true);
 }
 
-/// A curve is that of the mistake its run began with.
+/// A curve is that of the mistake its run began with; and what changed one run of a pair alone would be taken for the mistake's doing.
 void Trainer::adopt(RunSettings settings) {
+    if (state_.paired) return;
     settings.train.forward.mistake = run_->settings().train.forward.mistake;
     run_->apply(settings);
+    if (differ_but_for_their_end(run_->settings(), fresh_.settings)) fresh_.later = run_->settings();
 }
 
 void Trainer::carry_out(const Save& save, const std::stop_token&) {
@@ -251,12 +277,13 @@ void Trainer::carry_out(const Open& open, const std::stop_token& job) {
 }
 
 void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job) {
-    if (run_ != nullptr) publish(false);  // the last points of the one that goes
+    keep_run();
     run_ = std::move(run);
     then_.reset();
     TrainingSnapshot state;
     state.serial = state_.serial;
-    state.run = state_.run + 1;
+    state.run = ++last_run_;
+    state.kept = std::move(state_.kept);
     state.notice = std::move(state_.notice);
     state.notices = state_.notices;
     state.from_file = from_file;
@@ -271,6 +298,8 @@ void Trainer::take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool fr
     fresh_.run = state_.run;
     fresh_.settings = run_->settings();
     told_ = {};
+    told_.run = fresh_.run;
+    told_.settings = fresh_.settings;
     handed_step_ = -1;
     add_past();
     heads_step_ = -1;
@@ -303,6 +332,8 @@ void Trainer::advance(const std::stop_token& job) {
     if (finished.empty()) return;
     if (!then_) return set_phase(TrainingPhase::Finished, finished);
     take_up(new_run(*std::exchange(then_, {}), true), TrainingPhase::Running, false, job);
+    state_.paired = true;
+    publish(true);
 }
 
 void Trainer::train_one(const std::stop_token& job) {
@@ -314,7 +345,12 @@ void Trainer::train_one(const std::stop_token& job) {
 void Trainer::evaluate_if_due(const std::stop_token& job) {
     if (!run_->evaluation_due()) return;
     fresh_.validations.push_back(run_->evaluate(job));
-    state_.examples = run_->examples(job);
+    auto answers = std::make_shared<const HeldOutAnswers>(HeldOutAnswers{run_->steps(), run_->examples(job)});
+    std::erase_if(state_.answers, [&](const auto& earlier) { return earlier->step >= answers->step; });
+    state_.answers.push_back(std::move(answers));
+    if (state_.answers.size() <= kMostAnswers) return;
+    std::size_t at = 0;
+    std::erase_if(state_.answers, [&at](const auto&) { return at++ % 2 == 1; });
 }
 
 void Trainer::score_heads(bool always, const std::stop_token& job) {
@@ -331,6 +367,7 @@ void Trainer::score_heads(bool always, const std::stop_token& job) {
 void Trainer::set_phase(TrainingPhase phase, std::string message) {
     state_.phase = phase;
     state_.message = std::move(message);
+    if (phase == TrainingPhase::Finished || phase == TrainingPhase::Failed) state_.paired = false;
     publish(true);
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -50,12 +51,16 @@ public:
     /// Takes up the run in the file, paused; the one under way goes on when the file cannot be used. `kept`: the file is an autosave, so
     /// the run still counts as unsaved.
     void open(std::filesystem::path path, bool kept = false);
+    /// Takes up a run that was kept, paused where it was running; the one under way is kept in its place.
+    void choose(std::uint64_t run);
+    /// Gives up a run that was kept.
+    void forget(std::uint64_t run);
     /// From now on runs are handed over to `keep`.
     void hand_over_to(KeepRun keep);
 
     /// Brings the report up to date: the newest snapshot, and every point up to its step.
     void update(TrainingReport& report);
-    /// The kept moment of this run that is nearest to `step`, without parameters when the run is gone.
+    /// The kept moment nearest to `step` of this run, the one under way or another; without parameters when the run is gone.
     Moment moment(std::uint64_t run, std::int64_t step) const;
     /// Waits until all orders are carried out and no run is running. For tests and programs without a window.
     void wait();
@@ -86,7 +91,13 @@ private:
         std::filesystem::path path;
         bool kept;
     };
-    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open>;
+    struct Choose {
+        std::uint64_t run;
+    };
+    struct Forget {
+        std::uint64_t run;
+    };
+    using Order = std::variant<Start, Pause, OneStep, NewRun, Chain, Apply, Save, Open, Choose, Forget>;
     void send(Order order);
 
     void work(const std::stop_token& stop);
@@ -100,6 +111,12 @@ private:
     void carry_out(const Apply& apply, const std::stop_token& job);
     void carry_out(const Save& save, const std::stop_token& job);
     void carry_out(const Open& open, const std::stop_token& job);
+    void carry_out(const Choose& choose, const std::stop_token& job);
+    void carry_out(const Forget& forget, const std::stop_token& job);
+    /// Keeps the run under way, if it has made a step, before another takes its place.
+    void keep_run();
+    /// Shares the memory for moments among the kept runs, and notes what there is of them.
+    void note_kept_runs();
     /// Throws ConfigError as the engine does, and when it `runs` without ever learning.
     std::unique_ptr<LiveRun> new_run(RunSettings settings, bool runs);
     void take_up(std::unique_ptr<LiveRun> run, TrainingPhase phase, bool from_file, const std::stop_token& job);
@@ -123,16 +140,17 @@ private:
     const TrainingEngine engine_;
     const std::function<void()> wake_;
 
-    mutable std::mutex mutex_;  // guards the seven below; held for moves and pointer swaps only
+    mutable std::mutex mutex_;  // guards the eight below; held for moves and pointer swaps only
     std::condition_variable_any ordered_;
     std::condition_variable resting_;
     std::deque<Order> orders_;
     std::stop_source job_;  // of what is under way
     bool rests_ = true;     // nothing is ordered, under way or running
     std::shared_ptr<const TrainingSnapshot> latest_;
-    std::vector<Moment> moments_;    // of the run of latest_, as long as its moments
-    std::vector<RunCurves> curves_;  // what the UI has not taken yet
-    KeepRun keep_;                   // none: nobody keeps it
+    std::vector<Moment> moments_;                                // of the run of latest_, as long as its moments
+    std::map<std::uint64_t, std::vector<Moment>> kept_moments_;  // of the kept runs
+    std::vector<RunCurves> curves_;                              // what the UI has not taken yet
+    KeepRun keep_;                                               // none: nobody keeps it
 
     // The worker's own.
     std::unique_ptr<LiveRun> run_;
@@ -150,6 +168,18 @@ private:
         std::int64_t step = 0, tokens = 0;
     } mark_;  // from where speed is measured
     std::int64_t tokens_ = 0;
+    std::uint64_t last_run_ = 0;  // number of the newest run
+
+    /// A run that waits to be taken up again, with what is known of it.
+    struct Shelved {
+        std::unique_ptr<LiveRun> run;
+        TrainingSnapshot state;
+        RunCurves told;
+        std::int64_t handed_step, heads_step;
+        double busy;
+        std::int64_t tokens;
+    };
+    std::vector<Shelved> shelf_;
 
     std::jthread worker_;  // last: it uses everything above
 };

@@ -23,7 +23,7 @@ void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     RunSettings right = broken;
     right.train.forward.mistake = Mistake::None;
     const auto complete = [&](const RunCurves& curves) {
-        if (curves.settings != right) return false;
+        if (curves.settings != right || curves.later) return false;
         const bool ended = curves.run == run().run && run().phase == TrainingPhase::Finished;
         return ended || (right.stop.steps > 0 && !curves.losses.empty() && curves.losses.back().step >= right.stop.steps);
     };
@@ -31,8 +31,19 @@ void Session::Impl::carry_out(const command::TrainBoth&, const std::string&) {
     else trainer.chain(right, broken);
 }
 
+bool Session::Impl::is_kept(std::uint64_t number) const {
+    return std::any_of(run().kept.begin(), run().kept.end(), [&](const KeptRun& kept) { return kept.run == number; });
+}
+
+void Session::Impl::carry_out(const command::ChooseRun& choose, const std::string&) {
+    if (choose.run == run().run) return;
+    if (!is_kept(choose.run)) throw Error("this training run no longer exists");
+    trainer.choose(choose.run);
+}
+
 void Session::Impl::carry_out(const command::ForgetRun& forget, const std::string&) {
     if (forget.run == run().run) throw Error("the curves of the run in progress cannot be removed");
+    trainer.forget(forget.run);
     std::erase_if(training.runs, [&](const RunCurves& curves) { return curves.run == forget.run; });
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,22 @@ struct HeldOutExample {
     std::vector<std::string> source = {};  ///< what the encoder reads
 };
 
+/// The held-out examples as the model answered them after `step` steps.
+struct HeldOutAnswers {
+    std::int64_t step = 0;
+    std::vector<HeldOutExample> examples;
+};
+
+/// A run that another one has taken the place of; it can be taken up again as it was left.
+struct KeptRun {
+    std::uint64_t run = 0;
+    RunSettings settings;
+    TrainingPhase phase = TrainingPhase::Paused;
+    std::int64_t step = 0, saved_step = 0;
+    std::size_t moments = 0, history_bytes = 0;
+    bool unsaved() const { return step != saved_step; }
+};
+
 /// The newest state of the run: immutable, shared by pointer, newest wins.
 struct TrainingSnapshot {
     std::uint64_t serial = 0;  ///< grows with every publication
@@ -46,6 +63,7 @@ struct TrainingSnapshot {
     std::string message;           ///< why it finished or failed
     RunSettings settings;          ///< as the run uses them now
     Mistake then = Mistake::None;  ///< of the run that begins when this one has ended; None: no run does
+    bool paired = false;           ///< one of two that differ in their mistake only: until both have ended nothing about them changes
     std::int64_t step = 0;
     std::int64_t saved_step = 0;  ///< the last one that stands in a file; 0 for a new run, which has nothing to lose
     std::shared_ptr<const Parameters<float>> parameters;  ///< after `step` steps, or a few before the newest
@@ -55,9 +73,10 @@ struct TrainingSnapshot {
     std::vector<std::string> vocabulary;
     TokenizerKind tokenizer = TokenizerKind::Character;
     bool special_tokens = false;
-    std::string probe;         ///< a held-out sequence
-    std::string probe_source;  ///< what the encoder reads of it; "" where there is none
-    std::vector<HeldOutExample> examples;
+    std::string probe;                                           ///< a held-out sequence
+    std::string probe_source;                                    ///< what the encoder reads of it; "" where there is none
+    std::vector<std::shared_ptr<const HeldOutAnswers>> answers;  ///< of every evaluation, or of every second, fourth ... of many; ascending
+    std::vector<KeptRun> kept;                                   ///< in the order of their numbers
     double tokens_per_second = 0, ms_per_step = 0, seconds = 0;
     double seconds_left = -1;   ///< until settings.stop.steps; below 0: not known
     std::string notice;         ///< what the last saving or opening did or could not do
@@ -68,7 +87,8 @@ struct TrainingSnapshot {
 /// The curves of one run, complete: no point is ever lost or repeated.
 struct RunCurves {
     std::uint64_t run = 0;
-    RunSettings settings;  ///< at its start
+    RunSettings settings;              ///< at its start
+    std::optional<RunSettings> later;  ///< as they were changed on the way; none: they never were
     std::vector<LossPoint> losses;
     std::vector<ValidationPoint> validations;
     std::vector<HeadPoint> heads;
@@ -78,7 +98,7 @@ struct RunCurves {
 /// Owned by the session on the UI's thread, so that drawing needs no lock.
 struct TrainingReport {
     std::shared_ptr<const TrainingSnapshot> snapshot;  ///< never null
-    std::vector<RunCurves> runs;                       ///< oldest first; the last is that of `snapshot`
+    std::vector<RunCurves> runs;                       ///< oldest first, but the last is that of `snapshot`
 };
 
 }  // namespace attn::app

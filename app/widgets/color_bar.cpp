@@ -110,7 +110,12 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
     for (int i = 0; i < kRangeModeCount; ++i) {
         const auto mode = static_cast<RangeMode>(i);
         std::string detail;
-        if (mode == RangeMode::Auto) detail = probability ? "0 to 1 for probabilities" : "symmetric about 0 for signed numbers";
+        if (mode == RangeMode::Auto)
+            detail = probability ? "0 to 1; over more than 24 keys to twelve even shares" : "symmetric about 0 for signed numbers";
+        if (mode == RangeMode::Uniform) {
+            if (!probability) continue;
+            detail = "ends at four times an even share of all keys";
+        }
         if (mode == RangeMode::Row) detail = "the same colour can mean different numbers in two rows";
         // By hand goes on with typing the ends.
         if (menu_item(ui, range_mode_words(mode), options.range == mode, detail, {}, mode == RangeMode::Manual)) {

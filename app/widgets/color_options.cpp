@@ -30,7 +30,7 @@ void widen(float& lo, float& hi) {
 
 }  // namespace
 
-HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi) {
+HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys) {
     if (!std::isfinite(lo) || !std::isfinite(hi)) lo = hi = 0;
     if (lo > hi) std::swap(lo, hi);
     HeatmapStyle style;
@@ -48,7 +48,11 @@ HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float 
         break;
     case RangeMode::UnitRange:
         style.lo = 0;
-        style.hi = 1;
+        style.hi = options.range == RangeMode::Auto && keys > kManyKeys ? static_cast<float>(kManyKeys) / 2 / static_cast<float>(keys) : 1;
+        break;
+    case RangeMode::Uniform:
+        style.lo = 0;
+        style.hi = keys > 0 ? std::min(4 / static_cast<float>(keys), 1.0f) : reach;
         break;
     case RangeMode::Row:
         style.per_row = true;
@@ -103,6 +107,8 @@ std::string_view range_mode_words(RangeMode mode) {
         return "per row";
     case RangeMode::Manual:
         return "by hand";
+    case RangeMode::Uniform:
+        return "relative to uniform";
     }
     return "";
 }
@@ -115,7 +121,7 @@ std::string range_words(const ColorOptions& options, bool probability, float hig
         words = "symmetric";
         break;
     case RangeMode::UnitRange:
-        words = highest > 1 ? "0 to " + format_number(static_cast<double>(highest), {.decimals = 2}) : "0 to 1";
+        words = highest != 1 ? "0 to " + format_number(static_cast<double>(highest), {.decimals = highest < 0.1F ? 3 : 2}) : "0 to 1";
         break;
     case RangeMode::Tensor:
         words = "per tensor";
@@ -125,6 +131,9 @@ std::string range_words(const ColorOptions& options, bool probability, float hig
         break;
     case RangeMode::Manual:
         words = "by hand";
+        break;
+    case RangeMode::Uniform:
+        words = "to 4 × uniform";
         break;
     }
     return options.log ? words + ", log" : words;

@@ -15,8 +15,9 @@ enum class RangeMode : std::uint8_t {
     Tensor,     ///< smallest to largest
     Row,        ///< every row by itself
     Manual,     ///< lo to hi below
+    Uniform,    ///< 0 to four times what an even share would be
 };
-inline constexpr int kRangeModeCount = 6;
+inline constexpr int kRangeModeCount = 7;
 
 struct ColorOptions {
     ColorMap map = ColorMap::Auto;  ///< Auto: sequential for probabilities, diverging for signed numbers
@@ -26,8 +27,12 @@ struct ColorOptions {
     bool operator==(const ColorOptions&) const = default;
 };
 
+/// Over so many keys an even share is hard to tell from nothing: the automatic range of weights then ends below 1.
+inline constexpr std::int64_t kManyKeys = 24;
+
 /// The style of a tensor whose finite numbers lie in [lo, hi] (any order or NaN where there are none). Its own lo < hi always, finite.
-HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi);
+/// `keys`: over how many a row of weights is spread; 0 for all else.
+HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys = 0);
 
 std::string_view color_map_words(ColorMap map);
 std::string_view range_mode_words(RangeMode mode);

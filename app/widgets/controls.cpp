@@ -51,6 +51,7 @@ bool pill(const Ui& ui, int index, std::string_view name, bool chosen, float wid
 }  // namespace
 
 bool button(const Ui& ui, const char* label, const ButtonOptions& options) {
+    if (ui.without_controls) return false;
     ImFont* font = ui.fonts().label;
     const std::string_view text = shown_label(label);
     const float icon = options.icon == Icon::None ? 0 : ui.px(12), between = options.icon == Icon::None || text.empty() ? 0 : ui.px(8);
@@ -99,6 +100,7 @@ bool toggle_row(const Ui& ui, const char* label, bool& on, std::string_view capt
 }
 
 bool segmented(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float width, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
     const float available = width > 0 ? ui.px(width) : ImGui::GetContentRegionAvail().x;
     const float left = ImGui::GetCursorScreenPos().x, between = ui.px(kPillGap);
     bool changed = false;

@@ -117,6 +117,8 @@ void progress_bar(const Ui& ui, float fraction, float width = 0);
 
 /// A wrapped tooltip when the last item has been hovered for a moment; nothing for empty text.
 void tooltip_for_last(const Ui& ui, std::string_view text);
+/// Seconds until the tooltip of what the mouse rests on is due; infinite where none waits.
+double seconds_until_tooltip();
 /// Begins a tooltip of your own in the product's look; end with end_tooltip.
 void begin_tooltip(const Ui& ui);
 void end_tooltip();

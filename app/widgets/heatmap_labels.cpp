@@ -7,10 +7,10 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLabelGap = 7;     ///< between labels and cells
-constexpr float kUpright = 30;     ///< columns at least this wide have upright labels
-constexpr float kOverhang = 5;     ///< of the last column's label
-constexpr float kTurnedRoom = 26;  ///< room that makes turning labels worth it
+constexpr float kLabelGap = 7;      ///< between labels and cells
+constexpr float kUpright = 30;      ///< columns at least this wide have upright labels
+constexpr float kOverhang = 5;      ///< of the last column's label
+constexpr float kSlantedRoom = 30;  ///< room that makes slanting labels worth it
 
 std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
     if (i < static_cast<std::int64_t>(axis.labels.size())) return axis.labels[static_cast<std::size_t>(i)];
@@ -30,7 +30,7 @@ Thinning thinning(float cell, float pitch, std::int64_t chosen) {
 }
 
 Color label_color(const Ui& ui, const HeatmapAxis& axis, std::int64_t i, std::int64_t chosen, std::int64_t hovered) {
-    if (i == chosen) return axis.axis == Axis::N ? ui.colors().chosen : ui.colors().axis(axis.axis);
+    if (i == chosen) return axis.axis == Axis::N ? ui.colors().chosen_text : ui.colors().axis(axis.axis);
     return i == hovered ? ui.colors().text : ui.colors().muted;
 }
 
@@ -45,27 +45,43 @@ void draw_row_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, c
     }
 }
 
+/// Some label is wider than its column, and there is the room for slanting them all.
+bool slants(const Ui& ui, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    if (o.cols.room < ui.px(kSlantedRoom)) return false;
+    for (std::int64_t col = g.first_col(); col < g.end_col(); ++col)
+        if (text_width(ui.fonts().mono_small, label_of(o.cols, col)) > g.cell_w() - ui.px(4)) return true;
+    return false;
+}
+
+/// Rising from the middles of their columns; every n-th where columns are narrower than a line is high.
+void draw_slanted_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    ImFont* font = ui.fonts().mono_small;
+    const Thinning thin = thinning(g.cell_w(), font_size(font) + ui.px(2), o.marks.col);
+    const float bottom = g.min.y - ui.px(kLabelGap - 1), longest = (o.cols.room - ui.px(kLabelGap)) * 1.414f - font_size(font) / 2;
+    for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
+        const float middle = g.x_of(static_cast<double>(col) + 0.5);
+        if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
+        draw_text_slanted(list, font, ImVec2(middle, bottom), label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col),
+                          elide(font, label_of(o.cols, col), longest));
+    }
+}
+
 void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapOptions& o) {
+    if (slants(ui, g, o)) return draw_slanted_labels(ui, list, g, o);
     ImFont* font = ui.fonts().mono_small;
     const float cell = g.cell_w(), height = font_size(font), bottom = g.min.y - ui.px(kLabelGap - 2);
-    const bool turned = cell < ui.px(kUpright) && o.cols.room >= ui.px(kTurnedRoom);
     const float widest = text_width(font, label_of(o.cols, g.col_count - 1));
-    const float pitch = turned ? height + ui.px(1) : o.cols.labels.empty() ? widest + ui.px(6) : ui.px(kUpright);
+    const float pitch = o.cols.labels.empty() ? widest + ui.px(6) : ui.px(kUpright);
     const Thinning thin = thinning(cell, pitch, o.marks.col);
     for (std::int64_t col = g.first_col(); col < g.end_col(); ++col) {
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
-        const Color color = label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col);
-        const float room = turned ? o.cols.room - ui.px(kLabelGap) : cell * static_cast<float>(thin.step) - ui.px(4);
+        const float room = cell * static_cast<float>(thin.step) - ui.px(4);
         // At the right edge it would run into what stands beside the map.
         const float edge = g.max.x + ui.px(kOverhang), beyond = middle + room / 2 - edge;
-        const std::string text = elide(font, label_of(o.cols, col), turned || beyond <= 0 ? room : room - beyond);
-        if (turned) {
-            draw_text_turned(list, font, ImVec2(middle, bottom - text_width(font, text) / 2), color, text);
-        } else {
-            const float left = std::min(middle - text_width(font, text) / 2, edge - text_width(font, text));
-            draw_text(list, font, ImVec2(left, bottom - height), color, text);
-        }
+        const std::string text = elide(font, label_of(o.cols, col), beyond <= 0 ? room : room - beyond);
+        const float left = std::min(middle - text_width(font, text) / 2, edge - text_width(font, text));
+        draw_text(list, font, ImVec2(left, bottom - height), label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col), text);
     }
 }
 

@@ -35,9 +35,11 @@ void draw_media_icon(const Pen& pen, Icon icon) {
         pen.bar(-0.7f, -0.85f, -0.2f, 0.85f);
         return pen.bar(0.2f, -0.85f, 0.7f, 0.85f);
     case Icon::Previous:
-        return pen.triangle(0.6f, -0.85f, -0.7f, 0, 0.6f, 0.85f);
-    case Icon::Next:
-        return pen.triangle(-0.6f, -0.85f, 0.7f, 0, -0.6f, 0.85f);
+        pen.stroke(0.4f, -0.8f, -0.4f, 0);
+        return pen.stroke(-0.4f, 0, 0.4f, 0.8f);
+    case Icon::Next:  // no triangle: that is playing
+        pen.stroke(-0.4f, -0.8f, 0.4f, 0);
+        return pen.stroke(0.4f, 0, -0.4f, 0.8f);
     case Icon::First:
         pen.bar(-0.85f, -0.8f, -0.6f, 0.8f);
         return pen.triangle(0.8f, -0.8f, -0.45f, 0, 0.8f, 0.8f);

@@ -152,6 +152,9 @@ inline bool invisible_button_below(const char* id, ImVec2 size) {
 /// Seconds that the mouse has rested on one item.
 inline float hovered_seconds() { return ImGui::GetCurrentContext()->HoveredIdTimer; }
 
+/// The mouse was on an item in the frame that has just been drawn.
+inline bool something_is_hovered() { return ImGui::GetCurrentContext()->HoveredId != 0; }
+
 inline bool any_popup_open() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 /// Whether what is drawn now is drawn into a popup.
 inline bool in_popup() { return (ImGui::GetCurrentWindow()->RootWindow->Flags & ImGuiWindowFlags_Popup) != 0; }
@@ -159,6 +162,14 @@ inline void close_popups() { ImGui::ClosePopupsOverWindow(nullptr, false); }
 
 /// The item that holds the keyboard since it was clicked, 0 for none.
 inline ImGuiID focused_item() { return ImGui::GetFocusID(); }
+
+/// What is typed from now on is meant for a field that opens: io.WantTextInput is true in the next frame, before the field is active.
+inline void expect_typing() { ImGui::GetCurrentContext()->WantTextInputNextFrame = 1; }
+/// The next field has the keyboard.
+inline void focus_next_field() {
+    ImGui::SetKeyboardFocusHere();
+    expect_typing();
+}
 
 /// Ends the typing into whichever field is active.
 inline void stop_typing() { ImGui::ClearActiveID(); }

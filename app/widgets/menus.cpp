@@ -34,6 +34,7 @@ bool begin_popup_under(const Ui& ui, const Item& item) {
 }  // namespace
 
 bool begin_menu_button(const Ui& ui, const char* id, std::string_view shown, float width, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().label;
     const float arrow = ui.px(20);
@@ -57,6 +58,7 @@ bool begin_menu_button(const Ui& ui, const char* id, std::string_view shown, flo
 }
 
 bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const ControlNotes& notes) {
+    if (ui.without_controls) return false;
     const Palette& c = ui.colors();
     ImFont* font = ui.fonts().label;
     const float width = text_width(font, shown);

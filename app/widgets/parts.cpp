@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -121,6 +122,12 @@ void end_tooltip() {
     ImGui::EndTooltip();
     ImGui::PopStyleColor(2);
     ImGui::PopStyleVar(2);
+}
+
+double seconds_until_tooltip() {
+    const float rested = hovered_seconds();
+    return something_is_hovered() && rested < kTooltipDelay ? static_cast<double>(kTooltipDelay - rested)
+                                                            : std::numeric_limits<double>::infinity();
 }
 
 void tooltip_for_last(const Ui& ui, std::string_view text) {

@@ -79,7 +79,7 @@ PathFieldResult path_field(const Ui& ui, const char* id, PathField& field, const
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, c.faint);
     ImGui::SetNextItemWidth(ImGui::GetContentRegionAvail().x);
     if (field.focus) {
-        ImGui::SetKeyboardFocusHere();
+        focus_next_field();
         field.caret_to_end = true;
     }
     const ImGuiInputTextFlags flags = ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackCompletion |

@@ -53,7 +53,7 @@ bool type_value(const Ui& ui, const Item& row, int& typing, double& value, const
     ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(6), ui.px(3)));
     ImGui::PushStyleVar(ImGuiStyleVar_FrameRounding, ui.px(4));
     ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().raised);
-    if (typing == kAsked) ImGui::SetKeyboardFocusHere();
+    if (typing == kAsked) focus_next_field();
     const bool entered =
         ImGui::InputText("##typed", text.data(), text.size(), ImGuiInputTextFlags_AutoSelectAll | ImGuiInputTextFlags_EnterReturnsTrue);
     const bool active = ImGui::IsItemActive(), left = ImGui::IsItemDeactivated();
@@ -120,6 +120,7 @@ void value_part(const Ui& ui, const Item& row, double value, const SliderOptions
 }
 
 Edited slider(const Ui& ui, const char* label, double& value, const SliderOptions& options) {
+    if (ui.without_controls) return {};
     const double before = value;
     const float width = ImGui::GetContentRegionAvail().x, radius = ui.px(kKnobRadius);
     Edited edited;
@@ -139,6 +140,7 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
         if (type_value(ui, line, typing, value, options)) edited.finished = true;
         ImGui::Dummy(ImVec2(width, ui.px(kLabelHeight)));
     }
+    if (typing == kWaiting) expect_typing();
     draw_text_in(*ImGui::GetWindowDrawList(), ui.fonts().label, line.min, line.max, ImVec2(0, 0.5f),
                  line.disabled ? ui.colors().faint : ui.colors().muted, shown_label(label));
 
@@ -155,6 +157,7 @@ Edited slider(const Ui& ui, const char* label, double& value, const SliderOption
         if (key_pressed(Key::Enter, false)) typing = kAsked;
         if (key_pressed(Key::Escape, false)) release_keyboard_focus();
     }
+    if (typing == kAsked) expect_typing();
     if (typing == kNot || row.max.y != 0) value_part(ui, line, value, options);
     draw_focus_ring(ui, track, ui.px(4));
     draw_track(ui, track, slider_fraction(value, options), !options.notes.error.empty());

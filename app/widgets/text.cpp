@@ -105,6 +105,21 @@ void draw_text_turned(ImDrawList& list, ImFont* font, ImVec2 center, Color color
     }
 }
 
+void draw_text_slanted(ImDrawList& list, ImFont* font, ImVec2 foot, Color color, std::string_view text) {
+    if (text.empty()) return;
+    constexpr float kDiagonal = 0.70710678f;
+    const float height = font_size(font);
+    const int first = list.VtxBuffer.Size;
+    // Straight from the font, as turned text.
+    font->RenderText(&list, height, ImVec2(std::floor(foot.x), std::floor(foot.y - height / 2)), color, ImVec4(-1e6f, -1e6f, 1e6f, 1e6f),
+                     text.data(), text.data() + text.size());
+    for (int i = first; i < list.VtxBuffer.Size; ++i) {
+        ImVec2& p = list.VtxBuffer[i].pos;
+        const float dx = p.x - foot.x, dy = p.y - foot.y;
+        p = ImVec2(foot.x + (dx + dy) * kDiagonal, foot.y + (dy - dx) * kDiagonal);
+    }
+}
+
 float draw_text_wrapped(ImDrawList& list, ImFont* font, ImVec2 at, float width, Color color, std::string_view text) {
     if (text.empty()) return 0;
     list.AddText(font, font_size(font), ImVec2(std::floor(at.x), std::floor(at.y)), color, text.data(), text.data() + text.size(), width);
@@ -184,9 +199,16 @@ Color mix(Color from, Color to, float t) {
     return result;
 }
 
+float contrast(Color ink, Color background) {
+    const float a = luminance(ink), b = luminance(background);
+    return (std::max(a, b) + 0.05f) / (std::min(a, b) + 0.05f);
+}
+
 Color ink_on(Color background) {
-    // 0.18 is where white and black ink have the same contrast.
-    return luminance(background) > 0.18f ? 0xFF1A1411u : 0xFFFAF8F6u;
+    constexpr Color kDark = 0xFF181310u, kLight = 0xFFF7F4F2u, kBlack = 0xFF000000u, kWhite = 0xFFFFFFFFu;
+    const auto better = [background](Color a, Color b) { return contrast(a, background) >= contrast(b, background) ? a : b; };
+    const Color soft = better(kDark, kLight);
+    return contrast(soft, background) >= kReadable ? soft : better(kBlack, kWhite);
 }
 
 }  // namespace attn::app

@@ -24,6 +24,8 @@ void draw_text_on(ImDrawList& list, ImFont* font, float x, float baseline, Color
 float draw_spaced_text(ImDrawList& list, ImFont* font, ImVec2 at, Color color, std::string_view text, float spacing);
 /// Draws one line turned by 90° counter-clockwise (read from below), centred on `center`.
 void draw_text_turned(ImDrawList& list, ImFont* font, ImVec2 center, Color color, std::string_view text);
+/// Text that rises to the right at 45 degrees; the middle of its first letter's left edge stands at `foot`.
+void draw_text_slanted(ImDrawList& list, ImFont* font, ImVec2 foot, Color color, std::string_view text);
 /// Draws wrapped text; returns the height it took.
 float draw_text_wrapped(ImDrawList& list, ImFont* font, ImVec2 at, float width, Color color, std::string_view text);
 /// Height of text wrapped at `width`.
@@ -44,7 +46,11 @@ std::string visible_text(std::string_view text, bool keep_inner_spaces = false);
 Color with_alpha(Color color, float opacity);
 /// Between two colours; t = 0 gives `from`.
 Color mix(Color from, Color to, float t);
-/// Black or white ink for text on this colour, by its luminance.
+/// How well ink is seen on a background, 1 to 21, as the Web Content Accessibility Guidelines define it.
+float contrast(Color ink, Color background);
+/// What text has at least.
+inline constexpr float kReadable = 4.5F;
+/// Dark or light ink for text on this colour, whichever contrasts more.
 Color ink_on(Color background);
 
 }  // namespace attn::app

@@ -63,7 +63,7 @@ TextEditResult text_edit(const Ui& ui, const char* id, TextEdit& edit, float wid
     ImGui::PushStyleColor(ImGuiCol_TextDisabled, ui.colors().faint);
     ImGui::SetNextItemWidth(width);
     const bool first = edit.focus;
-    if (edit.focus) ImGui::SetKeyboardFocusHere();
+    if (edit.focus) focus_next_field();
     const ImGuiInputTextFlags flags =
         ImGuiInputTextFlags_CallbackResize | ImGuiInputTextFlags_CallbackAlways | ImGuiInputTextFlags_EnterReturnsTrue;
     const bool entered =

@@ -17,7 +17,8 @@ struct Palette {
     Color window, pane, raised, line;
     Color text, muted, faint;
     Color accent, on_accent;
-    Color chosen;
+    Color chosen;       ///< frames and fills of what is chosen
+    Color chosen_text;  ///< the same as ink
     Color good, bad;
     Color axis_b, axis_h, axis_t, axis_s, axis_c, axis_d, axis_v, axis_f;
     Color axis(Axis axis) const;

@@ -56,7 +56,12 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
                          const std::function<void(std::size_t, std::size_t)>& progress, std::stop_token stop) {
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
-    const std::vector<std::int32_t> targets = next_tokens(trace.tokens);
+    std::vector<std::int32_t> targets = next_tokens(trace.tokens);
+    if (!question.counted.empty() && question.counted.size() != targets.size())
+        throw Error("what counts is said of " + std::to_string(question.counted.size()) + " positions, but there are " +
+                    std::to_string(targets.size()));
+    for (std::size_t at = 0; at < question.counted.size(); ++at)
+        if (question.counted[at] == 0) targets[at] = kIgnoredTarget;
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     Tap<float> tap(false, std::move(stop));
     ForwardSettings settings = trace.settings;

@@ -17,6 +17,8 @@ struct KnockOutQuestion {
         bool operator==(const Place&) const = default;
     };
     std::optional<Place> place;  ///< none: the loss
+    /// [B,T]: 1 where the next token counts, as far as there is one; empty: everywhere. For texts whose beginnings nobody can guess.
+    std::vector<std::uint8_t> counted{};
     bool operator==(const KnockOutQuestion&) const = default;
 };
 

@@ -37,6 +37,15 @@ void History::add(Moment moment) {
                     std::to_string(moments_.back().step));
     if (!moments_.empty() && !stays(moments_.back(), spacing_)) moments_.pop_back();
     moments_.push_back(std::move(moment));
+    thin();
+}
+
+void History::limit(std::size_t budget_bytes) {
+    budget_ = budget_bytes;
+    thin();
+}
+
+void History::thin() {
     while (bytes() > budget_ && moments_.size() > 2) {
         spacing_ *= 2;
         // The newest is not looked at: it goes when another one follows.

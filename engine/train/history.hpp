@@ -25,6 +25,8 @@ public:
     bool wants(std::int64_t step) const;
     /// Keeps a moment; drops what the budget no longer holds. Throws Error unless it is later than all before.
     void add(Moment moment);
+    /// Another budget from now on; what it does not hold goes, every second moment first.
+    void limit(std::size_t budget_bytes);
     const std::vector<Moment>& moments() const { return moments_; }  ///< steps ascend
     std::int64_t spacing() const { return spacing_; }
     std::size_t bytes() const;
@@ -32,6 +34,7 @@ public:
 
 private:
     bool stays(const Moment& moment, std::int64_t spacing) const;
+    void thin();
 
     std::size_t budget_;
     std::int64_t spacing_ = 1;

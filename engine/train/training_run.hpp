@@ -31,6 +31,8 @@ public:
     const RunSettings& settings() const;  ///< with the model's sizes filled in
     const Dataset& dataset() const;
     const TrainingState<float>& state() const;
+    /// Another budget for the history from now on.
+    void limit_history(std::size_t budget_bytes);
     const History& history() const;
     const Plateau& plateau() const;
     std::int64_t steps() const;

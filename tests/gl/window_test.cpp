@@ -10,7 +10,10 @@
 #include <thread>
 
 #include "app/platform/app_loop.hpp"
+#include "app/platform/mouse_buttons.hpp"
 #include "app/platform/platform_error.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
 #include "tests/gl/demo_ui.hpp"
 
 namespace attn::app {
@@ -76,6 +79,83 @@ TEST(Window, SleepsUntilItIsWoken) {
     EXPECT_TRUE(woken);
     // Without sleep this would be every vertical blank, or hundreds where there is none.
     EXPECT_LE(frames_before_sleep, 40);
+}
+
+/// A window of 400 × 300 with one button at (100, 100), drawn until `done` or for five seconds.
+void run_with_button(const std::function<bool(const Frame&)>& done, std::function<void()> each = {}) {
+    Settings settings;
+    settings.window_width = 400;
+    settings.window_height = 300;
+    Waker waker;
+    LoopOptions options;
+    options.stop = [] { return glfwGetTime() > 5; };
+    run_window(options, settings, waker, [&](Frame& frame) {
+        if (each) each();
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize({frame.width, frame.height});
+        ImGui::Begin("##all", nullptr, ImGuiWindowFlags_NoDecoration);
+        ImGui::SetCursorScreenPos({100, 100});
+        button({frame.theme, frame.canvas}, "press", {.notes = {.tooltip = "What it does."}});
+        ImGui::End();
+        frame.quit = done(frame);
+    });
+}
+
+TEST(Window, TooltipsComeThoughTheMouseRests) {
+    bool moved = false, seen = false;
+    run_with_button(
+        [&](const Frame&) {
+            for (const ImGuiWindow* window : ImGui::GetCurrentContext()->Windows)
+                seen |= std::string_view(window->Name).starts_with("##Tooltip") && window->Active && !window->Hidden;
+            return seen;
+        },
+        [&] {
+            if (moved) return;
+            // As if the mouse had come: nothing happens after it.
+            GLFWwindow* window = glfwGetCurrentContext();
+            double x = 0, y = 0;
+            glfwSetCursorPos(window, 110, 110);
+            glfwGetCursorPos(window, &x, &y);
+            ASSERT_EQ(x, 110) << "the window has to have the focus for this";
+            moved = true;
+        });
+    EXPECT_TRUE(seen);
+}
+
+TEST(Window, SeesADoubleClickThatIsOverBeforeAFrameIsDrawn) {
+    int frames = 0, clicks = 0, double_clicks = 0;
+    run_with_button([&](const Frame&) { return frames > 12; },
+                    [&] {
+                        clicks += ImGui::IsMouseClicked(0) ? 1 : 0;
+                        double_clicks += ImGui::IsMouseDoubleClicked(0) ? 1 : 0;
+                        GLFWwindow* window = glfwGetCurrentContext();
+                        if (++frames != 4) return void(glfwPostEmptyEvent());
+                        const GLFWmousebuttonfun callback = glfwSetMouseButtonCallback(window, nullptr);
+                        glfwSetMouseButtonCallback(window, callback);
+                        for (const int action : {GLFW_PRESS, GLFW_RELEASE, GLFW_PRESS, GLFW_RELEASE}) callback(window, 0, action, 0);
+                    });
+    EXPECT_EQ(clicks, 2);
+    EXPECT_EQ(double_clicks, 1);
+}
+
+TEST(MouseQueue, TellsDoubleClicksByWhenTheyWerePressed) {
+    MouseQueue queue;
+    const auto press = [&](double time, double blind = 0) {
+        queue.add(0, true, time, blind);
+        queue.add(0, false, time, blind);
+        const MouseButtons down = queue.take();
+        EXPECT_TRUE(down.down[0]);
+        EXPECT_FALSE(queue.take().down[0]);
+        EXPECT_TRUE(queue.empty());
+        return down.again;
+    };
+    EXPECT_FALSE(press(1));
+    EXPECT_TRUE(press(1.04));
+    EXPECT_FALSE(press(2));
+    EXPECT_TRUE(press(2.6, 0.3)) << "it may have been waiting for that long";
+    EXPECT_FALSE(press(3.5, 0.3));
+    queue.add(7, true, 4, 0);
+    EXPECT_TRUE(queue.empty());
 }
 
 TEST(Window, GoesOnWhileTheFontsOfALargePictureAreMade) {

@@ -14,8 +14,8 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|lesson|lesson_goal|look|opened_model|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|training_report|view|weights_origin)\\.hpp|${DATA_HEADERS}"
-  "app/platform/"     "app/|engine/io/(atomic_file|file_error)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|lesson|lesson_goal|look|next_words|opened_model|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|training_report|view|weights_origin)\\.hpp|${DATA_HEADERS}"
+  "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 
 # Libraries, and the only folders that may include them.
@@ -24,6 +24,7 @@ set(LIBRARIES
   "Eigen/"                     "engine/"
   "glad/|GL/|GLES"             "app/render/|app/platform/"
   "GLFW/"                      "app/platform/"
+  "fontconfig/"                "app/platform/"
   "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
   "CLI/"                       "app/cli/arguments\\.cpp$"
   "png\\.h"                    "app/(render|platform|cli)/"

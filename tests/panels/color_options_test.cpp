@@ -14,6 +14,12 @@ TEST(ColorOptions, DefaultsOfProbabilitiesAndSignedNumbers) {
     EXPECT_EQ(probability.map, ColorMap::Sequential);
     EXPECT_EQ(probability.lo, 0);
     EXPECT_EQ(probability.hi, 1);
+    // Over many keys an even share would be black: the range ends where it can be told from nothing. Few keys keep 0 to 1.
+    EXPECT_EQ(resolve_style({}, true, 0, 1, 24).hi, 1);
+    EXPECT_NEAR(resolve_style({}, true, 0, 1, 300).hi, 12.0 / 300, 1e-6);
+    EXPECT_EQ(resolve_style({.range = RangeMode::UnitRange}, true, 0, 1, 300).hi, 1) << "who asks for 0 to 1 has it";
+    EXPECT_NEAR(resolve_style({.range = RangeMode::Uniform}, true, 0, 1, 200).hi, 4.0 / 200, 1e-6);
+    EXPECT_EQ(resolve_style({.range = RangeMode::Uniform}, true, 0, 1, 2).hi, 1);
     const HeatmapStyle signed_numbers = resolve_style({}, false, -2, 9.5f);
     EXPECT_EQ(signed_numbers.map, ColorMap::Diverging);
     EXPECT_EQ(signed_numbers.lo, -9.5f);
@@ -63,6 +69,8 @@ TEST(ColorOptions, AlwaysAUsableRange) {
 
 TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({}, true), "0 to 1");
+    EXPECT_EQ(range_words({}, true, 0.04F), "0 to 0.040") << "of many keys";
+    EXPECT_EQ(range_words({.range = RangeMode::Uniform}, true, 0.01F), "to 4 × uniform");
     EXPECT_EQ(range_words({}, true, 1.4286F), "0 to 1.43") << "what dropout has stretched";
     EXPECT_EQ(range_words({.log = true}, false), "symmetric, log");
     EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "per row");

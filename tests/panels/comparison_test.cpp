@@ -15,6 +15,7 @@
 #include "app/session/readings.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -59,8 +60,8 @@ TEST_F(ComparisonTest, AnyHeadLayerAndTextOfOneState) {
     with_context([&](PanelContext& context) {
         const ComparedSides sides = compared_sides(context, view.stage, view.head);
         ASSERT_FALSE(sides.a.empty()) << sides.a.missing;
-        EXPECT_EQ(sides.a.name, "layer 0, head 1, text 1");
-        EXPECT_EQ(sides.b.name, "layer 1, head 2, text 0");
+        EXPECT_EQ(sides.a.name, "layer 0, head 1, text 2");
+        EXPECT_EQ(sides.b.name, "layer 1, head 2, text 1");
         const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b), difference = matrices.difference(b, a);
         ASSERT_FALSE(difference.empty());
         const Tensor<float>&before = trace().find({Stage::Weights, 0})->value, &after = trace().find({Stage::Weights, 1})->value;
@@ -82,7 +83,7 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
         frames(2, ui_frame);
         canvas.calls.clear();
         frame(ui_frame);
-        return std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 200; });
+        return std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 110; });
     };
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 3);
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::SideBySide), 2);
@@ -170,7 +171,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     });
     canvas.calls.clear();
     frame(ui_frame);
-    EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 150; }), 2);
+    EXPECT_EQ(std::count_if(canvas.calls.begin(), canvas.calls.end(), [](const auto& call) { return call.max.y - call.min.y > 90; }), 2);
     // Until it is there, the view says so.
     with_context([&](PanelContext& context) {
         Inquiry nothing_yet{Results()};
@@ -295,6 +296,91 @@ TEST_F(ComparisonTest, ShapesThatDoNotFitAreNamedAndStandSideBySide) {
     view.compare.layer.reset();
     view.compare.head = 9;
     EXPECT_NE(picture().problem.find("no head 9"), std::string::npos) << picture().problem;
+}
+
+TEST_F(ComparisonTest, AComparisonEndsWithWhatItCompares) {
+    carry_out = true;
+    open_example("causal-attention");
+    const auto set_mistake = [&](Mistake mistake) {
+        ForwardSettings forward = session->document().forward;
+        forward.mistake = mistake;
+        session->apply({command::SetForward{forward}, ""});
+    };
+    set_mistake(Mistake::InvertedMask);
+    view.compare.choose(Compare::Correct);
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.compare.on());
+    set_mistake(Mistake::None);
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.compare.on()) << "there is no mistake any more to compare with";
+    // The pinned state of one example says nothing about another; a text that is typed is still the same example's.
+    pin();
+    view.compare.choose(Compare::Pinned);
+    view.compare.head = 1;
+    frames(2, ui_frame);
+    set_text("the mat was warm");
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.compare.on());
+    session->apply({command::OpenPreset{"gpt-tiny"}, ""});
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.compare.on());
+    EXPECT_EQ(view.compare.head, std::nullopt);
+    EXPECT_TRUE(session->document().pins.a) << "what is pinned is kept";
+    view.compare.choose(Compare::Pinned);
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.compare.on()) << "who asks for it again gets it";
+    session->apply({command::Pin{false, nullptr}, ""});
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.compare.on());
+    // A run takes the place of what was compared.
+    view.compare.choose(Compare::Unmasked);
+    frames(2, ui_frame);
+    RunSettings run = default_run(TaskKind::Copy);
+    run.model.d_model = 8;
+    run.model.num_heads = 1;
+    run.model.d_ff = 8;
+    run.stop = {.steps = 3};
+    session->apply({command::SetRun{run}, ""});
+    session->apply({command::StartTraining{}, ""});
+    session->wait_for_training();
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.compare.on());
+}
+
+TEST_F(ComparisonTest, AChipShowsAComparisonInEveryViewAndEndsIt) {
+    carry_out = true;
+    open_example("multi-head");
+    const auto chip = [&] {
+        move_mouse(2, 2);
+        frames(2, ui_frame);
+        return find_item(
+            "##text", {"##end_comparison"},
+            [&](float x, float y) {
+                move_mouse(x, y);
+                frame(ui_frame);
+            },
+            12);
+    };
+    EXPECT_EQ(chip(), std::nullopt) << "nothing is compared";
+    for (const ViewInfo& info : views()) {
+        view.view = info.view;
+        view.compare.choose(Compare::Unmasked);
+        frames(2, ui_frame);
+        const auto place = chip();
+        ASSERT_TRUE(place) << info.name;
+        click(place->x, place->y, ui_frame);
+        EXPECT_FALSE(view.compare.on()) << info.name;
+    }
+}
+
+TEST_F(ComparisonTest, TheHeadingNamesWhatIsDrawn) {
+    open_example("gpt-tiny");
+    view.compare.choose(Compare::Unmasked);
+    const StageId weights{Stage::Weights, 0};
+    with_context([&](PanelContext& context) { EXPECT_EQ(shown_title(context, weights), "Weights: B − A"); });
+    // Plain weights are drawn where the other state has no such head.
+    view.compare.head = 9;
+    with_context([&](PanelContext& context) { EXPECT_EQ(shown_title(context, weights), "Weights"); });
 }
 
 TEST_F(ComparisonTest, BothSidesShareOneRange) {

@@ -22,6 +22,28 @@ protected:
     }
 };
 
+TEST_F(Controls, APictureThatIsKeptHasNone) {
+    const auto drawn = [&](bool without) {
+        const Ui picture{theme, canvas, nullptr, without};
+        const auto contents = [&] {
+            static constexpr std::array<std::string_view, 2> kNames = {"one", "two"};
+            int chosen = 0;
+            double value = 1;
+            button(picture, "press");
+            segmented(picture, "pills", kNames, chosen);
+            if (begin_menu_button(picture, "menu", "shown")) end_menu_button();
+            if (begin_menu_link(picture, "link", "shown")) end_menu_button();
+            slider_row(picture, "slider", value, {});
+        };
+        frames(2, contents);
+        return vertices();
+    };
+    frames(2, [] {});
+    const int empty = vertices();
+    EXPECT_GT(drawn(false), empty);
+    EXPECT_EQ(drawn(true), empty);
+}
+
 TEST_F(Controls, SliderFollowsTheMouseToBothEnds) {
     int value = 3, changes = 0, finished = 0;
     const auto contents = [&] {

@@ -74,5 +74,51 @@ TEST(EquationLayout, ARowOfMatricesSharesItsRows) {
     }
 }
 
+TEST(EquationLayout, CellsFromTokenToTokenAreSquare) {
+    for (const std::int64_t count : {1, 2, 7, 15, 40, 300})
+        for (const Layout kind : {Layout::Single, Layout::Product, Layout::Rowwise, Layout::Difference}) {
+            Equation equation;
+            equation.layout = kind;
+            equation.result = matrix_of(count, count);
+            if (kind == Layout::Product) equation.operands = {matrix_of(count, 8), matrix_of(8, count)};
+            if (kind == Layout::Rowwise) equation.operands = {matrix_of(count, count)};
+            if (kind == Layout::Difference) equation.operands = {matrix_of(count, count), matrix_of(count, count)};
+            const Box result = lay_out_equation(equation, kArea, 1, 60, true).result;
+            EXPECT_NEAR(result.width(), result.height(), 1) << count << " " << static_cast<int>(kind);
+        }
+    // Fifteen words in a window of 1600 × 1000: the weights keep two digits.
+    Equation weights;
+    weights.layout = Layout::Rowwise;
+    weights.operands = {matrix_of(15, 15)};
+    weights.result = matrix_of(15, 15);
+    const Box area{{292, 196}, {1228, 790}};
+    EXPECT_GE(lay_out_equation(weights, area, 1, 60, true).result.width() / 15, 26);
+}
+
+TEST(EquationLayout, ADifferenceIsLargeAndItsStatesSmallBesideIt) {
+    Equation equation;
+    equation.layout = Layout::Difference;
+    equation.operands = {matrix_of(12, 12), matrix_of(12, 12)};
+    equation.result = matrix_of(12, 12);
+    for (const Box& area : {kArea, Box{{292, 196}, {1228, 790}}, Box{{0, 0}, {2000, 1200}}}) {
+        const EquationLayout layout = lay_out_equation(equation, area, 1, 60, true);
+        const Box &b = layout.operands[0], &a = layout.operands[1], &result = layout.result;
+        EXPECT_GE(result.width() / 12, 26) << "large enough for numbers";
+        EXPECT_LE(a.width(), result.width() / 2);
+        EXPECT_GT(a.width(), result.width() / 4);
+        EXPECT_NEAR(a.min.y, result.min.y, 1);
+        EXPECT_NEAR(b.max.y, result.max.y, 1);
+        EXPECT_LE(a.max.y, b.min.y);
+        EXPECT_GE(a.min.x, result.max.x);
+        for (const Box& box : {a, b, result, layout.bar, layout.text}) EXPECT_TRUE(inside(box, area));
+        // What is free is at both sides.
+        EXPECT_NEAR(area.max.x - layout.bar.max.x, result.min.x - layout.row_labels - area.min.x, 8);
+    }
+    // In a narrow area the difference stands alone.
+    const EquationLayout narrow = lay_out_equation(equation, {{0, 0}, {440, 400}}, 1, 60, true);
+    EXPECT_EQ(narrow.operands[0].width(), 0);
+    EXPECT_GT(narrow.result.width(), 150);
+}
+
 }  // namespace
 }  // namespace attn::app

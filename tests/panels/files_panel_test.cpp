@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/widgets/number.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
@@ -105,6 +107,52 @@ TEST_F(FilesPanel, EnterHeldDownDoesNotConfirmThePathThatIsOffered) {
     EXPECT_EQ(all<command::SaveDocument>().size(), 1U);
 }
 
+TEST_F(FilesPanel, WhatIsSavedWithoutAnEndingGetsItsOwn) {
+    for (const auto& [typed, saved] :
+         {std::pair{"/elsewhere/mine", "/elsewhere/mine.attnscope.json"}, std::pair{"/elsewhere/mine.json", "/elsewhere/mine.json"}}) {
+        view.files.task = FileTask::Save;
+        view.files.path.text = typed;
+        view.files.path.focus = true;
+        frames(3, ui_frame);
+        press(Key::Enter, ui_frame);
+        ASSERT_FALSE(all<command::SaveDocument>().empty());
+        EXPECT_EQ(all<command::SaveDocument>().back().path, saved);
+    }
+    view.files.task = FileTask::SaveRun;
+    view.files.path.text = "/elsewhere/run";
+    view.files.path.focus = true;
+    frames(3, ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_FALSE(all<command::SaveCheckpoint>().empty());
+    EXPECT_EQ(all<command::SaveCheckpoint>().back().path, "/elsewhere/run.safetensors");
+}
+
+/// The chosen number where one expects it; row, map and program have names of their own.
+TEST_F(FilesPanel, CopiesWhatIsAskedFor) {
+    open_example("causal-attention");
+    view.stage = {Stage::Weights, 0};
+    view.head = 1;
+    view.locked.set(Axis::T, 4);
+    view.locked.set(Axis::S, 2);
+    frames(2, ui_frame);
+    const Tensor<float>& weights = trace().find(view.stage)->value;
+    control('C');
+    EXPECT_EQ(std::string(ImGui::GetClipboardText()), format_exact(weights(0, 1, 4, 2)));
+    with_context([](PanelContext& context) { copy_numbers(context, CopyPart::Row); });
+    const std::string row = ImGui::GetClipboardText();
+    EXPECT_EQ(std::count(row.begin(), row.end(), '\t'), weights.shape()[3].size - 1);
+    EXPECT_TRUE(row.starts_with(format_exact(weights(0, 1, 4, 0)) + "\t"));
+    EXPECT_TRUE(row.ends_with("\t")) << "masked cells are empty";
+    with_context([](PanelContext& context) { copy_numbers(context, CopyPart::Map); });
+    const std::string map = ImGui::GetClipboardText();
+    EXPECT_EQ(std::count(map.begin(), map.end(), '\n'), weights.shape()[2].size);
+    view.locked.set(Axis::S, 9);
+    frames(2, ui_frame);
+    ImGui::SetClipboardText("as it was");
+    control('C');
+    EXPECT_STREQ(ImGui::GetClipboardText(), "as it was") << "a masked cell has no number";
+}
+
 TEST_F(FilesPanel, EscapeLeavesEverythingAsItWas) {
     control('O');
     press(Key::Escape, ui_frame);
@@ -139,14 +187,14 @@ TEST_F(FilesPanel, ExportMakesAPictureOrNumbers) {
     EXPECT_EQ(choice.batch, 0);
 }
 
-TEST_F(FilesPanel, CopyIsAProgram) {
+TEST_F(FilesPanel, TheProgramIsCopiedByAKeyOfItsOwn) {
     view.stage = {Stage::Scaled, 0};
     control('C');
+    EXPECT_TRUE(all<command::CopySnippet>().empty()) << "this copies a number";
     control('C', true);
-    ASSERT_EQ(all<command::CopySnippet>().size(), 2U);
+    ASSERT_EQ(all<command::CopySnippet>().size(), 1U);
     EXPECT_EQ(all<command::CopySnippet>()[0].stage.stage, Stage::Scaled);
     EXPECT_FALSE(all<command::CopySnippet>()[0].torch);
-    EXPECT_TRUE(all<command::CopySnippet>()[1].torch);
     EXPECT_TRUE(all<command::SetForward>().empty()) << "C alone is the causal mask";
 }
 

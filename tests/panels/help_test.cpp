@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/panels/help/help_pages.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -48,6 +49,31 @@ TEST(Markdown, ReadsStylesAndLeavesLoneMarksAlone) {
     EXPECT_THAT(described("2 * 3 and `open and [no link] (x)"), testing::ElementsAre("P:|2 * 3 and `open and [no link] (x)"));
     EXPECT_THAT(described(""), testing::IsEmpty());
     EXPECT_THAT(described("\n\n#\n|\n"), testing::ElementsAre("R:"));
+}
+
+/// Every stage has words of its own, and every letter of a shape stands in the glossary.
+TEST(Words, StandForEveryStageAndAxis) {
+    for (int i = 0; i < kStageCount; ++i) {
+        const auto stage = static_cast<Stage>(i);
+        const std::string title = stage_title(stage);
+        EXPECT_TRUE(title[0] >= 'A' && title[0] <= 'Z') << stage_name(stage) << " has no words";
+        EXPECT_EQ(title.find('_'), std::string::npos) << title;
+    }
+    std::string glossary;
+    for (const HelpPage& page : help_pages())
+        if (page.title == "Glossary")
+            for (const MarkdownBlock& block : page.blocks) glossary += block.text() + "\n";
+    ASSERT_FALSE(glossary.empty());
+    for (const Axis axis : {Axis::B, Axis::H, Axis::T, Axis::S, Axis::C, Axis::D, Axis::F, Axis::V}) {
+        EXPECT_FALSE(axis_meaning(axis).empty());
+        EXPECT_NE(glossary.find("\n" + std::string(axis_letter(axis))), std::string::npos) << axis_letter(axis);
+    }
+    for (const char* word : {"query", "key", "value", "logit", "entropy", "residual stream", "softmax"})
+        EXPECT_NE(glossary.find(std::string("\n") + word), std::string::npos) << word;
+    ViewState view;
+    open_help_page(view, "Glossary");
+    EXPECT_TRUE(view.help);
+    EXPECT_EQ(help_pages()[static_cast<std::size_t>(view.help_page.page - 1)].title, "Glossary");
 }
 
 TEST(HelpPages, HaveTitlesAndContents) {

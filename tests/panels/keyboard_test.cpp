@@ -17,6 +17,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/keyboard_focus.hpp"
 #include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -72,6 +73,36 @@ TEST_F(FocusTest, TabPassesWhatCannotBeUsedAndPressesWhatItStopsAt) {
     EXPECT_TRUE(focus.on(focus.stops()[2].id)) << "no popup is open";
     click(5, 5, contents);
     EXPECT_FALSE(focus.visible()) << "the mouse takes over";
+}
+
+class OpeningField : public InterfaceFixture {};
+
+/// The keys are the field's from the click that opens it, not only from the frame in which it is active.
+TEST_F(OpeningField, KeepsItsKeysFromTheView) {
+    open_example("causal-attention");
+    session->apply({command::SetTexts{{"the cat sat", "on the mat"}, {}}, ""});
+    frames(2, ui_frame);
+    const auto hover = [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    };
+    const auto track = find_item("##settings", {"temperature", "track"}, hover);
+    ASSERT_TRUE(track);
+    hold_modifiers(true, false);
+    mouse_button(0, true);
+    frame(ui_frame);
+    hold_modifiers(false, false);
+    mouse_button(0, false);
+    type(".", ui_frame);
+    type(".", ui_frame);
+    EXPECT_EQ(view.batch, 0) << "a full stop is no step to the next sequence";
+    frames(2, ui_frame);
+    type("0.95", ui_frame);
+    press(Key::Escape, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.batch, 0);
+    type(".", ui_frame);
+    EXPECT_EQ(view.batch, 1) << "elsewhere it is one";
 }
 
 class KeyboardTest : public InterfaceFixture {

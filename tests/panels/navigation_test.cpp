@@ -1,8 +1,10 @@
+#include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 
 #include <gtest/gtest.h>
 
 #include "engine/model/transformer.hpp"
+#include "tests/support/interface_fixture.hpp"
 
 namespace attn::app {
 namespace {
@@ -105,6 +107,47 @@ TEST(Navigation, AHeadOfTheQueriesFindsTheKeysThatItReads) {
     EXPECT_EQ(view.head, 0);  // the first that does
     keep_view_valid(view, trace);
     EXPECT_EQ(view.head, 0);
+}
+
+class OpeningTest : public test::InterfaceFixture {};
+
+/// Nothing stays that made sense for another example only.
+TEST_F(OpeningTest, AnExampleIsLookedAtWhereItBegins) {
+    open_example("encoder-decoder");
+    view.stage = {Stage::QRotated, 1, Stack::Encoder};
+    view.view = View::Lines;
+    view.batch = 1;
+    view.head = 3;
+    view.gradients = view.painting = true;
+    view.locked.set(Axis::T, 5);
+    view.compare.choose(Compare::Unmasked);
+    view.zooms["weights"].rows.zoom = 3;
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { app::open_example(context, find_preset("multi-head")); });
+    frames(3, ui_frame);
+    EXPECT_EQ(session->document().preset, "multi-head");
+    EXPECT_EQ(view.stage, (StageId{Stage::Concat, 0})) << "the stage that its sentence speaks of";
+    EXPECT_EQ(view.view, View::Step);
+    EXPECT_EQ(view.batch, 0);
+    EXPECT_EQ(view.head, 0);
+    EXPECT_FALSE(view.gradients || view.painting || view.compare.on());
+    EXPECT_TRUE(view.zooms.find("weights") == view.zooms.end() || view.zooms["weights"].whole());
+    EXPECT_LT(view.locked.on(Axis::T).value_or(99), trace().tokens.lengths[0]) << "no padding is chosen";
+    EXPECT_FALSE(view.source_text);
+    EXPECT_FALSE(view.opening);
+}
+
+TEST_F(OpeningTest, TheTextIsThatOfTheStage) {
+    open_example("encoder-decoder");
+    view.stage = {Stage::Q, 0, Stack::Encoder};
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.source_text) << "its rows are the words of the source";
+    view.stage = {Stage::CrossWeights, 0, Stack::Decoder};
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.source_text);
+    view.source_text = true;
+    frames(2, ui_frame);
+    EXPECT_TRUE(view.source_text) << "who turns to the other text sees it";
 }
 
 }  // namespace

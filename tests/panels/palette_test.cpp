@@ -67,6 +67,12 @@ TEST(Fuzzy, FindsLettersInTheirOrderAndPrefersBeginningsOfWords) {
     EXPECT_GT(fuzzy_score("und", "Undo"), fuzzy_score("und", "Unmasked, and others"));
 }
 
+TEST(Fuzzy, DoesNotFindScatteredLetters) {
+    EXPECT_FALSE(fuzzy_score("repair", "Break it: Padding on queries instead of keys"));
+    EXPECT_FALSE(fuzzy_score("font", "Follow the newest step"));
+    EXPECT_TRUE(fuzzy_score("cmask", "Causal mask on or off"));
+}
+
 class PaletteTest : public InterfaceFixture {
 protected:
     PaletteTest() { open_example("multi-head"); }
@@ -115,6 +121,29 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     run("train on copy");
     EXPECT_EQ(session->document().run.task.kind, TaskKind::Copy);
     EXPECT_EQ(view.view, View::Train);
+}
+
+/// What was typed in vain, or did something else: other words lead there, and nothing is given up for letters that happen to fit.
+TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
+    const auto first_for = [&](const char* query) {
+        view.palette.query = query;
+        const std::vector<std::string> found = lines();
+        return found.empty() ? std::string() : found.front();
+    };
+    EXPECT_EQ(first_for("repair"), "Undo the deliberate mistake");
+    EXPECT_EQ(first_for("font"), "Everything larger");
+    EXPECT_EQ(first_for("text smaller"), "Everything smaller");
+    EXPECT_EQ(first_for("theme"), "Light or dark");
+    EXPECT_EQ(first_for("fullscreen"), "The picture alone");
+    EXPECT_EQ(first_for("exit"), "Quit");
+    EXPECT_EQ(first_for("ablation"), "Show the view Knock-out");
+    // "qt" is in order in "Quit", but nobody who means it types that.
+    view.palette.query = "qui";
+    EXPECT_THAT(lines(), testing::Contains("Quit"));
+    view.palette.query = "uit";
+    EXPECT_THAT(lines(), testing::Not(testing::Contains("Quit")));
+    view.palette.query = "padding";
+    EXPECT_EQ(lines().front(), "Padding mask on or off");
 }
 
 TEST_F(PaletteTest, ArrowsChooseEscapeClosesAndLettersAreNoShortcuts) {

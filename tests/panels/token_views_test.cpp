@@ -363,5 +363,23 @@ TEST_F(TokenViews, HistogramsOfOddTensorsAreDrawn) {
     EXPECT_EQ(s.infinite, 0);
 }
 
+class ReadingViewsTest : public InterfaceFixture {};
+
+/// What no layer lets through is hatched, as in every other view; a position's own share is not.
+TEST_F(ReadingViewsTest, TotalsHatchWhatIsMaskedEverywhere) {
+    open_example("gpt-tiny");
+    view.view = View::Totals;
+    view.totals.rollout = true;
+    frames(2, ui_frame);
+    const auto largest = std::max_element(canvas.calls.begin(), canvas.calls.end(),
+                                          [](const auto& a, const auto& b) { return a.max.x - a.min.x < b.max.x - b.min.x; });
+    ASSERT_NE(largest, canvas.calls.end());
+    const HeatmapData& data = largest->request.data;
+    ASSERT_NE(data.keep, nullptr);
+    for (std::int64_t row = 0; row < data.rows; ++row)
+        for (std::int64_t col = 0; col < data.cols; ++col)
+            EXPECT_EQ(data.keep[row * data.cols + col] != 0, col <= row) << row << " " << col;
+}
+
 }  // namespace
 }  // namespace attn::app::test

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "app/panels/frame.hpp"
+#include "app/panels/train/train_transport.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/imgui_fixture.hpp"
@@ -141,6 +142,67 @@ TEST_F(TrainSessionTest, TheRateAppliesToTheRunAndAnotherModelRestarts) {
     ASSERT_EQ(session->training().runs.size(), 2U) << "the curves of the first run stay, to compare with";
     press(Key::Space, ui_frame);
     EXPECT_TRUE(becomes([&] { return run().phase == TrainingPhase::Paused; }));
+}
+
+/// At the end of a run Pause becomes New run in the same place: what was meant for the one must not do the other.
+TEST_F(TrainSessionTest, ARunThatHasEndedIsFollowedByAnotherOnlyWhenThatIsMeant) {
+    RunSettings settings = session->document().run;
+    settings.stop = {.steps = 12};
+    session->apply({command::SetRun{settings}, ""});
+    press(Key::Space, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Finished; }));
+    press(Key::Space, ui_frame);
+    frames(5, ui_frame);
+    session->wait_for_training();
+    EXPECT_EQ(run().run, 1U) << "the key says that the run has ended";
+    const ImVec2 start = find("##run", {"New run##start"});
+    view.train.ended_at = now;
+    click(start.x, start.y, ui_frame);
+    session->wait_for_training();
+    EXPECT_EQ(run().run, 1U) << "the button has only just become another one";
+    now += 2;
+    click(start.x, start.y, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().run == 2; }));
+    ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Finished; }));
+    ASSERT_EQ(run().kept.size(), 1U);
+    EXPECT_EQ(run().kept[0].run, 1U);
+    EXPECT_GE(run().kept[0].moments, 2U);
+}
+
+/// Everything beside the attention is of the moment that is shown, or says which moment it is.
+TEST_F(TrainSessionTest, AnswersAreThoseOfTheMomentThatIsShown) {
+    RunSettings settings = session->document().run;
+    settings.stop = {.steps = 40};
+    settings.evaluate_every = 10;
+    session->apply({command::SetRun{settings}, ""});
+    press(Key::Space, ui_frame);
+    ASSERT_TRUE(becomes([&] { return run().phase == TrainingPhase::Finished; }));
+    const auto step_of_answers = [&] {
+        std::int64_t step = -1;
+        CommandSink sink;
+        Inquiry inquiry;
+        const States states = session->states();
+        const auto snapshot = session->snapshot();
+        const PanelContext context{.theme = theme,
+                                   .canvas = canvas,
+                                   .document = session->document(),
+                                   .snapshot = *snapshot,
+                                   .states = states,
+                                   .inquiry = inquiry,
+                                   .training = session->training(),
+                                   .view = view,
+                                   .matrices = matrices,
+                                   .commands = sink};
+        if (const HeldOutAnswers* answers = shown_answers(context)) step = answers->step;
+        return step;
+    };
+    EXPECT_EQ(step_of_answers(), 40);
+    session->apply({command::ShowMoment{11}, ""});
+    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 11; }));
+    EXPECT_EQ(step_of_answers(), 10);
+    press(Key::End, ui_frame);
+    ASSERT_TRUE(becomes([&] { return session->snapshot()->trained_step == 40; }));
+    EXPECT_EQ(step_of_answers(), 40);
 }
 
 }  // namespace

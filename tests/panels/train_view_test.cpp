@@ -298,6 +298,7 @@ TEST_F(TrainViewTest, PinsShowTheDifferenceOfTwoMoments) {
     ASSERT_NE(states.pinned_a, nullptr);
     EXPECT_EQ(moment_of(*states.pinned_a)->step, 100);
     EXPECT_EQ(view.compare.source, Compare::Pinned);
+    document.pins.a = *states.pinned_a;  // as the command does
     show(620);
     frame(ui_frame);
     type("b", ui_frame);
@@ -336,23 +337,38 @@ TEST_F(TrainViewTest, LinesShowTheChosenHeadAndATokensOwnOnes) {
     EXPECT_EQ(view.locked.on(Axis::T), 2);
 }
 
-TEST_F(TrainViewTest, AnEarlierRunCanBeRemoved) {
+TEST_F(TrainViewTest, EarlierRunsAreListedAndGoneOnlyWhenAskedTwice) {
     report = fake_report({{.run = 1, .rate = 1e-3}, {.run = 2}});
+    auto with_kept = std::make_shared<TrainingSnapshot>(*report.snapshot);
+    with_kept->kept = {{.run = 1, .settings = report.runs[0].settings, .step = 620, .moments = 201}};
+    report.snapshot = with_kept;
     document.run = report.snapshot->settings;
     show(std::nullopt);
     frames(3, ui_frame);
-    const ImGuiWindow* window = find_window("##loss");
-    ImGuiID id = ImHashData("\x01\0\0\0", 4, window->ID);
-    id = ImHashStr("##forget", 0, id);
-    bool found = false;
-    for (float y = window->Pos.y + 40; y < window->Pos.y + 140 && !found; y += 5)
-        for (float x = window->Pos.x + window->Size.x - 60; x < window->Pos.x + window->Size.x && !found; x += 4) {
-            move_mouse(x, y);
-            frame(ui_frame);
-            found = ImGui::GetCurrentContext()->HoveredIdPreviousFrame == id;
-            if (found) click(x, y, ui_frame);
-        }
-    ASSERT_TRUE(found);
+    const ImGuiWindow* window = find_window("##train_scroll");
+    ASSERT_NE(window, nullptr);
+    const auto press_part = [&](const char* part) {
+        move_mouse(2, 2);
+        frames(2, ui_frame);
+        const ImGuiID id = ImHashStr(part, 0, ImHashData("\x01\0\0\0", 4, window->ID));
+        for (float y = window->Pos.y + 4; y < window->Pos.y + 120; y += 6)
+            for (float x = window->Pos.x + 10; x < window->Pos.x + window->Size.x; x += 8) {
+                move_mouse(x, y);
+                frame(ui_frame);
+                if (ImGui::GetCurrentContext()->HoveredIdPreviousFrame != id) continue;
+                click(x, y, ui_frame);
+                return true;
+            }
+        return false;
+    };
+    ASSERT_TRUE(press_part("##forget"));
+    EXPECT_EQ(last<command::ForgetRun>(), nullptr) << "not at the first press";
+    ASSERT_TRUE(press_part("##choose"));
+    ASSERT_NE(last<command::ChooseRun>(), nullptr);
+    EXPECT_EQ(last<command::ChooseRun>()->run, 1U);
+    ASSERT_TRUE(press_part("##forget"));
+    EXPECT_EQ(last<command::ForgetRun>(), nullptr) << "something else was done meanwhile";
+    ASSERT_TRUE(press_part("##forget"));
     ASSERT_NE(last<command::ForgetRun>(), nullptr);
     EXPECT_EQ(last<command::ForgetRun>()->run, 1U);
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/session/prepare.hpp"
+#include "app/session/session.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"
@@ -51,6 +52,9 @@ TEST(Presets, SayWhatToLookAt) {
 TEST(Presets, TheirSentenceStandsOnlyWhereItIsTrue) {
     const Document document = open_preset("causal-attention");
     EXPECT_EQ(look_at(document), document.look_at);
+    EXPECT_EQ(look_at(document, Stage::Scores), "") << "nothing is masked there yet";
+    EXPECT_EQ(look_at(document, Stage::Weights), document.look_at);
+    EXPECT_EQ(look_at(open_preset("self-attention"), Stage::Scores), open_preset("self-attention").look_at) << "true of all stages";
     Document other = document;
     other.texts = {"another text"};
     EXPECT_EQ(look_at(other), "");
@@ -65,6 +69,34 @@ TEST(Presets, TheirSentenceStandsOnlyWhereItIsTrue) {
     EXPECT_EQ(look_at(other), "");
     other.forward.mistake = Mistake::CausalLeaksOne;
     EXPECT_EQ(look_at(other), mistake_info(Mistake::CausalLeaksOne).look);
+}
+
+TEST(Presets, OpenAtAStageThatTheyHave) {
+    for (const Preset& preset : presets()) {
+        Session session(preset.document, [] {});
+        const Trace<float>& trace = *session.wait()->trace;
+        const auto has = [&](Stage stage) {
+            return std::any_of(trace.stages.begin(), trace.stages.end(), [&](const auto& recorded) { return recorded.id.stage == stage; });
+        };
+        for (std::size_t i = 0; i < preset.sentences.size(); ++i)
+            EXPECT_TRUE(has(opening_look(preset, i).stage.stage)) << preset.name << ", sentence " << i;
+        for (const Stage stage : preset.look_stages) EXPECT_TRUE(has(stage)) << preset.name << " " << stage_name(stage);
+    }
+}
+
+TEST(Presets, AreOpenedWithTheSentenceThatWasTyped) {
+    Session session(open_preset("causal-attention"), [] {});
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    EXPECT_EQ(session.document().texts, open_preset("gpt-tiny").texts) << "nothing was typed";
+    session.apply({command::SetTexts{{"the rain was warm"}, {}}, ""});
+    session.apply({command::OpenPreset{"causal-attention"}, ""});
+    EXPECT_EQ(session.document().texts, std::vector<std::string>{"the rain was warm"});
+    EXPECT_EQ(session.document().config, open_preset("causal-attention").config) << "everything else is the example's";
+    session.apply({command::OpenPreset{"encoder-decoder"}, ""});
+    EXPECT_EQ(session.document().texts, open_preset("encoder-decoder").texts) << "which reads two texts at once";
+    session.apply({command::Undo{}, ""});
+    session.apply({command::OpenPreset{"causal-attention"}, ""});
+    EXPECT_EQ(session.document().texts, open_preset("causal-attention").texts) << "chosen again it has its own sentence";
 }
 
 TEST(Presets, ComputeAndAgreeWithTheReference) {
@@ -176,6 +208,7 @@ TEST(ParsePreset, IsStrict) {
     const std::string good = R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"]})";
     EXPECT_EQ(parse_preset(good, "p.json").document.texts.at(0), "a");
     for (const char* bad : {
+             R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "look_stages": ["wieghts"]})",
              R"({"title": "t", "order": 1, "look_at": "l", "texts": ["a"]})",
              R"({"name": "n", "order": 1, "look_at": "l", "texts": ["a"]})",
              R"({"name": "n", "title": "t", "look_at": "l", "texts": ["a"]})",

@@ -101,7 +101,8 @@ TEST(SentenceRuns, OnesOwnSentenceStaysWhileTheRunAndItsSuccessorGoOn) {
 TEST(SentenceRuns, ExamplesMarkTheWordsOfTheAnswer) {
     Session session(open_preset(kDefaultPreset), no_wake);
     train(session, small_sentences(TaskKind::Translate));
-    const auto& examples = session.training().snapshot->examples;
+    ASSERT_FALSE(session.training().snapshot->answers.empty());
+    const auto& examples = session.training().snapshot->answers.back()->examples;
     ASSERT_FALSE(examples.empty());
     for (const HeldOutExample& example : examples) {
         EXPECT_FALSE(example.source.empty());
@@ -126,8 +127,8 @@ TEST(SentenceRuns, ExamplesShowWhatWasHiddenInItsPlace) {
     ASSERT_EQ(shown->problem, "");
     EXPECT_TRUE(session.get(facet::Verification{})->ok);
     EXPECT_NE(session.compute(facet::Sample{session.document().sampling}).problem, "") << "it does not write on";
-    ASSERT_FALSE(run.examples.empty());
-    for (const HeldOutExample& example : run.examples) {
+    ASSERT_FALSE(run.answers.empty());
+    for (const HeldOutExample& example : run.answers.back()->examples) {
         int asked = 0;
         for (std::size_t i = 0; i < example.tokens.size(); ++i) {
             EXPECT_NE(example.tokens[i], kBlank);

@@ -72,6 +72,34 @@ TEST_F(TrainBothTest, AnotherRunMeanwhileIsNotFollowedByTheBrokenOne) {
     EXPECT_EQ(made().size(), 2U);
 }
 
+/// What is set meanwhile changes neither of the two: the mistake is all that they differ in.
+TEST_F(TrainBothTest, NothingChangesOneRunOfThePairAlone) {
+    shared->step_gate.close();
+    apply(session, command::SetRun{broken_settings(5)});
+    apply(session, command::TrainBoth{});
+    shared->step_gate.await_arrival();
+    session.update();
+    EXPECT_TRUE(session.training().snapshot->paired);
+    RunSettings changed = broken_settings(5);
+    changed.train.schedule.rate = 0.5;
+    apply(session, command::SetRun{changed});
+    shared->step_gate.open();
+    session.wait_for_training();
+    ASSERT_EQ(session.training().runs.size(), 2U);
+    for (const RunCurves& run : session.training().runs) {
+        EXPECT_EQ(run.settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
+        EXPECT_FALSE(run.later);
+    }
+    EXPECT_EQ(session.training().snapshot->settings.train.schedule.rate, broken_settings(5).train.schedule.rate);
+    EXPECT_FALSE(session.training().snapshot->paired);
+    // A run of its own takes them up, and its curve is no longer that of its first settings.
+    changed.train.schedule.rate = 0.25;
+    apply(session, command::SetRun{changed});
+    session.wait_for_training();
+    ASSERT_TRUE(session.training().runs.back().later);
+    EXPECT_EQ(session.training().runs.back().later->train.schedule.rate, 0.25);
+}
+
 TEST_F(TrainBothTest, AMistakeIsTakenUpByANewRunOnly) {
     apply(session, command::SetRun{test::fake_settings()});
     apply(session, command::ResetTraining{});

@@ -46,7 +46,7 @@ std::string fault_of(const TrainingReport& report) {
         for (const HeadPoint& point : curves.heads)
             if (point.scores.at(0).entropy != static_cast<double>(point.step)) return "head scores of another moment";
     }
-    for (std::size_t i = 1; i < report.runs.size(); ++i)
+    for (std::size_t i = 1; i + 1 < report.runs.size(); ++i)
         if (report.runs[i - 1].run >= report.runs[i].run) return "runs are out of order";
     const TrainingSnapshot& now = *report.snapshot;
     if (now.run == 0) return report.runs.empty() ? "" : "curves of no run";
@@ -80,7 +80,8 @@ TEST(Trainer, TrainsUntilTheStopCondition) {
     EXPECT_EQ(desk.now().parameters_step, 1003);
     EXPECT_EQ(desk.now().probe, "abca");
     EXPECT_EQ(desk.now().vocabulary, (std::vector<std::string>{"a", "b", "c"}));
-    EXPECT_EQ(desk.now().examples.at(0).tokens.at(0), "1000");
+    EXPECT_EQ(desk.now().answers.back()->examples.at(0).tokens.at(0), "1000");
+    EXPECT_EQ(desk.now().answers.front()->step, 0) << "the answers of every evaluation are kept";
     EXPECT_EQ(fault_of(desk.report), "");
     EXPECT_EQ(desk.report.runs.at(0).heads.front().step, 0);
     EXPECT_EQ(desk.report.runs.at(0).heads.back().step, 1003);
@@ -170,6 +171,67 @@ TEST(Trainer, ANewRunLeavesTheCurvesOfTheOld) {
     EXPECT_EQ(desk.report.runs[1].run, 3U);
     EXPECT_EQ(desk.report.runs[1].losses.size(), 3U);
     EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, KeepsRunsThatOthersHaveTakenThePlaceOf) {
+    Desk desk;
+    desk.trainer.start(fake_settings(7));
+    desk.settle();
+    desk.trainer.restart(fake_settings(3));
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 2U);
+    ASSERT_EQ(desk.now().kept.size(), 1U);
+    EXPECT_EQ(desk.now().kept[0].run, 1U);
+    EXPECT_EQ(desk.now().kept[0].step, 7);
+    EXPECT_EQ(desk.now().kept[0].phase, TrainingPhase::Finished);
+    EXPECT_TRUE(desk.now().kept[0].unsaved());
+    EXPECT_EQ(desk.trainer.moment(1, 4).step, 4) << "its moments are there, too";
+    EXPECT_EQ(desk.trainer.moment(1, 4).parameters->data()[0], 4);
+
+    desk.trainer.choose(1);
+    desk.settle();
+    EXPECT_EQ(fault_of(desk.report), "");
+    EXPECT_EQ(desk.now().run, 1U);
+    EXPECT_EQ(desk.now().phase, TrainingPhase::Finished);
+    EXPECT_EQ(desk.now().step, 7);
+    ASSERT_EQ(desk.now().kept.size(), 1U);
+    EXPECT_EQ(desk.now().kept[0].run, 2U);
+    desk.trainer.start(fake_settings(9));
+    desk.settle();
+    EXPECT_EQ(fault_of(desk.report), "") << "its curves go on where they ended";
+    EXPECT_EQ(desk.now().run, 1U);
+    EXPECT_EQ(desk.now().step, 9);
+    EXPECT_EQ(desk.report.runs.back().losses.size(), 9U);
+
+    desk.trainer.forget(2);
+    desk.trainer.choose(2);
+    desk.settle();
+    EXPECT_TRUE(desk.now().kept.empty());
+    EXPECT_EQ(desk.trainer.moment(2, 1).parameters, nullptr);
+    EXPECT_EQ(desk.now().run, 1U) << "what is gone cannot be chosen";
+    desk.trainer.restart(fake_settings(1));
+    desk.settle();
+    EXPECT_EQ(desk.now().run, 3U) << "no number is given twice";
+}
+
+TEST(Trainer, KeptRunsShareTheMemoryForMoments) {
+    Desk desk;
+    for (int run = 0; run < 4; ++run) {
+        desk.trainer.restart(fake_settings(30));
+        desk.trainer.wait();
+    }
+    desk.settle();
+    ASSERT_EQ(desk.now().kept.size(), 3U);
+    for (const KeptRun& kept : desk.now().kept) {
+        EXPECT_GE(kept.moments, 2U);
+        EXPECT_EQ(desk.trainer.moment(kept.run, 0).step, 0);
+        EXPECT_EQ(desk.trainer.moment(kept.run, 30).step, 30);
+    }
+    History history(1000);
+    for (std::int64_t step = 0; step <= 8; ++step) history.add({step, desk.trainer.moment(1, 0).parameters});
+    history.limit(1);
+    ASSERT_EQ(history.moments().size(), 2U) << "the first and the newest always stay";
+    EXPECT_EQ(history.moments().back().step, 8);
 }
 
 TEST(Trainer, ANewRunAbandonsTheStepUnderWay) {

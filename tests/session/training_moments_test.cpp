@@ -129,6 +129,8 @@ TEST(TrainingMoments, UndoPassesOverModelsOfARunThatIsGone) {
     session.wait_for_training();
     EXPECT_EQ(session.document().trained->run, 2U);
     EXPECT_EQ(session.wait()->trained_step, 0);
+    apply(session, command::ForgetRun{1});
+    session.wait_for_training();
     apply(session, command::Undo{});
     EXPECT_EQ(session.message(), "skipped the model of a training run that no longer exists");
     EXPECT_FALSE(session.document().trained.has_value());
@@ -150,6 +152,8 @@ TEST(TrainingMoments, NothingIsLeftToUndoWhenOnlyGoneRunsAreBefore) {
     // So many steps within the first run that nothing from before it is left.
     for (int i = 0; i < 600; ++i) apply(session, command::SetTexts{{i % 2 == 0 ? "a" : "b"}, {}});
     apply(session, command::ResetTraining{});
+    session.wait_for_training();
+    apply(session, command::ForgetRun{1});
     session.wait_for_training();
     const Document here = session.document();
     apply(session, command::Undo{});

@@ -69,6 +69,32 @@ TEST(TrainingSession, RefusesWhatThereIsNoRunFor) {
     EXPECT_EQ(session.document(), open_preset(kDefaultPreset));
 }
 
+TEST(TrainingSession, EarlierRunsCanBeGoneBackTo) {
+    const auto shared = std::make_shared<test::FakeTraining>();
+    Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
+    train(session, test::fake_settings(5));
+    apply(session, command::ShowMoment{3});
+    apply(session, command::SetRun{test::fake_settings(2)});
+    apply(session, command::RestartTraining{});
+    session.wait_for_training();
+    ASSERT_EQ(session.document().trained->run, 2U);
+    apply(session, command::ChooseRun{1});
+    session.wait_for_training();
+    EXPECT_EQ(session.training().snapshot->run, 1U);
+    EXPECT_EQ(session.document().trained, (TrainedModel{1, std::nullopt}));
+    apply(session, command::ChooseRun{2});
+    session.wait_for_training();
+    // Undo goes back through them, as far as their own moments.
+    for (int i = 0; i < 10 && !(session.document().trained == TrainedModel{1, 3}); ++i) {
+        apply(session, command::Undo{});
+        session.wait_for_training();
+    }
+    EXPECT_EQ(session.document().trained, (TrainedModel{1, 3}));
+    EXPECT_EQ(session.training().snapshot->run, 1U) << "the run of what is shown";
+    apply(session, command::ChooseRun{7});
+    EXPECT_NE(session.message(), "");
+}
+
 TEST(TrainingSession, ForgetsEarlierCurvesOnly) {
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
@@ -248,6 +274,7 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
 
 // Everything that can be done to a run and to the document that shows it; run under the thread sanitizer too.
 TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
+    std::uint64_t newest = 0;  // earlier runs are gone back to
     const auto shared = std::make_shared<test::FakeTraining>();
     Session session(open_preset(kDefaultPreset), no_wake, test::empty_computation(), test::fake_engine(shared));
     std::mt19937 random(3);
@@ -308,7 +335,8 @@ TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
             ASSERT_EQ(points == 0 ? 0 : curves.losses.back().step, points);
         }
         if (session.document().trained.has_value()) {
-            ASSERT_LE(session.document().trained->run, session.training().snapshot->run);
+            newest = std::max(newest, session.training().snapshot->run);
+            ASSERT_LE(session.document().trained->run, newest);
         }
     }
     EXPECT_GT(trained, 1000);

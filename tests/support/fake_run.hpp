@@ -51,6 +51,7 @@ public:
     const std::string& probe() const override { return probe_; }
     const std::string& probe_source() const override { return probe_source_; }
     const History& history() const override { return history_; }
+    void limit_history(std::size_t budget_bytes) override { history_.limit(std::min(budget_bytes, shared_->budget)); }
     std::int64_t steps() const override { return steps_; }
     Moment keep() override {
         if (history_.moments().empty() || history_.moments().back().step < steps_)

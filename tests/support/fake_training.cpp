@@ -42,7 +42,7 @@ HeadPoint heads_at(const FakeRun& fake, std::int64_t step) {
 }  // namespace
 
 RunCurves fake_curves(const FakeRun& fake) {
-    RunCurves curves{.run = fake.run, .settings = settings_of(fake), .losses = {}, .validations = {}, .heads = {}, .serial = 1};
+    RunCurves curves{.run = fake.run, .settings = settings_of(fake), .later = {}, .losses = {}, .validations = {}, .heads = {}, .serial = 1};
     std::mt19937 random(static_cast<unsigned>(fake.run));
     std::normal_distribution<double> noise(0, 1);
     const auto loss_at = [&](double s) { return 0.07 + 3.2 / (1 + 0.4 * s / 100) * (1 - 0.97 * rise(s, 500, 90)); };
@@ -76,6 +76,7 @@ std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake) {
     snapshot->history_bytes = std::size_t{38} << 20;
     snapshot->history_budget = std::size_t{256} << 20;
     snapshot->probe = "akmzqakmzq";
+    std::vector<HeldOutExample> examples;
     for (const char* text : {"akmzqakmzq", "bdfhjbdfhj", "qponmqponm", "xaybzxaybz"}) {
         HeldOutExample example;
         for (const char* c = text; *c != 0; ++c) {
@@ -85,8 +86,10 @@ std::shared_ptr<TrainingSnapshot> fake_snapshot(const FakeRun& fake) {
             example.right.push_back(static_cast<std::int8_t>(!asked ? -1 : wrong ? 0 : 1));
             example.predicted.push_back(!asked ? "" : wrong ? "q" : std::string(1, *c));
         }
-        snapshot->examples.push_back(std::move(example));
+        examples.push_back(std::move(example));
     }
+    for (std::int64_t step = 0; step <= fake.steps; step += 50)
+        snapshot->answers.push_back(std::make_shared<const HeldOutAnswers>(HeldOutAnswers{step, examples}));
     snapshot->tokens_per_second = 31240;
     snapshot->ms_per_step = 16.4;
     snapshot->seconds = 20;

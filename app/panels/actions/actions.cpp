@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "app/panels/actions/listed_actions.hpp"
+#include "app/panels/actions/other_words.hpp"
 #include "app/panels/actions/view_actions.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
@@ -87,7 +89,7 @@ void move_cell(PanelContext& context, int rows, int cols) {
 
 void toggle_compare(PanelContext& context) {
     Comparison& compare = context.view.compare;
-    compare.choose(compare.on() ? Compare::Off : compare.last);
+    compare.choose(compare.on() ? Compare::Off : can_compare(context, compare.last) ? compare.last : Compare::Unmasked);
 }
 
 void compare_with(PanelContext& context, Compare source) {
@@ -204,7 +206,13 @@ std::vector<Action> table() {
         {"Paint the mask with the mouse", "Masks", {}, kAll, "", [](C& c) { c.view.painting = !c.view.painting; }, ready},
         {"Compare, or stop comparing", "Compare", {typed('b')}, kPicture, "compare; hold X to swap A and B", toggle_compare, ready},
         {"Compare with the unmasked state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Unmasked); }, ready},
-        {"Compare with the unedited state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Plain); }, ready},
+        {"Compare with the unedited state",
+         "Compare",
+         {},
+         kAll,
+         "",
+         [](C& c) { compare_with(c, Compare::Plain); },
+         [](const C& c) { return can_compare(c, Compare::Plain); }},
         {"Delete every edit", "Cell", {}, kAll, "", clear_edits, [](const C& c) { return !c.document.forward.edits.empty(); }},
         {"Compare with another layer, head or text", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Itself); }, ready},
         {"Compare with another step of the run",
@@ -216,7 +224,7 @@ std::vector<Action> table() {
              compare_with_step(c, c.other_step.value_or(0));
              if (c.view.view == View::Train) c.view.view = View::Step;
          },
-         [](const C& c) { return c.document.trained.has_value(); }},
+         [](const C& c) { return can_compare(c, Compare::Moment); }},
         {"Compare with the pinned state", "Compare", {}, kAll, "", [](C& c) { compare_with(c, Compare::Pinned); }, ready},
         {"Pin this state", "Compare", {}, kAll, "", pin_shown_state, ready},
         {"Values or gradients",
@@ -229,7 +237,7 @@ std::vector<Action> table() {
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
         {"Fit the picture", "View", {typed('f')}, kAll, "fit the picture", [](C& c) { c.view.zooms.clear(); }},
 
-        {"Start or pause the training", "Training", {on(Key::Space)}, kTraining, "Train: start, pause", toggle_training},
+        {"Start or pause the training", "Training", {on(Key::Space)}, kTraining, "Train: start, pause", toggle_training_by_key},
         {"One training step", "Training", {typed('+')}, kTraining, "Train: one step", [](C& c) { emit(c, command::StepTraining{}); }},
         {"Previous moment of the run",
          "Training",
@@ -272,22 +280,40 @@ std::vector<Action> table() {
          [](C& c) { begin_export(c); },
          ready,
          "As PNG, SVG, CSV or .npy; the whole trace; the operands."},
-        {"Copy this stage as NumPy",
+        {"Copy the value",
          "File",
          {ctrl('C')},
          kAll,
-         "copy the stage as NumPy",
-         [](C& c) { copy_snippet(c, false); },
+         "copy the value; the program",
+         [](C& c) { copy_numbers(c, CopyPart::Value); },
          ready,
-         "A program that computes it again from its operands."},
-        {"Copy this stage as PyTorch",
+         "The chosen number, exact."},
+        {"Copy the row", "File", {}, kAll, "", [](C& c) { copy_numbers(c, CopyPart::Row); }, ready, "The chosen row, separated by tabs."},
+        {"Copy the map",
+         "File",
+         {},
+         kAll,
+         "",
+         [](C& c) { copy_numbers(c, CopyPart::Map); },
+         ready,
+         "All numbers that are shown, for a spreadsheet."},
+        {"Copy the picture", "File", {}, kAll, "", copy_picture, ready, "As the text of an SVG file."},
+        {"Copy the program as NumPy",
          "File",
          {ctrl_shift('C')},
          kAll,
-         "copy the stage as PyTorch",
+         "copy the value; the program",
+         [](C& c) { copy_snippet(c, false); },
+         ready,
+         "A program that computes this stage again from its operands."},
+        {"Copy the program as PyTorch",
+         "File",
+         {},
+         kAll,
+         "",
          [](C& c) { copy_snippet(c, true); },
          ready,
-         "A program that computes it again from its operands."},
+         "A program that computes this stage again from its operands."},
         {"Quit", "File", {ctrl('Q')}, kAll, "quit", close_window},
         {"Undo", "Edit", {ctrl('Z')}, kAll, "undo", [](C& c) { emit(c, command::Undo{}); }, [](const C& c) { return c.can_undo; }},
         {"Redo",
@@ -354,6 +380,7 @@ std::vector<Action> all_actions(const PanelContext& context) {
     std::vector<Action> all(actions().begin(), actions().end());
     add_listed_actions(context, all);
     add_view_actions(context, all);
+    add_other_words(all);
     return all;
 }
 

@@ -39,6 +39,8 @@ struct Action {
     std::function<void(PanelContext&)> run;
     std::function<bool(const PanelContext&)> available{};  ///< none: always
     std::string detail{};                                  ///< a sentence for the palette
+    std::string also{};                                    ///< further words by which the palette finds it
+    bool careful = false;                                  ///< gives something up: found only by the beginnings of its words
 
     bool can_run(const PanelContext& context) const { return !available || available(context); }
 };

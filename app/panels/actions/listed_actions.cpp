@@ -8,6 +8,7 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/look.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
@@ -34,7 +35,7 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
                 c.view.stage = id;
                 c.view.view = View::Step;
             },
-            &PanelContext::ready, fmt::format("{}  {}", stage_symbol(stage.id.stage), trace.shape_of(stage.id).text())));
+            &PanelContext::ready, fmt::format("{}, {}", stage_title(stage.id.stage), stage_symbol(stage.id.stage))));
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
@@ -119,6 +120,7 @@ void add_parts(std::vector<Action>& all) {
                 emit_config(c, config, "");
             },
             {}, "Draws new parameters; leaves a trained model."));
+    for (Action& action : all) action.careful |= action.group == "Model";
 }
 
 }  // namespace

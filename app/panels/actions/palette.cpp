@@ -21,6 +21,9 @@ char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned 
 
 bool begins_word(std::string_view name, std::size_t at) { return at == 0 || std::isalnum(static_cast<unsigned char>(name[at - 1])) == 0; }
 
+/// Below so many points a letter of a word is scattered over the name, which then is another one.
+constexpr int kLeastPerLetter = 5;
+
 /// One word, letter by letter: letters in a row and at the beginnings of words count more.
 std::optional<int> score_word(std::string_view word, std::string_view name) {
     int best = -1;
@@ -35,10 +38,39 @@ std::optional<int> score_word(std::string_view word, std::string_view name) {
             at = next;
             ++i;
         }
-        if (i == word.size()) best = std::max(best, std::max(score, 0));
+        if (i == word.size() && score >= kLeastPerLetter * static_cast<int>(word.size() - 1)) best = std::max(best, std::max(score, 0));
     }
     if (best < 0) return std::nullopt;
     return best;
+}
+
+std::vector<std::string_view> words_of_query(std::string_view typed) {
+    std::vector<std::string_view> words;
+    while (true) {
+        const std::size_t begin = typed.find_first_not_of(' ');
+        if (begin == std::string_view::npos) return words;
+        typed.remove_prefix(begin);
+        words.push_back(typed.substr(0, typed.find(' ')));
+        typed.remove_prefix(words.back().size());
+    }
+}
+
+/// A word of `text` begins with `word`.
+bool has_word(std::string_view text, std::string_view word) {
+    for (std::size_t at = 0; at + word.size() <= text.size(); ++at) {
+        if (!begins_word(text, at)) continue;
+        if (std::equal(word.begin(), word.end(), text.begin() + static_cast<std::ptrdiff_t>(at),
+                       [](char a, char b) { return lower(a) == lower(b); }))
+            return true;
+    }
+    return false;
+}
+
+/// Every word that was typed begins one of the action's own or one of those that mean the same.
+bool is_meant(const Action& action, std::string_view typed) {
+    const std::string text = action.group + " " + action.name + " " + action.also;
+    const std::vector<std::string_view> words = words_of_query(typed);
+    return std::all_of(words.begin(), words.end(), [&](std::string_view word) { return has_word(text, word); });
 }
 
 int place_among_recent(const PaletteState& palette, const std::string& name) {
@@ -134,12 +166,7 @@ void open_palette(PaletteState& palette) {
 
 std::optional<int> fuzzy_score(std::string_view typed, std::string_view name) {
     int total = 0;
-    while (!typed.empty()) {
-        const std::size_t begin = typed.find_first_not_of(' ');
-        if (begin == std::string_view::npos) break;
-        typed.remove_prefix(begin);
-        const std::string_view word = typed.substr(0, typed.find(' '));
-        typed.remove_prefix(word.size());
+    for (const std::string_view word : words_of_query(typed)) {
         const std::optional<int> score = score_word(word, name);
         if (!score) return std::nullopt;
         total += *score;
@@ -156,7 +183,11 @@ std::vector<const Action*> palette_lines(const PanelContext& context, std::span<
         // What an action is about finds it too, after those that are called so.
         if (!score)
             if (const auto by_group = fuzzy_score(palette.query, action.group + " " + action.name)) score = *by_group - 6;
-        if (!score) continue;
+        const bool meant = is_meant(action, palette.query);
+        // Whole beginnings of words that mean the same count as much as letters of a name.
+        if (meant) score = std::max(score.value_or(0), 7 * static_cast<int>(palette.query.size()));
+        // What gives something up is not offered for letters that happen to be in its name.
+        if (!score || (action.careful && !meant)) continue;
         const int recent = place_among_recent(palette, action.name);
         if (recent >= 0) *score += palette.query.empty() ? 1000 - recent : 2;
         found.emplace_back(*score, &action);
@@ -171,7 +202,7 @@ void draw_palette(PanelContext& context) {
     PaletteState& palette = context.view.palette;
     if (!palette.open) return;
     begin_window(context);
-    if (std::exchange(palette.focus, false)) ImGui::SetKeyboardFocusHere();
+    if (std::exchange(palette.focus, false)) focus_next_field();
     const std::string before = palette.query;
     bool enter = text_field(context.ui(), "##palette_query", palette.query, "What would you like to do?", -1,
                             {.tooltip = "Type a few letters of its name. Arrows choose, Enter runs it, Esc closes."});

@@ -11,7 +11,7 @@
 namespace attn::app {
 
 /// How well a name fits what was typed, larger is better; nothing when a word of it is not in the name. Letters may be left out:
-/// "tcm" finds "toggle causal mask". Upper and lower case are the same.
+/// "tcm" finds "toggle causal mask"; letters scattered over a name do not find it. Upper and lower case are the same.
 std::optional<int> fuzzy_score(std::string_view typed, std::string_view name);
 
 /// What the palette lists: actions that can be run and fit, the best first; with nothing typed the recent ones first.

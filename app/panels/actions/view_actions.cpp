@@ -82,7 +82,8 @@ void add_comparison(const C& context, std::vector<Action>& all) {
             all, fmt::format("Compare {}", words), "Compare",
             [layout = layout](C& c) {
                 c.view.compare.layout = layout;
-                if (!c.view.compare.on()) c.view.compare.choose(c.view.compare.last);
+                if (!c.view.compare.on())
+                    c.view.compare.choose(can_compare(c, c.view.compare.last) ? c.view.compare.last : Compare::Unmasked);
             },
             "");
     const std::int64_t heads = context.ready() ? head_count(context.trace()) : 0;

@@ -15,16 +15,18 @@ namespace attn::app {
 namespace {
 
 constexpr std::array<CompareSource, 7> kSources = {{
-    {Compare::Itself, "itself", "Another layer, head or text of what is shown.", &States::shown, "Nothing is computed yet."},
-    {Compare::Plain, "unedited", "The same without the edits.", &States::unedited, "Nothing is edited."},
-    {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.", &States::unmasked, "Nothing is computed yet."},
+    {Compare::Itself, "itself", "Another layer, head or text of what is shown.", &States::shown, "Nothing is computed yet.", ""},
+    {Compare::Plain, "unedited", "The same without the edits.", &States::unedited, "Nothing is edited.", "the unedited state"},
+    {Compare::Unmasked, "unmasked", "The same without masks and dropout, at temperature 1.", &States::unmasked, "Nothing is computed yet.",
+     "the unmasked state"},
     {Compare::Correct, "without the mistake", "The correct computation, while a mistake is made on purpose.", &States::correct,
-     "No mistake is made on purpose: see “break it on purpose” in the settings."},
+     "No mistake is made on purpose: see “break it on purpose” in the settings.", "the correct computation"},
     {Compare::Moment, "another step", "Another step of the training run, with the same text, masks and edits.", &States::other_moment,
-     "This model has no training steps to compare with: train one first (R)."},
+     "This model has no training steps to compare with: train one first (R).", ""},
     {Compare::Pinned, "pinned A", "The state kept with “pin this state”, or moment A of a training run.", &States::pinned_a,
-     "Nothing is pinned as A."},
-    {Compare::PinnedB, "pinned B", "Moment B of a training run.", &States::pinned_b, "Nothing is pinned as B: press B in the Train view."},
+     "Nothing is pinned as A.", "pinned A"},
+    {Compare::PinnedB, "pinned B", "Moment B of a training run.", &States::pinned_b, "Nothing is pinned as B: press B in the Train view.",
+     "pinned B"},
 }};
 
 const CompareSource* chosen_source(const PanelContext& context) {
@@ -37,7 +39,7 @@ std::string where(const ComparedSide& side, const ComparedSide& other) {
     std::string text;
     if (side.stage.layer != other.stage.layer) text += fmt::format(", layer {}", side.stage.layer);
     if (side.head != other.head) text += side.head == kMeanHead ? std::string(", mean of the heads") : fmt::format(", head {}", side.head);
-    if (side.batch != other.batch) text += fmt::format(", text {}", side.batch);
+    if (side.batch != other.batch) text += fmt::format(", text {}", side.batch + 1);
     return text;
 }
 
@@ -86,13 +88,44 @@ ComparedState compared_state(const PanelContext& context, const CompareSource& s
     return {state, trace.value.get(), trace.computing() ? "That state is being computed." : trace.problem};
 }
 
+bool can_compare(const PanelContext& context, Compare source) {
+    const Document& document = context.document;
+    const auto active = [](const Edit& edit) { return edit.on; };
+    switch (source) {
+    case Compare::Off:
+    case Compare::Itself:
+    case Compare::Unmasked:
+        return true;
+    case Compare::Plain:
+        return std::any_of(document.forward.edits.begin(), document.forward.edits.end(), active);
+    case Compare::Correct:
+        return document.forward.mistake != Mistake::None;
+    case Compare::Moment:
+        return document.trained && document.trained->run == context.training.snapshot->run && !context.training.snapshot->moments.empty();
+    case Compare::Pinned:
+        return document.pins.a.has_value();
+    case Compare::PinnedB:
+        return document.pins.b.has_value();
+    }
+    return false;
+}
+
+void end_stale_comparison(PanelContext& context) {
+    Comparison& compare = context.view.compare;
+    if (!compare.on()) return;
+    const Document& document = context.document;
+    const ComparedSubject now{document.preset, document.model.get(), document.trained ? document.trained->run : 0};
+    if (!compare.subject) compare.subject = now;
+    if (*compare.subject != now || !can_compare(context, compare.source)) compare.end();
+}
+
 ComparedReadings compared_readings(const PanelContext& context) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
     const ComparedState state = compared_state(context, *source);
     ComparedReadings out{nullptr, state.snapshot, context.view.compare.batch.value_or(context.view.batch), "", state.missing};
     out.name = state_name(context, *source, state);
-    if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch);
+    if (out.batch != context.view.batch) out.name += fmt::format(", text {}", out.batch + 1);
     if (source->source == Compare::Itself && out.batch == context.view.batch) {
         out.missing = "This view shows all layers and heads: choose another text, or another state.";
         return out;
@@ -141,7 +174,7 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
     else if (side.batch >= stage->value.shape()[0].size)
-        side.missing = fmt::format("That state has no text {}: it has {}.", side.batch, stage->value.shape()[0].size);
+        side.missing = fmt::format("That state has no text {}: it has {}.", side.batch + 1, stage->value.shape()[0].size);
     else side.trace = trace;
     // A head of a stage that has none is not worth a word.
     if (stage != nullptr && !has_heads(stage->value.shape())) side.head = shown.head;
@@ -199,7 +232,9 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     a.symbol = fmt::format("{}  {}", sides.first, sides.a.name);
     b.symbol = fmt::format("{}  {}", sides.second, sides.b.name);
     a.name += " before";
-    out.equation.layout = layout == CompareLayout::Difference ? Layout::Single : Layout::Sum;
+    out.equation.layout = layout == CompareLayout::Difference ? Layout::Single
+                          : layout == CompareLayout::All      ? Layout::Difference
+                                                              : Layout::Sum;
     out.equation.op = layout == CompareLayout::SideBySide ? "" : "−";
     if (layout == CompareLayout::SideBySide) {
         out.equation.operands = {std::move(a)};

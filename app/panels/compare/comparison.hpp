@@ -26,11 +26,18 @@ struct CompareSource {
     std::string_view tooltip;  ///< one sentence
     StateRef States::*state;   ///< which it is
     std::string_view none;     ///< why there may be no such state, one sentence
+    std::string_view with;     ///< what is compared with, after "comparing with"; "" where the place says it
 };
 /// Everything but Off, in the order of the menu.
 std::span<const CompareSource> compare_sources();
 
 ComparedState compared_state(const PanelContext& context, const CompareSource& source);
+/// There is such a state of what is looked at, or there will be as soon as it is computed.
+bool can_compare(const PanelContext& context, Compare source);
+/// Once a frame, before anything is drawn: ends a comparison whose other state is gone, or whose own example, model or run is.
+void end_stale_comparison(PanelContext& context);
+/// "comparing with step 300 ✕", ending at `right`, for as long as it lasts; returns its width, 0 where nothing is compared.
+float draw_comparison_chip(PanelContext& context, float right, float y, float room);
 /// Readings of the state that is compared with, for views of whole traces.
 struct ComparedReadings {
     const Readings* readings = nullptr;  ///< null: see `missing`

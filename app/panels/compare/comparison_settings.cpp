@@ -22,9 +22,12 @@ void draw_sources(PanelContext& context) {
     if (!begin_menu_button(ui, "##compare", shown, -1,
                            {.tooltip = "The state A to compare with the shown one, B. The B key switches the comparison on and off."}))
         return;
-    if (menu_item(ui, "off", !compare.on(), "No comparison.")) compare.choose(Compare::Off);
+    if (menu_item(ui, "off", !compare.on(), "No comparison.")) compare.end();
     for (const CompareSource& source : compare_sources()) {
-        if (!menu_item(ui, source.name, source.source == compare.source, source.tooltip)) continue;
+        // What is not there says why, and is not chosen; a state can be pinned at once.
+        const bool there = can_compare(context, source.source) || source.source == Compare::Pinned;
+        if (!menu_item(ui, source.name, source.source == compare.source, there ? source.tooltip : source.none, {}, !there) || !there)
+            continue;
         if (source.source == Compare::Moment) compare_with_step(context, context.other_step.value_or(0));
         else compare.choose(source.source);
         if (source.source == Compare::Pinned && context.states.pinned_a == nullptr) pin_shown_state(context);
@@ -32,11 +35,11 @@ void draw_sources(PanelContext& context) {
     end_menu_button();
 }
 
-/// "same 0 1 2": which layer, head or text A is of.
+/// "same 0 1 2": which layer, head or text A is of; texts are counted from 1.
 void draw_place(const PanelContext& context, const char* label, std::int64_t count, std::optional<std::int64_t>& chosen,
-                std::string_view tooltip) {
+                std::string_view tooltip, std::int64_t first = 0) {
     std::vector<std::string> texts = {"same"};
-    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(i));
+    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(first + i));
     const std::vector<std::string_view> names(texts.begin(), texts.end());
     int index = chosen ? static_cast<int>(*chosen) + 1 : 0;
     if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return;
@@ -98,7 +101,7 @@ void draw_compare_settings(PanelContext& context) {
             draw_place(context, "layer", trace.config.num_layers, compare.layer, "The layer that A is of.");
             draw_place(context, "head", head_count(trace), compare.head, "The head that A is of.");
         }
-        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.");
+        if (batch_size(trace) > 1) draw_place(context, "text", batch_size(trace), compare.batch, "The sequence that A is of.", 1);
         draw_layouts(context);
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Hold X to swap A and B.");
         gap(ui, 6);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace attn::app {
 
@@ -25,17 +26,34 @@ enum class CompareLayout : std::uint8_t {
     InPlace,     ///< B as if nothing were compared; A takes its place while the key is held
 };
 
+/// What is looked at while a comparison is on. When another takes its place the comparison is over: it was not meant.
+struct ComparedSubject {
+    std::string preset;           ///< the example
+    const void* model = nullptr;  ///< the published model
+    std::uint64_t run = 0;        ///< the training run; 0: none
+    bool operator==(const ComparedSubject&) const = default;
+};
+
 struct Comparison {
     Compare source = Compare::Off;
     Compare last = Compare::Unmasked;                ///< what is compared with again after Off
     std::optional<std::int64_t> layer, head, batch;  ///< of A; none: those that are shown
     CompareLayout layout = CompareLayout::All;
-    bool swapped = false;  ///< A and B have changed places: while the key is held
+    bool swapped = false;                    ///< A and B have changed places: while the key is held
+    std::optional<ComparedSubject> subject;  ///< what was looked at when it began; none: it has just begun
 
     bool on() const { return source != Compare::Off; }
     void choose(Compare next) {
         source = next;
+        subject.reset();
         if (on()) last = next;
+    }
+    void end() {
+        choose(Compare::Off);
+        layer.reset();
+        head.reset();
+        batch.reset();
+        swapped = false;
     }
 };
 

@@ -187,7 +187,7 @@ void draw_field(PanelContext& context, bool opens) {
     draw_heading(context, field_words(context));
     gap(context.ui(), 4);
     if (opens) ++state.opened;
-    if (opens) ImGui::SetKeyboardFocusHere();
+    if (opens) focus_next_field();
     ImGui::PushID(state.opened);
     const bool entered =
         text_field(context.ui(), "##number", state.typed, state.kind == EditKind::Scale ? "times" : "number", -1, {.error = state.problem});

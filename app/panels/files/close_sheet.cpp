@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/panels/files/files.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -19,6 +21,13 @@ std::string run_words(const PanelContext& context) {
     return fmt::format("The training run, at step {}, is not saved.", run.step);
 }
 
+std::string earlier_words(const PanelContext& context) {
+    const auto& kept = context.training.snapshot->kept;
+    const auto count = std::count_if(kept.begin(), kept.end(), [](const KeptRun& run) { return run.unsaved(); });
+    return count == 1 ? std::string("An earlier training run is not saved: go back to it in the Train view to save it.")
+                      : fmt::format("{} earlier training runs are not saved: go back to them in the Train view to save them.", count);
+}
+
 void begin_saving(PanelContext& context) {
     context.view.files.closing = Closing::Saving;
     context.view.files.closing_part = ClosingPart::None;
@@ -36,6 +45,7 @@ void draw_question(PanelContext& context) {
     gap(ui, 6);
     if (context.would_be_lost.document) paragraph(ui, fonts.body, colors.text, document_words(context));
     if (context.would_be_lost.run) paragraph(ui, fonts.body, colors.text, run_words(context));
+    if (context.would_be_lost.earlier_runs) paragraph(ui, fonts.body, colors.text, earlier_words(context));
     gap(ui, 10);
     if (button(ui, "Save and close", {.look = ButtonLook::Accent, .notes = {.tooltip = "Asks for a name if there is none yet (Enter)."}}) ||
         key_pressed(Key::Enter, false))
@@ -51,7 +61,8 @@ void draw_question(PanelContext& context) {
 void go_on_saving(PanelContext& context) {
     FileView& view = context.view.files;
     if (view.task != FileTask::None || context.files.busy) return;
-    if (!context.would_be_lost.any()) {
+    // Earlier runs are no part of it: the question has said so.
+    if (!context.would_be_lost.document && !context.would_be_lost.run) {
         view.closing = Closing::Now;
         return;
     }

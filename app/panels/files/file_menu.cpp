@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
@@ -62,16 +63,21 @@ void copy_snippet(PanelContext& context, bool torch) {
 float draw_file_menu(PanelContext& context) {
     const Ui ui = context.ui();
     constexpr float kWidth = 64;
-    if (!begin_menu_button(ui, "##file", "File", kWidth, {.tooltip = "Open, save, export pictures and numbers, copy as NumPy or PyTorch."}))
+    if (!begin_menu_button(ui, "##file", "File", kWidth,
+                           {.tooltip = "Open, save, export pictures and numbers, copy numbers, picture or program."}))
         return context.px(kWidth);
     if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
     if (menu_item(ui, "Export ...", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
-    if (menu_item(ui, "Copy as NumPy", false, "A program that computes this stage again from its operands.", "Ctrl + C"))
+    if (menu_item(ui, "Copy the value", false, "The chosen number.", "Ctrl + C")) copy_numbers(context, CopyPart::Value);
+    if (menu_item(ui, "Copy the row", false, "The chosen row, separated by tabs.")) copy_numbers(context, CopyPart::Row);
+    if (menu_item(ui, "Copy the map", false, "All numbers that are shown, for a spreadsheet.")) copy_numbers(context, CopyPart::Map);
+    if (menu_item(ui, "Copy the picture", false, "As the text of an SVG file.")) copy_picture(context);
+    if (menu_item(ui, "Copy the program as NumPy", false, "Computes this stage again from its operands.", "Ctrl + Shift + C"))
         copy_snippet(context, false);
-    if (menu_item(ui, "Copy as PyTorch", false, {}, "Ctrl + Shift + C")) copy_snippet(context, true);
+    if (menu_item(ui, "Copy the program as PyTorch", false, {})) copy_snippet(context, true);
     end_menu_button();
     return context.px(kWidth);
 }

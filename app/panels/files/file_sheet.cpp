@@ -57,8 +57,16 @@ void find_completions(PanelContext& context) {
         if (entry.name.starts_with(begun)) field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
 }
 
+/// With the ending that its kind of file has, where none was typed.
+std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
+    if (path.has_extension()) return path;
+    if (task == FileTask::Save) path += ".attnscope.json";
+    if (task == FileTask::SaveRun) path += ".safetensors";
+    return path;
+}
+
 bool is_there(const PanelContext& context) {
-    const std::string& path = context.view.files.path.text;
+    const std::string path = with_ending(context.view.files.path.text, context.view.files.task).string();
     const FolderListing* listing = listing_of(context);
     const std::string name = path.substr(folder_part(path).size());
     return listing != nullptr && std::any_of(listing->entries.begin(), listing->entries.end(),
@@ -172,7 +180,7 @@ TensorChoice chosen_numbers(const PanelContext& context) {
 
 void confirm(PanelContext& context) {
     FileView& view = context.view.files;
-    const std::filesystem::path path = without_tilde(view.path.text);
+    const std::filesystem::path path = with_ending(without_tilde(view.path.text), view.task);
     if (view.path.text.empty() || view.path.text.back() == '/') return;
     switch (view.task) {
     case FileTask::Open:
@@ -207,7 +215,7 @@ void draw_warning(PanelContext& context) {
         text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
     else if (view.task != FileTask::Open && is_there(context) && without_tilde(view.path.text) != context.files.document)
         text = "File exists: it will be replaced.";
-    text_line(context.ui(), fonts.label, colors.chosen, text.empty() ? " " : text);
+    text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 
 bool can_confirm(const PanelContext& context) {

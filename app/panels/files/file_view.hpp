@@ -25,7 +25,7 @@ inline constexpr int kExportFormats = 6;
 
 /// A picture of the view that is to be written; the platform draws it.
 struct PictureWish {
-    std::filesystem::path path;  ///< .png or .svg
+    std::filesystem::path path;  ///< .png or .svg; empty: SVG for the clipboard
     float scale = 1;             ///< of a .png: pixels for every pixel of the window
     bool whole_window = false;   ///< else the centre alone
 };

@@ -47,4 +47,13 @@ std::vector<MarkdownBlock> find_in_help(std::string_view letters) {
     return found;
 }
 
+void open_help_page(ViewState& view, std::string_view title) {
+    const std::span<const HelpPage> pages = help_pages();
+    const auto found = std::find_if(pages.begin(), pages.end(), [&](const HelpPage& page) { return page.title == title; });
+    if (found == pages.end()) return;
+    view.help = true;
+    view.help_page.search.clear();
+    view.help_page.page = static_cast<int>(found - pages.begin()) + 1;
+}
+
 }  // namespace attn::app

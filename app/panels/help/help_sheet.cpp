@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/help/help_pages.hpp"
@@ -10,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kSheetWidth = 1180, kSheetHeight = 760;
+constexpr float kSheetWidth = 1180, kSheetHeight = 820, kRow = 30, kGroupHeading = 36;
 
 /// One line of the sheet: the keys of all actions that share it.
 struct SheetRow {
@@ -18,44 +19,84 @@ struct SheetRow {
     std::vector<std::string> keys;
 };
 
-std::vector<SheetRow> sheet_rows() {
+/// The lines of one group, under its heading.
+struct SheetGroup {
+    std::string name;
     std::vector<SheetRow> rows;
+    float height(const PanelContext& context) const { return context.px(kGroupHeading + kRow * static_cast<float>(rows.size())); }
+};
+
+/// What everybody needs first, a lesson's own keys last.
+constexpr std::array<std::string_view, 11> kGroups = {"Go to", "View",     "Cell",  "Masks", "Compare", "Text",
+                                                      "Edit",  "Training", "Panes", "File",  "Help"};
+
+std::vector<SheetGroup> sheet_groups() {
+    std::vector<SheetGroup> groups;
+    const auto group_of = [&groups](const std::string& name) -> SheetGroup& {
+        const auto found = std::find_if(groups.begin(), groups.end(), [&](const SheetGroup& g) { return g.name == name; });
+        return found != groups.end() ? *found : groups.emplace_back(SheetGroup{name, {}});
+    };
+    for (const std::string_view name : kGroups) group_of(std::string(name));
     for (const Action& action : actions()) {
         if (action.sheet.empty() || action.chords.empty()) continue;
+        // Several groups may share a line: it stands where it is met first.
+        std::vector<SheetRow>& rows = group_of(action.group).rows;
         auto row = std::find_if(rows.begin(), rows.end(), [&](const SheetRow& r) { return r.line == action.sheet; });
         if (row == rows.end()) row = rows.insert(rows.end(), {action.sheet, {}});
         row->keys.push_back(action.chords.front().text());
     }
-    return rows;
+    std::erase_if(groups, [](const SheetGroup& group) { return group.rows.empty(); });
+    return groups;
 }
 
-void draw_rows(const PanelContext& context, const std::vector<SheetRow>& rows, int columns, float width) {
+void draw_group(const PanelContext& context, const SheetGroup& group, ImVec2 at, float width) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const int each = (static_cast<int>(rows.size()) + columns - 1) / columns;
-    for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
-        const SheetRow& row = rows[static_cast<std::size_t>(i)];
-        const float left = origin.x + width / static_cast<float>(columns) * static_cast<float>(i / each);
-        const float y = origin.y + context.px(30) * static_cast<float>(i % each);
-        float x = left;
+    draw_text(list, fonts.strong, {at.x, at.y + context.px(8)}, colors.text, group.name);
+    float y = at.y + context.px(kGroupHeading);
+    for (const SheetRow& row : group.rows) {
+        float x = at.x;
         for (const std::string& key : row.keys) x += draw_key_cap(context.ui(), list, {x, y}, key) + context.px(4);
-        const float words = std::max(left + context.px(116), x + context.px(6));
-        const float room = left + width / static_cast<float>(columns) - words;
-        draw_text(list, fonts.body, {words, y + context.px(3)}, colors.text, elide(fonts.body, row.line, room));
+        const float words = std::max(at.x + context.px(116), x + context.px(6));
+        draw_text(list, fonts.body, {words, y + context.px(3)}, colors.text, elide(fonts.body, row.line, at.x + width - words));
+        y += context.px(kRow);
     }
-    ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(30) * static_cast<float>(each) + context.px(12)});
+}
+
+/// In columns of about the same height; no group is torn.
+void draw_groups(const PanelContext& context, const std::vector<SheetGroup>& groups, int columns, float width) {
+    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const float gap = context.px(24), each = (width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
+    float all = 0;
+    for (const SheetGroup& group : groups) all += group.height(context);
+    float x = origin.x, y = origin.y, lowest = origin.y, done = 0;
+    int column = 1;
+    for (const SheetGroup& group : groups) {
+        const float high = group.height(context);
+        // Goes over to the next column when most of it would stand beyond this one's share.
+        if (column < columns && done + high / 2 > all * static_cast<float>(column) / static_cast<float>(columns)) {
+            x += each + gap;
+            y = origin.y;
+            ++column;
+        }
+        draw_group(context, group, {x, y}, each);
+        y += high;
+        done += high;
+        lowest = std::max(lowest, y);
+    }
+    ImGui::Dummy({width, lowest - origin.y + context.px(12)});
 }
 
 void draw_keys(PanelContext& context) {
     const float width = ImGui::GetContentRegionAvail().x;
     const int columns = width >= context.px(1050) ? 3 : width >= context.px(640) ? 2 : 1;
-    draw_rows(context, sheet_rows(), columns, width);
+    draw_groups(context, sheet_groups(), columns, width);
     paragraph(
         context.ui(), context.theme.fonts.label, context.theme.colors.muted,
         "Point at a cell to read it, click to select it. The wheel zooms a map, dragging moves it. A double click changes a number, the "
         "right button also its row and its head. Click an operand at the right to go back to where it came from. Tab goes from "
         "control to control, Enter presses. Ctrl + K finds everything else by name.");
+    gap(context.ui(), 12);  // the last line is not cut
 }
 
 void draw_pills(PanelContext& context) {

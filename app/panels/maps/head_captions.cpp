@@ -29,10 +29,11 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         double value;
         Color color;
     };
-    const std::array<Candidate, 4> candidates = {{{"induction", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen},
-                                                  {"previous", score->previous_token, colors.axis(Axis::T)},
-                                                  {"first", score->first_token, colors.axis(Axis::S)},
-                                                  {"same", score->same_token, colors.axis(Axis::H)}}};
+    const std::array<Candidate, 4> candidates = {
+        {{"after repeat", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen_text},
+         {"previous", score->previous_token, colors.axis(Axis::T)},
+         {"first", score->first_token, colors.axis(Axis::S)},
+         {"same", score->same_token, colors.axis(Axis::H)}}};
     const auto best =
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return {std::string(best->name) + " " + format_number(best->value, {.decimals = 2}), best->color};
@@ -45,7 +46,7 @@ double head_pattern(const PanelContext& context, const StageId& weights, std::in
     if (pattern == "previous token") return score->previous_token;
     if (pattern == "first token") return score->first_token;
     if (pattern == "same token") return score->same_token;
-    if (pattern == "induction") return score->induction_rows >= kFewestRows ? score->induction : 0;
+    if (pattern == "after a repeat") return score->induction_rows >= kFewestRows ? score->induction : 0;
     return 0;
 }
 

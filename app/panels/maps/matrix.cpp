@@ -66,7 +66,8 @@ Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<flo
     return out;
 }
 
-Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const {
+Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask,
+                                     bool zeros_only) {
     const std::int64_t positions = values.shape()[1].size, b = std::min(batch, values.shape()[0].size - 1);
     Matrix out;
     out.symbol = std::move(symbol);
@@ -78,6 +79,12 @@ Matrix MatrixStore::tokens_to_tokens(const Tensor<float>& values, std::int64_t b
     out.data.rows = out.data.cols = out.data.row_stride = positions;
     if (mask != nullptr && !mask->allows_everything()) out.data.keep = mask->keep_row(b, 0, 0);
     out.data.key = mix(mix(mix(generation_, kTotal), static_cast<std::uint64_t>(b)), reinterpret_cast<std::uintptr_t>(values.data()));
+    if (!zeros_only || out.data.keep == nullptr) return out;
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh)
+        for (std::int64_t i = 0; i < positions * positions; ++i) store.keep.push_back(out.data.keep[i] != 0 || out.data.values[i] != 0);
+    out.data.keep = store.keep.data();
     return out;
 }
 

@@ -81,8 +81,9 @@ public:
     Matrix difference(const Matrix& now, const Matrix& before);
     /// Smallest, largest, mean, deviation, histogram and what is not finite.
     const TensorStatistics& statistics(const Matrix& matrix);
-    /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it.
-    Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask) const;
+    /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it. Cells that
+    /// the mask forbids are masked; if `zeros_only`, those of them that are 0.
+    Matrix tokens_to_tokens(const Tensor<float>& values, std::int64_t batch, std::string symbol, const Mask* mask, bool zeros_only = false);
     /// Sum of every row over its unmasked cells, [rows,1].
     Matrix row_sums(const Matrix& matrix);
 

@@ -71,12 +71,16 @@ HeatmapMarks marks_of(const PanelContext& context, const Matrix& matrix) {
     return marks;
 }
 
+float column_room(const PanelContext& context, const MatrixViewOptions& options) {
+    return !options.col_labels ? 0 : options.column_room > 0 ? options.column_room : context.px(kColumnLabels);
+}
+
 /// "Q [T10 D8]" above the matrix; above the column labels where there are some. True when it was pressed to go to that stage.
 bool draw_title(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
     if (matrix.symbol.empty()) return false;
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    ImVec2 at{box.min.x, box.min.y - context.px(kTitleHeight + (options.col_labels ? kColumnLabels : 0))};
+    ImVec2 at{box.min.x, box.min.y - context.px(kTitleHeight) - column_room(context, options)};
     if (options.role == MatrixRole::Top) at = {box.max.x + context.px(10), box.min.y};
     if (options.role == MatrixRole::Strip) at = {box.max.x + context.px(10), box.min.y};
     const bool small = options.role == MatrixRole::Strip;
@@ -144,7 +148,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.rows.room = options.row_labels ? context.px(58) : 0;
     view.cols.labels = cols;
     view.cols.axis = matrix.col_axis;
-    view.cols.room = options.col_labels ? context.px(kColumnLabels) : 0;
+    view.cols.room = column_room(context, options);
     if (options.role == MatrixRole::Result && options.axis_titles) view.cols.title = axis_title(matrix.col_axis);
     if (options.row_labels && options.axis_titles) draw_row_title(context, matrix, box);
     view.marks = marks_of(context, matrix);
@@ -181,8 +185,7 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
         bar.has_marker = true;
         bar.marker = result.at(row, col);
     }
-    const float numbers =
-        color_bar(context.ui(), box.min, box.min.y + std::clamp(box.height(), context.px(160), context.px(400)), style, bar);
+    const float numbers = color_bar(context.ui(), box.min, box.min.y + std::min(box.height(), context.px(400)), style, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});

@@ -20,7 +20,8 @@ enum class MatrixRole : std::uint8_t {
 struct MatrixViewOptions {
     MatrixRole role = MatrixRole::Result;
     bool row_labels = false, col_labels = false;
-    StageId stage;  ///< the stage whose equation it is part of
+    float column_room = 0;  ///< pixels for the labels of columns; 0: for upright ones
+    StageId stage;          ///< the stage whose equation it is part of
     bool axis_titles = true;
     float reach = 0;           ///< of a difference that is one of several: ends of the range that they share; 0: its own
     bool comparing = false;    ///< part of a comparison: both states share one range

@@ -8,6 +8,7 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -61,12 +62,13 @@ HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const Stag
     return resolve_style(options, false, -reach, reach);
 }
 
-std::string shown_title(const PanelContext& context, Stage stage) {
-    const std::string name(stage_name(stage));
+std::string shown_title(PanelContext& context, const StageId& id) {
+    const std::string name = stage_title(id.stage);
     const Comparison& compare = context.view.compare;
-    if (shows_difference(context)) return (compare.swapped ? "A − B of " : "B − A of ") + name;
+    if (!shown_problem(context, id).empty()) return name;
+    if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + (compare.swapped ? " of A" : " of B");
-    return (shows_gradients(context) ? "∂ loss ÷ ∂ " : "") + name;
+    return name + (shows_gradients(context) ? ": gradient of the loss" : "");
 }
 
 std::string shown_problem(PanelContext& context, const StageId& id) {

@@ -13,8 +13,8 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
 float shown_reach(PanelContext& context, Stage stage);
 /// Colours of a shown slice: equal colours are equal numbers in every head and layer.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
-/// Heading of maps of this stage: "weights", "∂ loss ÷ ∂ weights" or "B − A of weights".
-std::string shown_title(const PanelContext& context, Stage stage);
+/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" or "Weights: B − A".
+std::string shown_title(PanelContext& context, const StageId& id);
 /// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
 std::string shown_problem(PanelContext& context, const StageId& id);
 

@@ -293,7 +293,7 @@ void draw_empty(PanelContext& context) {
     if (context.training.snapshot->run == 0) {
         paragraph(ui, fonts.label, colors.faint,
                   "Every head of every layer on one held-out sequence, changing while the model learns. A head that has found a pattern is "
-                  "named: previous token, first token, induction.");
+                  "named: previous token, first token, after a repeat.");
         return;
     }
     if (context.document.trained && context.document.trained->run == context.training.snapshot->run) {

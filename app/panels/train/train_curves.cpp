@@ -55,7 +55,7 @@ void add_heads(RunLines& lines, const HeadPoint& point) {
 HeadPattern strongest_of(const HeadCurves& head) {
     auto best = HeadPattern::PreviousToken;
     float most = -1;
-    // A head that attends to what followed the same token before is an induction head, even where that is also the first token.
+    // What followed the same token before says more than that it is also the first token.
     for (const HeadPattern pattern :
          {HeadPattern::Induction, HeadPattern::PreviousToken, HeadPattern::FirstToken, HeadPattern::SameToken}) {
         const auto values = head.curve(pattern).raw().values();
@@ -90,7 +90,7 @@ void extend(RunLines& lines, const RunCurves& run) {
 
 std::string_view pattern_name(HeadPattern pattern) {
     constexpr std::array<std::string_view, kHeadPatterns> kNames = {"strongest pattern", "previous-token", "first-token", "same-token",
-                                                                    "induction",         "entropy",        "distance"};
+                                                                    "after-repeat",      "entropy",        "distance"};
     return kNames[static_cast<std::size_t>(pattern)];
 }
 

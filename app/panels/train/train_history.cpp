@@ -32,7 +32,7 @@ Color pattern_color(const PanelContext& context, HeadPattern pattern) {
     case HeadPattern::SameToken:
         return colors.axis_h;
     case HeadPattern::Induction:
-        return colors.chosen;
+        return colors.chosen_text;
     default:
         return colors.muted;
     }
@@ -63,7 +63,9 @@ void draw_pattern_menu(PanelContext& context, float width) {
     for (int i = 0; i < kHeadPatterns; ++i) names[static_cast<std::size_t>(i)] = pattern_name(static_cast<HeadPattern>(i));
     int chosen = static_cast<int>(train.pattern);
     if (drop_down(context.ui(), "##pattern", names, chosen, width,
-                  {.tooltip = "What is plotted for every head, measured on the held-out sequence."}))
+                  {.tooltip = "What is plotted for every head, measured on the held-out sequence. After-repeat is the weight on what "
+                              "followed an earlier "
+                              "occurrence of the same token: induction heads show it, but it alone proves none."}))
         train.pattern = static_cast<HeadPattern>(chosen);
 }
 
@@ -288,7 +290,7 @@ bool draw_pin(PanelContext& context, const PlotArea& area, float y, const char* 
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(4));
     list.AddRect(item.min, item.max, colors.chosen, context.px(4), 0, context.px(1.5F));
-    draw_text_in(list, fonts.small, item.min, item.max, {0.5F, 0.5F}, colors.chosen, std::string_view(letter, 1));
+    draw_text_in(list, fonts.small, item.min, item.max, {0.5F, 0.5F}, colors.chosen_text, std::string_view(letter, 1));
     if (item.pressed) {
         show_step(context, static_cast<double>(*step));
         ++context.view.gesture;

@@ -50,23 +50,28 @@ void draw_loss_header(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     draw_text(list, fonts.heading, at, colors.text, "loss");
     const float x = at.x + text_width(fonts.heading, "loss") + context.px(12);
-    float left = right - context.px(132);
-    ImGui::SetCursorScreenPos({left, at.y - context.px(5)});
-    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##smoothing", {context.px(132), context.px(40)}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoNav);
-    slider_row(ui, "smoothing", train.smoothing,
-               {.min = 0, .max = 0.99, .step = 0.01, .notes = {.tooltip = "Smoothing of the bold curve."}});
-    ImGui::EndChild();
-    ImGui::PopStyleColor();
+    float left = right;
+    // In a narrow pane what is left out first is what is needed least: nothing covers the title.
+    if (right - context.px(132 + 10 + 2 * 78) > x) {
+        left -= context.px(132);
+        ImGui::SetCursorScreenPos({left, at.y - context.px(5)});
+        ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+        ImGui::BeginChild("##smoothing", {context.px(132), context.px(40)}, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoNav);
+        slider_row(ui, "smoothing", train.smoothing,
+                   {.min = 0, .max = 0.99, .step = 0.01, .notes = {.tooltip = "Smoothing of the bold curve."}});
+        ImGui::EndChild();
+        ImGui::PopStyleColor();
+        left -= context.px(10);
+    }
     const auto flip = [&](const char* label, bool& on, std::string_view tooltip) {
+        if (left - context.px(78) < x) return;
         left -= context.px(78);
         ImGui::SetCursorScreenPos({left, at.y + context.px(1)});
         if (button(ui, label, {.width = 72, .height = 26, .active = on, .notes = {.tooltip = tooltip}})) on = !on;
     };
-    left -= context.px(10);
     flip("log step", train.plot.log_x, "Logarithmic axis of steps, in all plots");
     flip("log loss", train.log_loss, "Logarithmic axis of the loss");
-    if (!train.plot.whole) {
+    if (!train.plot.whole && left - context.px(86) >= x) {
         left -= context.px(86);
         ImGui::SetCursorScreenPos({left, at.y + context.px(1)});
         if (button(ui, "whole run", {.width = 80, .height = 26, .notes = {.tooltip = "Shows all steps again (double-click)"}}))
@@ -76,14 +81,16 @@ void draw_loss_header(PanelContext& context) {
               elide(fonts.label, "cross-entropy, nats per token", left - context.px(12) - x));
 }
 
-/// Names, values at the cursor (or the newest) and, for earlier runs, a cross that removes them: at the top right, where a falling
-/// curve leaves room. Returns where they end.
+/// Names and values at the cursor, at the moment that is shown, or the newest: at the top right, where a falling curve leaves room. A
+/// click on an earlier run goes back to it. Returns where they end.
 float draw_runs(PanelContext& context, const PlotArea& area) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     const auto& runs = context.view.train.curves.runs();
     const std::vector<std::string> names = run_names(context.training.runs);
-    const std::optional<double>& cursor = context.view.train.cursor.x;
+    // Beside the cursor its step, else that of the moment that is shown: the newest has no need to be named.
+    std::optional<double> cursor = context.view.train.cursor.x;
+    if (const auto rewound = rewound_step(context); !cursor && rewound) cursor = static_cast<double>(*rewound);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float line = context.px(17);
     float y = area.min.y + context.px(2);
@@ -106,16 +113,15 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
                 write(validation_color(context), "held out " + format_number(value_at(run.validation_loss, at)), right);
             continue;
         }
-        const float cross = context.px(16);
-        ImGui::PushID(static_cast<int>(run.run));
-        const Item item = item_at(ui, "##forget", {right - cross + context.px(2), y - context.px(1)}, {cross, line},
-                                  {.tooltip = "Removes the curves of this run"});
-        ImGui::PopID();
-        draw_icon(list, Icon::Close, {item.max.x - cross / 2, y + line / 2 - context.px(1)}, context.px(7),
-                  item.hovered ? colors.bad : colors.faint);
-        if (item.pressed) context.commands.push_back({command::ForgetRun{run.run}, ""});
         const Curve& curve = run.validation_loss.empty() ? run.loss : run.validation_loss;
-        write(run_color(context, i), fmt::format("{}  {}", names[i], format_number(value_at(curve, at))), right - cross);
+        const std::string text = fmt::format("{}  {}", names[i], format_number(value_at(curve, at)));
+        const float wide = text_width(fonts.mono_small, text);
+        ImGui::PushID(static_cast<int>(run.run));
+        const Item item = item_at(ui, "##choose", {right - wide, y - context.px(1)}, {wide, line},
+                                  {.tooltip = "Back to this run, with its moments: it is as it was left."});
+        ImGui::PopID();
+        if (item.pressed) context.commands.push_back({command::ChooseRun{run.run}, ""});
+        write(item.hovered ? colors.text : run_color(context, i), text, right);
     }
     return y;
 }
@@ -152,7 +158,7 @@ void draw_shown(const PanelContext& context, const PlotArea& area, float below) 
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled({left, top}, {left + wide, top + high}, colors.raised, context.px(6));
     list.AddRect({left, top}, {left + wide, top + high}, colors.line, context.px(6));
-    draw_text(list, fonts.label, {left + context.px(9), top + context.px(6)}, colors.chosen, title);
+    draw_text(list, fonts.label, {left + context.px(9), top + context.px(6)}, colors.chosen_text, title);
     draw_text(list, fonts.mono_small, {left + context.px(9), top + context.px(25)}, colors.text, losses);
     draw_text(list, fonts.mono_small, {left + context.px(9), top + context.px(42)}, colors.text, accuracy);
 }
@@ -218,7 +224,10 @@ void draw_small(PanelContext& context, const SmallPlot& plot) {
                           .opacity = newest ? 1.F : 0.55F,
                           .thickness = newest ? 1.75F : 1.25F,
                           .raw = newest});
-        if (newest && !curve.empty()) value = plot.format(value_at(curve, train.cursor.x.value_or(1e18)));
+        const auto rewound = rewound_step(context);
+        const double at_step = train.cursor.x.value_or(rewound ? static_cast<double>(*rewound) : 1e18);
+        // Of the moment that is shown, as everything in the view.
+        if (newest && !curve.empty()) value = plot.format(value_at(curve, at_step));
     }
     const float value_width = text_width(fonts.mono_small, value);
     draw_text(list, fonts.strong, at, colors.text, elide(fonts.strong, plot.title, room.x - value_width - context.px(10)));

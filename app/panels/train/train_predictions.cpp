@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/panels/views/equation_layout.hpp"
@@ -154,16 +155,17 @@ float draw_cells(const PanelContext& context, const std::vector<ExampleCell>& ce
 /// several columns.
 void draw_examples(PanelContext& context, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
-    const TrainingSnapshot& now = *context.training.snapshot;
-    std::string note = now.examples.empty() ? "" : fmt::format("never trained on; newest model, step {}", format_count(now.step));
+    const HeldOutAnswers* answers = shown_answers(context);
+    std::string note = answers == nullptr ? "" : fmt::format("never trained on; answers at step {}", format_count(answers->step));
     const std::vector<RunCurves>& runs = context.training.runs;
-    if (!note.empty() && !runs.empty() && !runs.back().validations.empty())
-        if (const std::string lengths = accuracy_by_length(runs.back().validations.back().by_length); !lengths.empty())
-            note += "; right by length " + lengths;
+    if (answers != nullptr && !runs.empty())
+        for (const ValidationPoint& point : runs.back().validations)
+            if (const std::string lengths = accuracy_by_length(point.by_length); point.step == answers->step && !lengths.empty())
+                note += "; right by length " + lengths;
     heading(context, box, "held out", note);
     const float top = box.min.y + context.px(kHeading);
     float x = box.min.x, y = top, widest = 0;
-    for (const HeldOutExample& example : now.examples) {
+    for (const HeldOutExample& example : answers == nullptr ? std::vector<HeldOutExample>() : answers->examples) {
         if (example.tokens.empty()) continue;
         const std::vector<ExampleCell> cells = cells_of(context, example, box.width());
         const bool wrong = std::any_of(cells.begin(), cells.end(), [](const ExampleCell& cell) { return !cell.said.empty(); });

@@ -20,6 +20,18 @@
 namespace attn::app {
 namespace {
 
+constexpr std::string_view kPairIsUnderWay = "Both runs of the pair have the same settings: they can be changed when it has ended.";
+
+/// What the sliders of a run's course show: what is set, or what runs while that cannot be changed.
+const RunSettings& course(const PanelContext& context) {
+    return pair_is_under_way(context) ? context.training.snapshot->settings : context.document.run;
+}
+
+SliderOptions held_back(const PanelContext& context, SliderOptions options) {
+    if (pair_is_under_way(context)) options.notes.disabled = kPairIsUnderWay;
+    return options;
+}
+
 /// A slider for one number of the run; `set` writes it.
 template <class Set>
 void run_slider(PanelContext& context, const char* label, double value, const SliderOptions& options, const Set& set) {
@@ -43,7 +55,7 @@ void count_slider(PanelContext& context, const char* label, std::int64_t value, 
 
 bool is_pending(const PanelContext& context) {
     const RunSettings &set = context.document.run, &now = context.training.snapshot->settings;
-    return context.training.snapshot->run != 0 &&
+    return context.training.snapshot->run != 0 && !pair_is_under_way(context) &&
            (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
 }
 
@@ -117,7 +129,7 @@ void draw_transport(PanelContext& context) {
                {.look = ButtonLook::Accent,
                 .width = width - 2 * 44,
                 .height = 36,
-                .icon = words.runs ? Icon::Pause : Icon::Play,
+                .icon = width < 200 ? Icon::None : words.runs ? Icon::Pause : Icon::Play,  // the word is worth more
                 .notes = {.tooltip = words.tooltip}}))
         toggle_training(context);
     ImGui::SameLine(0, context.px(8));
@@ -139,46 +151,53 @@ void draw_pending(PanelContext& context) {
     if (button(ui, "Apply and restart",
                {.look = ButtonLook::Accent, .width = -1, .notes = {.tooltip = "Starts a new run with the changed task or model."}}))
         context.commands.push_back({command::RestartTraining{}, ""});
-    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen,
+    paragraph(ui, context.theme.fonts.caption, context.theme.colors.chosen_text,
               "Task, model or mistake changed; until then this run continues as it is.");
 }
 
 void draw_optimizer(PanelContext& context) {
-    if (!section(context, TrainSection::Optimizer, "Optimizer", "applies at once")) return;
+    if (!section(context, TrainSection::Optimizer, "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once"))
+        return;
     const Ui ui = context.ui();
-    const RunSettings& run = context.document.run;
+    const RunSettings& run = course(context);
     const Schedule& schedule = run.train.schedule;
     const std::string rate = format_scientific(schedule.rate, 1);
-    run_slider(context, "learning rate", schedule.rate,
-               {.min = 1e-5, .max = 1e-1, .log = true, .shown = rate, .notes = {.tooltip = "Step size of AdamW after the warm-up."}},
-               [](RunSettings& r, double v) { r.train.schedule.rate = v; });
+    run_slider(
+        context, "learning rate", schedule.rate,
+        held_back(context,
+                  {.min = 1e-5, .max = 1e-1, .log = true, .shown = rate, .notes = {.tooltip = "Step size of AdamW after the warm-up."}}),
+        [](RunSettings& r, double v) { r.train.schedule.rate = v; });
     static constexpr std::array<std::string_view, 3> kSchedules = {"constant", "linear", "cosine"};
     int kind = static_cast<int>(schedule.kind);
     if (segmented_row(ui, "schedule", kSchedules, kind, 0,
-                      {.tooltip = "After the warm-up the rate stays, or falls to the last rate by the last step."})) {
+                      {.tooltip = "After the warm-up the rate stays, or falls to the last rate by the last step.",
+                       .disabled = pair_is_under_way(context) ? kPairIsUnderWay : ""})) {
         RunSettings changed = run;
         changed.train.schedule.kind = static_cast<ScheduleKind>(kind);
         emit_run(context, std::move(changed), "");
     }
     count_slider(context, "warm-up", schedule.warm_up_steps,
-                 {.min = 0,
-                  .max = 500,
-                  .unit = schedule.warm_up_steps > 0 ? "steps" : "",
-                  .notes = {.tooltip = "Steps over which the rate rises from 0."}},
+                 held_back(context, {.min = 0,
+                                     .max = 500,
+                                     .unit = schedule.warm_up_steps > 0 ? "steps" : "",
+                                     .notes = {.tooltip = "Steps over which the rate rises from 0."}}),
                  [](RunSettings& r, std::int64_t v) { r.train.schedule.warm_up_steps = v; });
     run_slider(context, "weight decay", run.train.adamw.weight_decay,
-               {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0, except biases and norms."}},
+               held_back(context,
+                         {.min = 0, .max = 1, .step = 0.01, .notes = {.tooltip = "Pulls the weights towards 0, except biases and norms."}}),
                [](RunSettings& r, double v) { r.train.adamw.weight_decay = v; });
     const DropoutSettings& dropout = run.train.forward.dropout;
     run_slider(
         context, "dropout", std::max({dropout.attention, dropout.residual, dropout.embedding}),
-        {.min = 0, .max = 0.5, .step = 0.01, .notes = {.tooltip = "Share of weights, residuals and embeddings dropped in each step."}},
+        held_back(
+            context,
+            {.min = 0, .max = 0.5, .step = 0.01, .notes = {.tooltip = "Share of weights, residuals and embeddings dropped in each step."}}),
         [](RunSettings& r, double v) {
             DropoutSettings& rates = r.train.forward.dropout;
             rates.attention = rates.residual = rates.embedding = v;
         });
     count_slider(context, "batch size", run.batch_size,
-                 {.min = 1, .max = 256, .step = 1, .log = true, .notes = {.tooltip = "Sequences of one step."}},
+                 held_back(context, {.min = 1, .max = 256, .step = 1, .log = true, .notes = {.tooltip = "Sequences of one step."}}),
                  [](RunSettings& r, std::int64_t v) { r.batch_size = v; });
 }
 
@@ -276,35 +295,36 @@ void draw_model(PanelContext& context) {
 
 void draw_stop(PanelContext& context) {
     if (!section(context, TrainSection::StopAt, "Stop at", "whichever comes first")) return;
-    const StopAt& stop = context.document.run.stop;
+    const StopAt& stop = course(context).stop;
     const std::string steps = stop.steps > 0 ? format_count(stop.steps) : "no limit";
     count_slider(context, "steps", std::max<std::int64_t>(stop.steps, 50),
-                 {.min = 50,
-                  .max = 100000,
-                  .step = 50,
-                  .log = true,
-                  .shown = steps,
-                  .notes = {.tooltip = "Optimizer steps of the run; the schedule falls until then."}},
+                 held_back(context, {.min = 50,
+                                     .max = 100000,
+                                     .step = 50,
+                                     .log = true,
+                                     .shown = steps,
+                                     .notes = {.tooltip = "Optimizer steps of the run; the schedule falls until then."}}),
                  [](RunSettings& r, std::int64_t v) { r.stop.steps = r.train.schedule.total_steps = v; });
     run_slider(context, "accuracy", stop.accuracy * 100,
-               {.min = 0,
-                .max = 100,
-                .step = 0.5,
-                .decimals = 1,
-                .shown = stop.accuracy > 0 ? "" : "off",
-                .unit = "%",
-                .notes = {.tooltip = "Share of held-out answers that are right."}},
+               held_back(context, {.min = 0,
+                                   .max = 100,
+                                   .step = 0.5,
+                                   .decimals = 1,
+                                   .shown = stop.accuracy > 0 ? "" : "off",
+                                   .unit = "%",
+                                   .notes = {.tooltip = "Share of held-out answers that are right."}}),
                [](RunSettings& r, double v) { r.stop.accuracy = v / 100; });
     run_slider(context, "held-out loss", stop.loss,
-               {.min = 0,
-                .max = 3,
-                .step = 0.01,
-                .shown = stop.loss > 0 ? "" : "off",
-                .notes = {.tooltip = "Nats per token on held-out sequences."}},
+               held_back(context, {.min = 0,
+                                   .max = 3,
+                                   .step = 0.01,
+                                   .shown = stop.loss > 0 ? "" : "off",
+                                   .notes = {.tooltip = "Nats per token on held-out sequences."}}),
                [](RunSettings& r, double v) { r.stop.loss = v; });
-    count_slider(context, "plateau", stop.plateau,
-                 {.min = 0, .max = 40, .notes = {.tooltip = "This many evaluations in a row without a better held-out loss."}},
-                 [](RunSettings& r, std::int64_t v) { r.stop.plateau = v; });
+    count_slider(
+        context, "plateau", stop.plateau,
+        held_back(context, {.min = 0, .max = 40, .notes = {.tooltip = "This many evaluations in a row without a better held-out loss."}}),
+        [](RunSettings& r, std::int64_t v) { r.stop.plateau = v; });
 }
 
 template <class Set>
@@ -367,6 +387,59 @@ void draw_files(PanelContext& context) {
     if (!notice.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.muted, notice);
 }
 
+std::string_view phase_words(TrainingPhase phase) {
+    return phase == TrainingPhase::Finished ? "finished" : phase == TrainingPhase::Failed ? "failed" : "paused";
+}
+
+/// A kept run: a click goes back to it, its cross gives it up at the second press.
+void draw_kept_run(PanelContext& context, const KeptRun& kept, const std::string& name) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    TrainView& train = context.view.train;
+    const float width = ImGui::GetContentRegionAvail().x, high = context.px(38), cross = context.px(24);
+    const bool asked = train.forgetting == kept.run;
+    ImGui::PushID(static_cast<int>(kept.run));
+    const Item row =
+        begin_item(ui, "##choose", {width - cross, high}, {.tooltip = "Back to this run, with its moments: it is as it was left."});
+    const Item forget = item_at(ui, "##forget", {row.max.x, row.min.y}, {cross, high},
+                                {.tooltip = asked ? "Gives this run up, with its moments." : "Removes this run; asks first."});
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (row.hovered) list.AddRectFilled(row.min, {forget.max.x, row.max.y}, colors.raised, context.px(6));
+    const float x = row.min.x + context.px(6), room = row.width() - context.px(8);
+    draw_text(list, fonts.label, {x, row.min.y + context.px(3)}, colors.text, elide(fonts.label, name, room));
+    const std::string detail =
+        asked ? "press × again to remove it"
+              : fmt::format("{} at step {} · {} moments", phase_words(kept.phase), format_count(kept.step), kept.moments);
+    draw_text(list, fonts.caption, {x, row.min.y + context.px(20)}, asked ? colors.bad : colors.muted, elide(fonts.caption, detail, room));
+    draw_icon(list, Icon::Close, {forget.max.x - cross / 2, row.min.y + high / 2}, context.px(8),
+              asked || forget.hovered ? colors.bad : colors.faint);
+    draw_focus_ring(ui, row, context.px(6));
+    draw_focus_ring(ui, forget, context.px(6));
+    if (row.pressed) context.commands.push_back({command::ChooseRun{kept.run}, ""});
+    if (row.pressed || forget.pressed) train.forgetting = 0;
+    if (!forget.pressed) return;
+    if (asked) context.commands.push_back({command::ForgetRun{kept.run}, ""});
+    else train.forgetting = kept.run;
+}
+
+/// Runs that others have taken the place of.
+void draw_runs(PanelContext& context) {
+    const std::vector<KeptRun>& kept = context.training.snapshot->kept;
+    if (kept.empty()) return;
+    std::size_t bytes = 0;
+    for (const KeptRun& run : kept) bytes += run.history_bytes;
+    if (!section(context, TrainSection::Runs, "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20))) return;
+    const std::vector<std::string> names = run_names(context.training.runs);
+    for (auto run = kept.rbegin(); run != kept.rend(); ++run) {
+        const auto& curves = context.training.runs;
+        const auto found = std::find_if(curves.begin(), curves.end(), [&](const RunCurves& c) { return c.run == run->run; });
+        const std::string name =
+            found == curves.end() ? fmt::format("run {}", run->run) : names[static_cast<std::size_t>(found - curves.begin())];
+        draw_kept_run(context, *run, name);
+    }
+}
+
 float progress_height(const PanelContext& context, float width) {
     const TrainingSnapshot& now = *context.training.snapshot;
     const float message = now.message.empty() ? 0 : wrapped_height(context.theme.fonts.label, width, now.message) + context.px(6);
@@ -418,6 +491,7 @@ void draw_progress(PanelContext& context) {
 }
 
 void draw_scrolled(PanelContext& context) {
+    draw_runs(context);
     draw_optimizer(context);
     draw_mistake(context);
     draw_model(context);

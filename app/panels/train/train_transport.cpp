@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "app/panels/train/train_words.hpp"
 #include "app/widgets/controls.hpp"
@@ -26,6 +27,12 @@ bool is_current(const PanelContext& context) {
 bool may_go_on(const PanelContext& context) {
     const auto& ended = context.view.train.finished_with;
     return ended && !(*ended == context.training.snapshot->settings.stop);
+}
+
+/// The run can only be followed by another one.
+bool has_ended(const PanelContext& context) {
+    const TrainingPhase phase = context.training.snapshot->phase;
+    return phase == TrainingPhase::Failed || (phase == TrainingPhase::Finished && !may_go_on(context));
 }
 
 std::string moment_gesture(const PanelContext& context) { return fmt::format("moment#{}", context.view.gesture); }
@@ -60,14 +67,26 @@ TransportWords transport_words(const PanelContext& context) {
         return {"Resume", "Resumes the run (Space)"};
     case TrainingPhase::Finished:
         if (may_go_on(context)) return {"Resume", "Resumes until the changed stop conditions are met (Space)"};
-        return {"New run", "Starts a new run; change a stop condition to resume this one (Space)"};
+        return {"New run", "Starts another run; this one is kept in the list of runs. Change a stop condition to resume it instead"};
     case TrainingPhase::Failed:
-        return {"New run", "Starts a new run with the settings as they are now (Space)"};
+        return {"New run", "Starts another run with the settings as they are now; this one is kept in the list of runs"};
     }
     return {};
 }
 
+bool pair_is_under_way(const PanelContext& context) {
+    const TrainingSnapshot& now = *context.training.snapshot;
+    return now.paired && (now.phase == TrainingPhase::Running || now.phase == TrainingPhase::Paused);
+}
+
+void toggle_training_by_key(PanelContext& context) {
+    if (!has_ended(context)) return toggle_training(context);
+    context.commands.push_back({command::TellFile{"This run has ended and is kept. “New run” starts another one.", false}, ""});
+}
+
 void toggle_training(PanelContext& context) {
+    constexpr double kStillMeantForPause = 0.7;  // seconds
+    if (has_ended(context) && context.now < context.view.train.ended_at + kStillMeantForPause) return;
     switch (context.training.snapshot->phase) {
     case TrainingPhase::Running:
         context.commands.push_back({command::PauseTraining{}, ""});
@@ -91,6 +110,18 @@ std::optional<std::int64_t> shown_step(const PanelContext& context) {
     if (context.document.trained->step) return context.document.trained->step;
     if (context.snapshot.run != context.document.trained->run) return std::nullopt;
     return context.snapshot.trained_step;
+}
+
+std::optional<std::int64_t> rewound_step(const PanelContext& context) {
+    return follows_newest(context) ? std::nullopt : shown_step(context);
+}
+
+const HeldOutAnswers* shown_answers(const PanelContext& context) {
+    const auto& answers = context.training.snapshot->answers;
+    if (answers.empty()) return nullptr;
+    std::vector<std::int64_t> steps;
+    for (const auto& one : answers) steps.push_back(one->step);
+    return answers[nearest_moment(steps, rewound_step(context).value_or(steps.back()))].get();
 }
 
 void show_step(PanelContext& context, double step) {
@@ -133,6 +164,7 @@ void toggle_replay(PanelContext& context) {
 void keep_up_with_training(PanelContext& context) {
     TrainView& train = context.view.train;
     const TrainingSnapshot& now = *context.training.snapshot;
+    if (now.phase == TrainingPhase::Running) train.ended_at = context.now;
     if (now.phase != TrainingPhase::Finished) train.finished_with.reset();
     else if (!train.finished_with) train.finished_with = now.settings.stop;
     if (!train.replaying || context.now < train.next_moment_at) return;
@@ -173,7 +205,7 @@ float draw_small_transport(PanelContext& context, float right, float y, float ro
     if (put("##train_step", Icon::Plus, "One training step")) context.commands.push_back({command::StepTraining{}, ""});
     if (!text.empty()) {
         draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {x + context.px(4), y}, {right, y + context.px(30)}, {0, 0.5F},
-                     step ? colors.chosen : colors.faint, text);
+                     step ? colors.chosen_text : colors.faint, text);
         x += text_width(fonts.label, text) + context.px(10);
     }
     if (step && put("##untrained", Icon::Close, "Back to freshly drawn parameters; the run stays in the Train view"))

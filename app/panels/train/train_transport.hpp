@@ -15,12 +15,20 @@ struct TransportWords {
     bool runs = false;
 };
 TransportWords transport_words(const PanelContext& context);
-/// Starts, pauses, goes on, or starts anew after the end.
+/// Starts, pauses, goes on, or starts anew after the end. A press that was meant for Pause, just after the end, begins no new run.
 void toggle_training(PanelContext& context);
+/// The same by key, which never begins a new run in place of one that has ended: it says how.
+void toggle_training_by_key(PanelContext& context);
+/// Two runs that differ in their mistake only are under way: what would change one of them is held back.
+bool pair_is_under_way(const PanelContext& context);
 
 /// The step that the document shows: none when its model is not one of the current run, or nothing of it has been computed yet.
 std::optional<std::int64_t> shown_step(const PanelContext& context);
 bool follows_newest(const PanelContext& context);
+/// The step that everything in the view is of: the shown one when the run is rewound, else none, which means the newest.
+std::optional<std::int64_t> rewound_step(const PanelContext& context);
+/// What the model of that step, or of the evaluation nearest to it, answered; null before the first evaluation.
+const HeldOutAnswers* shown_answers(const PanelContext& context);
 /// Shows the kept moment nearest to `step`; at the newest step and beyond it the newest is followed. All of one gesture is one undo step.
 void show_step(PanelContext& context, double step);
 void follow_newest(PanelContext& context);

@@ -114,13 +114,23 @@ std::string accuracy_by_length(std::span<const LengthAccuracy> by_length) {
 
 std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     std::vector<std::vector<std::string>> parts;
-    for (const RunCurves& run : runs) parts.push_back(described(run.settings));
+    std::vector<std::vector<bool>> changed;  // on the way: what is shown is what runs
+    for (const RunCurves& run : runs) {
+        parts.push_back(described(run.settings));
+        std::vector<std::string> later = run.later ? described(*run.later) : parts.back();
+        changed.emplace_back(later.size(), false);
+        for (std::size_t part = 0; part < later.size(); ++part) {
+            if (later[part] == parts.back()[part]) continue;
+            changed.back()[part] = true;
+            parts.back()[part] += " → " + later[part];
+        }
+    }
     std::vector<std::string> names;
     for (std::size_t i = 0; i < runs.size(); ++i) {
         std::string name = fmt::format("run {}", runs[i].run);
         for (std::size_t part = 0; part < parts[i].size(); ++part) {
             const bool differs = std::any_of(parts.begin(), parts.end(), [&](const auto& other) { return other[part] != parts[i][part]; });
-            if (differs) name += " · " + parts[i][part];
+            if (differs || changed[i][part]) name += " · " + parts[i][part];
         }
         names.push_back(std::move(name));
     }

@@ -16,7 +16,7 @@ Color spot_of(const Palette& colors, doctor::Verdict verdict) {
     return verdict == doctor::Verdict::Correct ? colors.good : verdict == doctor::Verdict::Wrong ? colors.bad : colors.faint;
 }
 Color spot_of(const Palette& colors, doctor::Severity severity) {
-    return severity == doctor::Severity::Wrong ? colors.bad : severity == doctor::Severity::Warning ? colors.chosen : colors.faint;
+    return severity == doctor::Severity::Wrong ? colors.bad : severity == doctor::Severity::Warning ? colors.chosen_text : colors.faint;
 }
 
 std::string headline(const doctor::Diagnosis& diagnosis) {

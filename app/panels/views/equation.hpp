@@ -9,10 +9,11 @@
 namespace attn::app {
 
 enum class Layout : std::uint8_t {
-    Single,   ///< the result alone (a table of positions)
-    Product,  ///< left operand to the left of the result, right operand above it
-    Rowwise,  ///< operand and result side by side, the same rows
-    Sum,      ///< operands and result side by side with an operator between
+    Single,      ///< the result alone (a table of positions)
+    Product,     ///< left operand to the left of the result, right operand above it
+    Rowwise,     ///< operand and result side by side, the same rows
+    Sum,         ///< operands and result side by side with an operator between
+    Difference,  ///< the result large, its two operands small beside it: the second above the first
 };
 
 struct Equation {
@@ -26,7 +27,7 @@ struct Equation {
 
 /// What a stage is called and what it does, in words.
 struct StageText {
-    std::string title;     ///< the stage's name
+    std::string title;     ///< the stage in words
     std::string formula;   ///< in the formula markup of widgets
     std::string sentence;  ///< one or two plain sentences
 };

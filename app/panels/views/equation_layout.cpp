@@ -7,7 +7,8 @@ namespace attn::app {
 namespace {
 
 // Logical pixels.
-constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 66, kBarGap = 26, kTitle = 22, kAxisTitle = 20;
+constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 84, kBarGap = 26, kTitle = 22, kAxisTitle = 20,
+                kSlantedLabels = 42, kWideColumn = 44;
 constexpr float kMostCell = 84, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
 
 float px(float logical, float scale) { return std::floor(logical * scale); }
@@ -15,17 +16,41 @@ float count(std::int64_t n) { return static_cast<float>(std::max<std::int64_t>(n
 
 Box box(float x, float y, float w, float h) { return {{std::floor(x), std::floor(y)}, {std::floor(x + w), std::floor(y + h)}}; }
 
-/// Room for the colour bar and, where the area is wide enough, the statistics beside it.
-float bar_width(const Box& area, float scale) { return px(area.width() > px(780, scale) ? kBar : kNarrowBar, scale); }
+/// Room for the colour bar and, where there is plenty, the statistics beside it, which the right pane has, too.
+float bar_width(const Box& area, float scale) { return px(area.width() > px(1500, scale) ? kBar : kNarrowBar, scale); }
+
+bool is_position(Axis axis) { return axis == Axis::T || axis == Axis::S; }
+/// A map from token to token, whose cells are square.
+bool is_token_map(const Matrix& matrix) { return is_position(matrix.row_axis) && is_position(matrix.col_axis); }
+
+/// Cells of whole pixels where they are not tiny.
+float whole(float cell) { return cell >= 4 ? std::floor(cell) : cell; }
+
+/// What is free at the right is divided between both sides of the picture.
+void put_in_the_middle(const Box& area, EquationLayout& layout, bool with_text) {
+    const float shift = std::floor((area.max.x - layout.bar.max.x) / 2);
+    if (shift < 4) return;
+    const auto move = [shift](Box& box) {
+        box.min.x += shift;
+        box.max.x += shift;
+    };
+    for (Box& box : layout.operands) move(box);
+    for (Box* box : {&layout.result, &layout.row_sums, &layout.bar}) move(*box);
+    if (with_text) move(layout.text);
+}
 
 struct Room {
     float width, height;
 };
 
-/// Size of the result: cells no larger than kMostCell, and not much wider than high.
+/// Size of the result: cells no larger than kMostCell; square for maps from token to token, else not much wider than high.
 Room fit_result(const Matrix& result, Room room, float scale) {
     const float most = px(kMostCell, scale);
     const float rows = count(result.data.rows), cols = count(result.data.cols);
+    if (is_token_map(result)) {
+        const float cell = whole(std::min({room.width / cols, room.height / rows, most}));
+        return {cell * cols, cell * rows};
+    }
     float height = std::min(room.height, rows * most);
     const float width = std::min(room.width, cols * std::min(most, std::max(height / rows * 1.8F, px(26, scale))));
     // A single row or a few rows should not become a wall either.
@@ -57,6 +82,7 @@ void lay_out_product(const Equation& equation, const Box& area, float scale, Equ
     if (has_bias) layout.operands.push_back(box(result_x, area.min.y + top_height + px(kStripGap, scale), size.width, px(kStrip, scale)));
     layout.text = box(area.min.x, area.min.y, labels + left_width, top_height + below_top - px(kTitle + 4, scale));
     layout.bar = box(layout.result.max.x + px(kBarGap, scale), result_y, bar_width(area, scale), size.height);
+    put_in_the_middle(area, layout, true);
 }
 
 /// Matrices in a row, all with the result's height: widths follow their columns, each at least `least`.
@@ -78,12 +104,16 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     for (std::size_t i = 0; i < in_row; ++i) columns += operand_share * count(equation.operands[i].data.cols);
     const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + strips_height + layout.column_labels;
     const Room room{usable * count(equation.result.data.cols) / columns, area.max.y - top - px(kAxisTitle, scale)};
-    const Room size = fit_result(equation.result, room, scale);
+    Room size = fit_result(equation.result, room, scale);
+    // A step row by row: the result first, with the largest cells that fit beside a sliver of what goes into it.
+    const bool sliver = rowwise && in_row == 1 && is_token_map(equation.result);
+    if (sliver) size = fit_result(equation.result, {usable - std::min(px(56, scale), usable * 0.3F), room.height}, scale);
     const float per_column = size.width / count(equation.result.data.cols);
 
     float x = area.min.x + layout.row_labels;
     for (std::size_t i = 0; i < in_row; ++i) {
-        const float width = std::max(operand_share * per_column * count(equation.operands[i].data.cols), px(8, scale));
+        float width = std::max(operand_share * per_column * count(equation.operands[i].data.cols), px(8, scale));
+        if (sliver) width = std::clamp(usable - size.width, px(8, scale), width);
         layout.operands.push_back(box(x, top, width, size.height));
         x += width + gap;
     }
@@ -99,17 +129,83 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     }
     layout.text = box(area.min.x, area.min.y, area.width(), text_height);
     layout.bar = box(right + px(kBarGap, scale), top, bar_width(area, scale), size.height);
+    put_in_the_middle(area, layout, false);
+}
+
+/// The difference large at the left; beside it the two states one above the other, together as high as it is. In a narrow area the
+/// difference stands alone.
+void lay_out_difference(const Equation& equation, const Box& area, float scale, float text_height, EquationLayout& layout) {
+    const float rows = count(equation.result.data.rows), cols = count(equation.result.data.cols);
+    const float gap = px(kGap, scale), between = px(kTitle + 8, scale), bar = bar_width(area, scale) + px(kBarGap, scale);
+    const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + layout.column_labels;
+    const float height = std::max(area.max.y - top - px(kAxisTitle, scale), px(40, scale));
+    const float width = std::max(area.width() - layout.row_labels - bar, px(80, scale));
+    bool beside = width > px(340, scale) && height > 4 * between;
+    Room size;
+    if (is_token_map(equation.result)) {
+        const float by_width = beside ? (width - gap + cols * between / (2 * rows)) / (1.5F * cols) : width / cols;
+        const float cell = whole(std::min({height / rows, by_width, px(kMostCell, scale)}));
+        size = {cell * cols, cell * rows};
+    } else {
+        size = fit_result(equation.result, {beside ? (width - gap) * 0.66F : width, height}, scale);
+    }
+    const float side_height = (size.height - between) / 2;
+    beside = beside && side_height >= px(20, scale);
+    const float side_width = is_token_map(equation.result) ? side_height / rows * cols : std::min(size.width / 2, width - gap - size.width);
+    const float x = area.min.x + layout.row_labels;
+    layout.result = box(x, top, size.width, size.height);
+    layout.operands.assign(equation.operands.size(), Box());
+    float right = layout.result.max.x;
+    if (beside && equation.operands.size() == 2 && side_width > 2) {
+        layout.operands[0] = box(right + gap, top + size.height - side_height, side_width, side_height);
+        layout.operands[1] = box(right + gap, top, side_width, side_height);
+        right = layout.operands[0].max.x;
+    }
+    layout.text = box(area.min.x, area.min.y, area.width(), text_height);
+    layout.bar = box(right + px(kBarGap, scale), top, bar_width(area, scale), size.height);
+    put_in_the_middle(area, layout, false);
+}
+
+/// Maps of different texts beside each other, each with square cells of its own and rows of its own.
+void lay_out_apart(const Equation& equation, const Box& area, float scale, float text_height, EquationLayout& layout) {
+    const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + layout.column_labels;
+    const float gap = px(kGap + 14, scale) + layout.row_labels, bar = bar_width(area, scale) + px(kBarGap, scale);
+    const auto maps = static_cast<float>(equation.operands.size() + 1);
+    const Room room{(area.width() - layout.row_labels - bar - gap * (maps - 1)) / maps, area.max.y - top - px(kAxisTitle, scale)};
+    float x = area.min.x + layout.row_labels;
+    const auto place = [&](const Matrix& matrix) {
+        const Room size = fit_result(matrix, room, scale);
+        const Box at = box(x, top, size.width, size.height);
+        x = at.max.x + gap;
+        return at;
+    };
+    for (const Matrix& operand : equation.operands) layout.operands.push_back(place(operand));
+    layout.result = place(equation.result);
+    layout.text = box(area.min.x, area.min.y, area.width(), text_height);
+    layout.bar =
+        box(layout.result.max.x + px(kBarGap, scale), top, bar_width(area, scale), std::max(layout.result.height(), px(120, scale)));
+    put_in_the_middle(area, layout, false);
+}
+
+EquationLayout lay_out(const Equation& equation, const Box& area, float scale, float text_height, float column_labels) {
+    EquationLayout layout;
+    layout.row_labels = px(kRowLabels, scale);
+    layout.column_labels = px(column_labels, scale);
+    if (equation.layout == Layout::Product) lay_out_product(equation, area, scale, layout);
+    else if (equation.rows_differ && is_token_map(equation.result)) lay_out_apart(equation, area, scale, text_height, layout);
+    else if (equation.layout == Layout::Difference) lay_out_difference(equation, area, scale, text_height, layout);
+    else lay_out_row(equation, area, scale, text_height, layout);
+    return layout;
 }
 
 }  // namespace
 
 EquationLayout lay_out_equation(const Equation& equation, const Box& area, float scale, float text_height, bool long_labels) {
-    EquationLayout layout;
-    layout.row_labels = px(kRowLabels, scale);
-    layout.column_labels = long_labels ? px(kColumnLabels, scale) : px(4, scale);
-    if (equation.layout == Layout::Product) lay_out_product(equation, area, scale, layout);
-    else lay_out_row(equation, area, scale, text_height, layout);
-    return layout;
+    const EquationLayout level = lay_out(equation, area, scale, text_height, long_labels ? kColumnLabels : 4);
+    // Above narrow columns the words slant, which takes more room.
+    const float column = level.result.width() / count(equation.result.data.cols);
+    if (!long_labels || column >= px(kWideColumn, scale)) return level;
+    return lay_out(equation, area, scale, text_height, kSlantedLabels);
 }
 
 }  // namespace attn::app

@@ -127,11 +127,11 @@ void open_tile(PanelContext& context, const Tile& tile) {
 
 void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string detail = fmt::format("layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           trace.config.num_layers, trace.config.num_heads, maps);
+    const std::string detail = fmt::format("{} · layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
+                                           stage_name(context.view.heads_stage), trace.config.num_layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string name = shown_title(context, context.view.heads_stage);
+    const std::string name = shown_title(context, context.view.stage);
     const float right = at.x + ImGui::GetContentRegionAvail().x, detail_x = at.x + text_width(fonts.heading, name) + context.px(12);
     draw_text(list, fonts.heading, at, colors.text, name);
     const std::string problem = shown_problem(context, context.view.stage);

@@ -70,7 +70,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
         begin_item(context.ui(), "##open", {text_width(fonts.strong, title) + context.px(6), context.px(22)},
                    {.tooltip = mean ? "The mean of all heads, cell by cell."
                                     : "Open this head step by step. The figure at the right is a mean over the rows of all texts that "
-                                      "are not padding; entropy is in nats."});
+                                      "are not padding; entropy is in nats. A pattern is what the weights look like, not why."});
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, context.px(4));
     draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : colors.text, title);
@@ -117,11 +117,11 @@ void draw_heads_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title = shown_title(context, id.stage);
+    const std::string title = shown_title(context, id);
     draw_text(list, fonts.heading, origin, colors.text, title);
     const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
-    const std::string detail = fmt::format("layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
-                                           id.layer, head_count(context.trace()));
+    const std::string detail = fmt::format("{} · layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
+                                           stage_name(id.stage), id.layer, head_count(context.trace()));
     const std::string problem = shown_problem(context, id);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
               elide(fonts.label, problem.empty() ? detail : problem,

@@ -8,6 +8,7 @@
 
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
@@ -61,6 +62,7 @@ void open_head(PanelContext& context, const HeadWorth& head) {
 
 /// The question in words: "How likely ‘sat’ is after ‘cat’ (position 6)".
 std::string question_words(const PanelContext& context, const KnockOutQuestion& question) {
+    if (!question.place && !question.counted.empty()) return "loss of predicting what the task asks for; the rest nobody can guess";
     if (!question.place) return "loss of predicting the next token of the shown text";
     const auto& place = *question.place;
     return fmt::format("probability of ‘{}’ after position {} ‘{}’", index_label(context, {Stage::Logits, -1}, Axis::V, place.token),
@@ -121,7 +123,7 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
             state.stopped = false;
         x += context.px(96);
     }
-    const Color ink = !answer.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen;
+    const Color ink = !answer.problem.empty() ? colors.bad : fresh ? colors.text : colors.chosen_text;
     draw_text(*ImGui::GetWindowDrawList(), fonts.body, {x, at.y + context.px(7)}, ink, words);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
 }
@@ -214,7 +216,8 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
 }  // namespace
 
 KnockOutQuestion knock_out_question(const PanelContext& context) {
-    if (!context.view.knock_out.chance || !context.ready()) return {};
+    if (!context.ready()) return {};
+    if (!context.view.knock_out.chance) return {{}, asked_positions(context)};
     const TokenBatch& tokens = context.trace().tokens;
     const std::int64_t batch = std::min(context.view.batch, tokens.size() - 1);
     if (batch < 0 || tokens.length == 0) return {};
@@ -223,7 +226,8 @@ KnockOutQuestion knock_out_question(const PanelContext& context) {
     const std::int64_t next = std::min(position + 1, length - 1);
     const std::int64_t token = context.view.locked.on(Axis::V).value_or(tokens.ids[static_cast<std::size_t>(batch * tokens.length + next)]);
     return {KnockOutQuestion::Place{batch, position,
-                                    static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))}};
+                                    static_cast<std::int32_t>(std::clamp<std::int64_t>(token, 0, context.trace().config.vocab_size - 1))},
+            {}};
 }
 
 void draw_knock_out_view(PanelContext& context) {

@@ -6,6 +6,7 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/asked_positions.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/readings_age.hpp"
 #include "app/session/readings.hpp"
@@ -19,7 +20,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMaxLensCell = 128, kLeastRow = 26,
-                kMostRow = 60;
+                kMostRow = 110;
 constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
@@ -38,13 +39,14 @@ std::string row_name(const LogitLens& lens, std::size_t row) {
     return row == 0 ? std::string("embedding") : fmt::format("layer {}{}", row - 1, row + 1 == lens.stages.size() ? ", output" : "");
 }
 
-/// Mean of -ln p(next) over the positions that have a next token; NaN where none has.
-double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b) {
+/// Mean of -ln p(next) over the positions that have a next token, of those that count ([B,T], empty: all); NaN where none has.
+double loss_of(const LogitLens& lens, std::size_t row, std::int64_t b, const std::vector<std::uint8_t>& counts) {
     double sum = 0;
     std::int64_t counted = 0;
     for (std::int64_t t = 0; t < lens.positions; ++t) {
         const LensCell& cell = lens.at(row, b, t);
         if (cell.next < 0 || cell.count == 0) continue;
+        if (!counts.empty() && counts[static_cast<std::size_t>(b * lens.positions + t)] == 0) continue;
         sum -= std::log(static_cast<double>(cell.next_probability));
         ++counted;
     }
@@ -80,6 +82,7 @@ struct Table {
     ImVec2 origin;  ///< of the first cell, scrolled
     float cell = 0, row = 0;
     std::int64_t batch = 0;
+    std::vector<std::uint8_t> counts{};  ///< positions that the loss counts, [B,T]; empty: all
     ImVec2 at(std::int64_t t, std::size_t r) const {
         return {std::floor(origin.x + static_cast<float>(t) * cell), std::floor(origin.y + static_cast<float>(r) * row)};
     }
@@ -105,8 +108,7 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
     draw_text_in(list, fonts.mono_small, {min.x + context.px(5), min.y}, {max.x, middle}, {0, 0.5F}, ink_on(fill),
                  elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
     if (other_token)
-        draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F},
-                     with_alpha(ink_on(fill), 0.75F),
+        draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F}, ink_on(fill),
                      elide(fonts.mono_tiny, token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
     // Right predictions are framed; elsewhere a figure says how far the right token is from the top.
     if (cell.next_rank == 1) {
@@ -115,7 +117,7 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
         const std::string rank = fmt::format("#{}", cell.next_rank);
         const float wide = text_width(fonts.mono_tiny, rank);
         const bool fits = text_width(fonts.mono_small, token_text(context, cell.top[0].token)) + wide + context.px(16) < max.x - min.x;
-        if (fits) draw_text_in(list, fonts.mono_tiny, min, {max.x - context.px(5), max.y}, {1, 0.5F}, with_alpha(ink_on(fill), 0.7F), rank);
+        if (fits) draw_text_in(list, fonts.mono_tiny, min, {max.x - context.px(5), max.y}, {1, 0.5F}, ink_on(fill), rank);
     }
     const bool chosen = context.view.locked.on(Axis::T) == t && context.view.stage == lens.stages[row];
     if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
@@ -129,9 +131,9 @@ void draw_row_labels(const PanelContext& context, const LogitLens& lens, const T
     for (std::size_t row = 0; row < lens.stages.size(); ++row) {
         const float y0 = table.at(0, row).y, y1 = table.at(0, row + 1).y;
         const bool lit = context.view.stage == lens.stages[row];
-        draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen : colors.text,
+        draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen_text : colors.text,
                      row_name(lens, row));
-        const double loss = loss_of(lens, row, table.batch);
+        const double loss = loss_of(lens, row, table.batch, table.counts);
         if (!std::isnan(loss))
             draw_text_in(list, fonts.mono_tiny, {min.x, y0}, {max.x - context.px(10), y1 - context.px(2)}, {1, 0.5F}, colors.faint,
                          format_number(loss, {.decimals = 2}));
@@ -222,6 +224,8 @@ void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch
     table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMaxLensCell));
     table.row = std::clamp((box.height() - heads) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
+    table.counts = asked_positions(context);
+    if (table.counts.size() != static_cast<std::size_t>(lens.batches * lens.positions)) table.counts.clear();
     if (other != nullptr) table.compared = other->lens, table.compared_batch = other->batch;
     ImGui::SetCursorScreenPos(box.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
@@ -271,13 +275,13 @@ void draw_lens_view(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
-    draw_text(list, fonts.heading, at, colors.text, "logit lens");
-    const float x = at.x + text_width(fonts.heading, "logit lens") + context.px(12);
-    draw_text(
-        list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
-        elide(fonts.label,
-              fmt::format("what each layer would predict next, read through the final norm and the output head{}", readings_age(context)),
-              at.x + room.x - x));
+    draw_text(list, fonts.heading, at, colors.text, "Expected next");
+    const float x = at.x + text_width(fonts.heading, "Expected next") + context.px(12);
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+              elide(fonts.label,
+                    fmt::format("logit lens: what each layer would predict next, read through the final norm and the output head{}",
+                                readings_age(context)),
+                    at.x + room.x - x));
     const LogitLens* lens = lens_of(context);
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
@@ -293,6 +297,7 @@ void draw_lens_view(PanelContext& context) {
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
     std::string legend = "Framed: the token that actually follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
                          "that follow.";
+    if (!asked_positions(context).empty()) legend += " It counts what the task asks for: nobody can guess the rest.";
     if (!other.problem.empty()) legend = other.problem;
     else if (other.lens != nullptr && !in_place)
         legend =
@@ -343,7 +348,7 @@ void draw_lens_cell(PanelContext& context) {
     text_line(ui, fonts.mono_body, colors.good, token_text(context, cell.next));
     gap(ui, 4);
     for (std::size_t r = 0; r < lens->stages.size(); ++r)
-        draw_bar(context, row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen : colors.muted,
+        draw_bar(context, row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
                  r == row ? colors.chosen : colors.accent);
 }
 

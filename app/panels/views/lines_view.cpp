@@ -19,7 +19,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1100;
+constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1500, kMostPitch = 52;
 
 /// The attention whose lines are drawn: of the current stage's layer, its cross-attention when the stage belongs to one.
 StageId shown_weights(const PanelContext& context, int layer) {
@@ -150,12 +150,14 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     const auto rows = static_cast<float>(std::max(picture.keys.size(), picture.queries.size()));
     const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
     const float pitch =
-        std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kPitch + 6));
-    draw_titles(context, token_columns(box.min, width, std::min(context.px(kSide), width / 5), pitch), box.min.y, id);
+        std::clamp((box.height() - heading - context.px(4)) / std::max(rows, 1.F), context.px(kLeastPitch), context.px(kMostPitch));
+    const float left = std::floor((box.width() - width) / 2);  // what is free is divided between both sides
+    draw_titles(context, token_columns({box.min.x + left, box.min.y}, width, std::min(context.px(kSide), width / 5), pitch), box.min.y, id);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y + heading});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##lines", {box.width(), box.height() - heading}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
+    ImGui::SetCursorScreenPos({ImGui::GetCursorScreenPos().x + left, ImGui::GetCursorScreenPos().y});
     const TokenColumns columns =
         token_columns(ImGui::GetCursorScreenPos(), width - context.px(14), std::min(context.px(kSide), width / 5), pitch);
     const bool clicked = pointing_area("##tokens", {columns.right - columns.left, std::max(rows * pitch, 1.F)});
@@ -213,7 +215,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
         const bool chosen = layer == context.view.stage.layer;
         draw_text(*ImGui::GetWindowDrawList(), fonts.strong, at,
                   hovered  ? colors.accent
-                  : chosen ? colors.chosen
+                  : chosen ? colors.chosen_text
                            : colors.text,
                   fmt::format("layer {}", layer));
         least = std::max(least, draw_token_lines(context, picture, place, pointed));
@@ -228,7 +230,7 @@ float draw_all_layers(PanelContext& context, const Box& box) {
 void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, float width, float least) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title = is_cross(id.stage) ? "cross-attention as lines" : "attention as lines";
+    const std::string title = is_cross(id.stage) ? "Cross-attention as lines" : "Attention as lines";
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = id.stack == Stack::Encoder ? "encoder, " : id.stack == Stack::Decoder ? "decoder, " : "";

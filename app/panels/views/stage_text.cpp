@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/widgets/number.hpp"
 
@@ -106,7 +107,7 @@ Words mask_words(const MaskSettings& masks, bool cross) {
 
 Words softmax_words(const ForwardSettings& settings) {
     return {settings.temperature == 1 ? "A = softmax(masked)" : fmt::format("A = softmax(masked ÷ {:g})", settings.temperature),
-            "Each row becomes a distribution over the keys: exponentials divided by their sum."};
+            "Each row becomes a distribution over the keys: exponentials divided by their sum, so that it sums to 1."};
 }
 
 Words dropout_words(const ForwardSettings& settings, const OpSettings& own) {
@@ -178,7 +179,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
 
 StageText text_of(const Trace<float>& trace, const StageId& id) {
     Words words = words_of(trace, trace.plan->at(id));
-    return {std::string(stage_name(id.stage)), std::move(words.formula), std::move(words.sentence)};
+    return {stage_title(id.stage), std::move(words.formula), std::move(words.sentence)};
 }
 
 }  // namespace attn::app

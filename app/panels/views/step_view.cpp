@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/help/help_pages.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/matrix_view.hpp"
+#include "app/panels/maps/stage_words.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation.hpp"
@@ -27,7 +30,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kStepHeader = 44;
+constexpr float kStepHeader = 44, kRoomForSentence = 470;
 
 /// Every number replaced by what it does to the loss; what has no gradient (one-hot rows) stays.
 void show_gradients(PanelContext& context, Equation& equation, StageText& text) {
@@ -39,7 +42,7 @@ void show_gradients(PanelContext& context, Equation& equation, StageText& text) 
     for (Matrix& operand : equation.operands) replace(operand);
     replace(equation.result);
     equation.row_sums = false;
-    text.formula = "∂loss ÷ ∂" + text.title;
+    text.formula = "∂loss ÷ ∂" + std::string(stage_name(context.view.stage.stage));
     text.sentence = fmt::format("Gradient of the loss with respect to each number. Next-token loss: {} nats, over {} predictions.",
                                 format_number(gradients.loss, {.decimals = 4}), gradients.counted);
 }
@@ -62,6 +65,19 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
     draw_gradient_switch(context, x - context.px(14), y);
 }
 
+/// The shape, whose letters are explained where one points at them; a click opens the glossary.
+void draw_explained_shape(PanelContext& context, ImVec2 at, float room, const Shape& shape) {
+    ImFont* font = context.theme.fonts.mono_small;
+    const std::vector<ColoredText> runs = shape_runs(context.theme, shape);
+    const float width = runs_width(font, runs);
+    if (context.picture_alone || width > room) return;
+    const std::string words = shape_words(shape) + "\nClick for the glossary.";
+    const Item item = item_at(context.ui(), "##shape", at, {width, context.px(18)}, {.tooltip = words});
+    draw_runs(*ImGui::GetWindowDrawList(), font, at, runs);
+    draw_focus_ring(context.ui(), item, context.px(3));
+    if (item.pressed) open_help_page(context.view, "Glossary");
+}
+
 void draw_header(PanelContext& context, const StageText& text) {
     const auto& [colors, fonts, scale] = context.theme;
     const StageId& id = context.view.stage;
@@ -70,16 +86,20 @@ void draw_header(PanelContext& context, const StageText& text) {
     const float width = ImGui::GetContentRegionAvail().x;
     draw_text(list, fonts.heading, at, colors.text, text.title);
     const RecordedStage<float>* stage = context.trace().find(id);
+    // Words first; the code name, the place and the shape are the small second line beside them.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
     if (stage != nullptr && has_heads(stage->value.shape())) where += fmt::format(" · head {}", context.view.head);
     if (stage != nullptr && stage->value.shape().has(Axis::G))
         where += fmt::format(" reads key/value head {}", head_of(context.trace().config, stage->value.shape(), context.view.head));
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
+    const std::string code(stage_name(id.stage));
+    draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
+    x += text_width(fonts.mono_small, code) + context.px(10);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
-    x += text_width(fonts.label, where) + context.px(14);
+    x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
-    if (stage != nullptr) draw_shape_in(list, context.theme, fonts.mono, {x, at.y + context.px(8)}, room, stage->value.shape());
+    if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, stage->value.shape());
     draw_play_buttons(context, at.x + width, at.y);
 }
 
@@ -156,12 +176,13 @@ void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
 
 /// One matrix of the equation with its title; takes over what is hovered and clicked there.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
-               bool comparing, bool summed_over = false) {
+               bool comparing, bool summed_over = false, float column_room = 0) {
     if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
     const MatrixViewResult result = draw_matrix(context, matrix, box,
                                                 {.role = role,
                                                  .row_labels = row_labels,
                                                  .col_labels = col_labels,
+                                                 .column_room = column_room,
                                                  .stage = context.view.stage,
                                                  .comparing = comparing,
                                                  .summed_over = summed_over});
@@ -183,7 +204,14 @@ void draw_product(PanelContext& context, const Equation& equation, const Equatio
     if (equation.operands.size() > 2) draw_part(context, equation.operands[2], layout.operands[2], MatrixRole::Strip, false, false, false);
     Matrix result = equation.result;
     result.symbol.clear();  // the heading names it already
-    draw_part(context, result, layout.result, MatrixRole::Result, false, labels, false);
+    draw_part(context, result, layout.result, MatrixRole::Result, false, labels, false, false, layout.column_labels);
+}
+
+/// The difference with its labels, and the two states that it is of beside it.
+void draw_difference(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels) {
+    for (std::size_t i = 0; i < equation.operands.size(); ++i)
+        draw_part(context, equation.operands[i], layout.operands[i], MatrixRole::Input, false, false, true);
+    draw_part(context, equation.result, layout.result, MatrixRole::Result, true, labels, true, false, layout.column_labels);
 }
 
 void draw_row(PanelContext& context, const Equation& equation, const EquationLayout& layout, bool labels, bool comparing) {
@@ -192,7 +220,7 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
     for (std::size_t i = 0; i < equation.operands.size(); ++i) {
         const bool strip = i >= in_row;
         draw_part(context, equation.operands[i], layout.operands[i], strip ? MatrixRole::Strip : MatrixRole::Input, i == 0,
-                  !strip && !rowwise && labels, comparing);
+                  !strip && !rowwise && labels, comparing, false, layout.column_labels);
         if (strip) continue;
         const Box& next = i + 1 < in_row ? layout.operands[i + 1] : layout.result;
         if (rowwise) draw_arrow(context, layout.operands[i], next, equation.op);
@@ -200,7 +228,8 @@ void draw_row(PanelContext& context, const Equation& equation, const EquationLay
     }
     Matrix result = equation.result;
     if (equation.operands.size() > in_row) result.symbol.clear();  // its place is taken by the strips
-    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing);
+    draw_part(context, result, layout.result, MatrixRole::Result, equation.operands.empty() || equation.rows_differ, labels, comparing,
+              false, layout.column_labels);
 }
 
 /// The sum of every row that is shown, beside the result: 1 for a softmax, anything after dropout.
@@ -220,7 +249,7 @@ void draw_row_sums(PanelContext& context, const Equation& equation, const Box& b
         const float value = sums.at(row, 0);
         const bool one = value > 0.9995F && value < 1.0005F;
         draw_text_in(list, fonts.mono_small, {box.min.x, middle - half}, {box.max.x, middle + half}, {0.5F, 0.5F},
-                     one ? colors.faint : colors.chosen, format_number(static_cast<double>(value)));
+                     one ? colors.faint : colors.chosen_text, format_number(static_cast<double>(value)));
     }
 }
 
@@ -280,6 +309,13 @@ bool differs(const Matrix& difference) {
     return false;
 }
 
+/// Sums that say nothing new: a column of ones.
+bool all_are_one(const Matrix& sums) {
+    for (std::int64_t row = 0; row < sums.data.rows; ++row)
+        if (!(std::abs(sums.at(row, 0) - 1) < 5e-4F)) return false;
+    return true;
+}
+
 /// What the centre shows of a stage.
 struct Picture {
     Equation equation;
@@ -320,6 +356,7 @@ Picture picture_of(PanelContext& context) {
     Picture picture{equation_of(context.matrices, context.trace(), id, context.view.batch, context.view.head),
                     text_of(context.trace(), id)};
     if (id.stage == Stage::Tokens) return picture;
+    if (picture.equation.row_sums) picture.equation.row_sums = !all_are_one(context.matrices.row_sums(picture.equation.result));
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
     return picture;
@@ -331,6 +368,7 @@ void draw_picture(PanelContext& context, const Picture& picture, const Box& area
     const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
     draw_text_block(context, layout.text, picture.text);
     if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
+    else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);
     else draw_row(context, equation, layout, labels, picture.comparing);
     if (equation.row_sums) draw_row_sums(context, equation, layout.row_sums);
     draw_color_scale(context, equation.result, layout.bar, picture.comparing);
@@ -355,7 +393,10 @@ void draw_step_view(PanelContext& context) {
     end_stroke(context.view);
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const ImVec2 room = ImGui::GetContentRegionAvail();
-    const Picture picture = picture_of(context);
+    Picture picture = picture_of(context);
+    // In a low window the picture comes before the words about it.
+    if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens)
+        picture.text.sentence.clear();
     draw_header(context, picture.text);
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};

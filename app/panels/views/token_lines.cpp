@@ -14,6 +14,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::size_t kMostDashed = 1'500;
+constexpr float kLeastLookedAt = 0.45F;  // opacity of a line of the token that is looked at
 
 std::int64_t rows_of(const TokenLines& picture, Axis axis) {
     return static_cast<std::int64_t>(axis == Axis::T ? picture.queries.size() : picture.keys.size());
@@ -139,7 +140,9 @@ float draw_token_lines(const PanelContext& context, const TokenLines& picture, c
     const bool dashed = lines.size() <= kMostDashed;
     for (const TokenLine& line : lines) {
         const bool shown = !looked_at || belongs(line, *looked_at);
-        const float strength = std::min(line.weight, 1.F) * (shown ? 1.F : picture.faded);
+        // What is looked at is seen, however small its weight; the others step back.
+        const float weight = std::min(line.weight, 1.F);
+        const float strength = !shown ? weight * picture.faded : looked_at ? kLeastLookedAt + (1 - kLeastLookedAt) * weight : weight;
         // Lines of the same two tokens lie side by side, head by head.
         const float beside = lane * (static_cast<float>(line.map) - static_cast<float>(picture.maps.size() - 1) / 2);
         const float from = columns.middle(line.key) + beside, to = columns.middle(line.query) + beside;

@@ -50,10 +50,10 @@ Shown shown_totals(const PanelContext& context) {
 Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
     const bool rollout = context.view.totals.rollout;
     const RecordedStage<float>* weights = shown.trace->find(shown.weights);
-    // A rollout's own position counts even where attention to it is masked.
-    const Mask* mask = rollout || weights == nullptr ? nullptr : weights->mask.get();
+    const Mask* mask = weights == nullptr ? nullptr : weights->mask.get();
     return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
-                                             rollout ? "rollout" : "mean", mask);
+                                             rollout ? "rollout" : "mean", mask,
+                                             rollout);  // its own position counts even where attention to it is masked
 }
 
 std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
@@ -174,7 +174,9 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     a.symbol = fmt::format("{}  {}", first, name_a);
     b.symbol = fmt::format("{}  {}", second, name_b);
     a.name += " before";
-    picture.equation.layout = compare.layout == CompareLayout::Difference ? Layout::Single : Layout::Sum;
+    picture.equation.layout = compare.layout == CompareLayout::Difference ? Layout::Single
+                              : compare.layout == CompareLayout::All      ? Layout::Difference
+                                                                          : Layout::Sum;
     if (compare.layout == CompareLayout::SideBySide) {
         picture.equation.operands = {std::move(a)};
         picture.equation.result = std::move(b);
@@ -188,21 +190,21 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     }
     difference.symbol = fmt::format("{} − {}", second, first);
     if (compare.layout == CompareLayout::All) picture.equation.operands = {std::move(b), std::move(a)};
-    picture.equation.op = "−";
     picture.equation.result = std::move(difference);
     return picture;
 }
 
-void draw_sign(const PanelContext& context, const Box& left, const Box& right, std::string_view sign) {
-    draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.title, {left.max.x, left.min.y}, {right.min.x, left.max.y}, {0.5F, 0.5F},
-                 context.theme.colors.muted, sign);
-}
-
 /// Takes over what is hovered and clicked in one of the matrices.
-void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool comparing) {
-    const MatrixViewResult result =
-        draw_matrix(context, matrix, box,
-                    {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = stage, .comparing = comparing});
+void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, const StageId& stage, bool row_labels, bool col_labels,
+               float column_room, bool comparing) {
+    const MatrixViewResult result = draw_matrix(context, matrix, box,
+                                                {.role = MatrixRole::Result,
+                                                 .row_labels = row_labels,
+                                                 .col_labels = col_labels,
+                                                 .column_room = column_room,
+                                                 .stage = stage,
+                                                 .axis_titles = col_labels,
+                                                 .comparing = comparing});
     const auto take = [](AxisSelection& selection, const HeatmapCell& cell) {
         selection.set(Axis::T, cell.row);
         selection.set(Axis::S, cell.col);
@@ -241,7 +243,7 @@ void draw_totals_view(PanelContext& context) {
     if (segmented(context.ui(), "##totals", kNames, chosen, pills + 1,
                   {.tooltip = "What reaches a position through all layers, or the plain mean of all maps."}))
         view.rollout = chosen == 0;
-    const std::string title = view.rollout ? "attention rollout" : "mean attention";
+    const std::string title = view.rollout ? "Attention rollout" : "Mean attention";
     draw_text(list, fonts.heading, at, colors.text, title);
     const float x = at.x + text_width(fonts.heading, title) + context.px(12);
     const std::string stack = shown.totals->stack == Stack::Encoder   ? "encoder, "
@@ -262,13 +264,13 @@ void draw_totals_view(PanelContext& context) {
     const Equation& equation = picture.equation;
     const EquationLayout layout = lay_out_equation(equation, {{at.x, y}, {at.x + room.x, at.y + room.y}}, scale, text_height, true);
     const bool comparing = !picture.words.empty() && context.view.compare.layout != CompareLayout::InPlace;
-    for (std::size_t i = 0; i < equation.operands.size(); ++i) {
-        const bool last = i + 1 == equation.operands.size();
-        draw_part(context, equation.operands[i], layout.operands[i], shown.weights, i == 0, comparing);
-        if (!equation.op.empty())
-            draw_sign(context, layout.operands[i], last ? layout.result : layout.operands[i + 1], last ? "=" : equation.op);
-    }
-    draw_part(context, equation.result, layout.result, shown.weights, equation.operands.empty() || equation.rows_differ, comparing);
+    const bool beside = equation.layout == Layout::Difference;  // the operands: small, without labels of their own
+    for (std::size_t i = 0; i < equation.operands.size(); ++i)
+        if (layout.operands[i].width() > 2)
+            draw_part(context, equation.operands[i], layout.operands[i], shown.weights, !beside && i == 0, !beside, layout.column_labels,
+                      comparing);
+    draw_part(context, equation.result, layout.result, shown.weights, beside || equation.operands.empty() || equation.rows_differ, true,
+              layout.column_labels, comparing);
     draw_color_scale(context, equation.result, layout.bar, false);
 }
 

@@ -1,0 +1,71 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kChipHigh = 28, kBadge = 18, kEnd = 28;
+
+/// "step 300", "pinned A, step 300", "layer 1 · head 2". Asks for nothing to be computed: the chip is also there where nothing is shown.
+std::string name_of_other(const PanelContext& context) {
+    const Comparison& compare = context.view.compare;
+    std::string name;
+    const auto add = [&name](const std::string& words, const char* between) {
+        if (!words.empty()) name += (name.empty() ? "" : between) + words;
+    };
+    for (const CompareSource& source : compare_sources()) {
+        if (source.source != compare.source) continue;
+        add(std::string(source.with), "");
+        const StateRef& state = context.states.*source.state;
+        const MomentOfRun* moment = state == nullptr || state == context.states.shown ? nullptr : moment_of(*state);
+        if (moment != nullptr) add("step " + format_count(moment->step), ", ");
+    }
+    if (compare.layer) add(fmt::format("layer {}", *compare.layer), " · ");
+    if (compare.head) add(fmt::format("head {}", *compare.head), " · ");
+    if (compare.batch) add(fmt::format("text {}", *compare.batch + 1), " · ");
+    return name.empty() ? "itself" : name;
+}
+
+}  // namespace
+
+float draw_comparison_chip(PanelContext& context, float right, float y, float room) {
+    if (!context.view.compare.on()) return 0;
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string_view with = "comparing with ";
+    const float ends = context.px(8 + kBadge + 8 + kEnd), least = ends + context.px(20);
+    if (room < least) return 0;
+    std::string name = name_of_other(context);
+    float words = text_width(fonts.label, with);
+    // In a narrow row the name says it alone, and is cut at last.
+    if (ends + words + text_width(fonts.strong, name) > room) words = 0;
+    name = elide(fonts.strong, name, room - ends - words);
+    const float width = ends + words + text_width(fonts.strong, name), height = context.px(kChipHigh);
+    const ImVec2 min{right - width, y}, max{right, y + height};
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(min, max, colors.pane, height / 2);
+    list.AddRect(min, max, colors.chosen, height / 2, 0, context.px(1.5F));
+    const ImVec2 badge{min.x + context.px(6), y + (height - context.px(kBadge)) / 2};
+    const ImVec2 badge_end{badge.x + context.px(kBadge), badge.y + context.px(kBadge)};
+    list.AddRectFilled(badge, badge_end, colors.chosen, context.px(4));
+    draw_text_in(list, fonts.strong, badge, badge_end, {0.5F, 0.5F}, ink_on(colors.chosen), context.view.compare.swapped ? "B" : "A");
+    float x = badge_end.x + context.px(8);
+    if (words > 0) draw_text_in(list, fonts.label, {x, min.y}, max, {0, 0.5F}, colors.muted, with);
+    draw_text_in(list, fonts.strong, {x + words, min.y}, max, {0, 0.5F}, colors.text, name);
+    const Item item = item_at(ui, "##end_comparison", {max.x - context.px(kEnd), min.y}, {context.px(kEnd), height},
+                              {.tooltip = "Ends the comparison (B). Hold X to swap A and B."});
+    draw_icon(list, Icon::Close, {max.x - context.px(15), y + height / 2}, context.px(9), item.hovered ? colors.text : colors.muted);
+    draw_focus_ring(ui, item, height / 2);
+    if (item.pressed) context.view.compare.end();
+    return width;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,62 @@
+#include "app/panels/files/copy.hpp"
+
+#include <fmt/format.h>
+#include <imgui.h>
+
+#include <optional>
+#include <string>
+
+#include "app/panels/maps/shown_maps.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/widgets/number.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string copied_number(const Matrix& matrix, std::int64_t row, std::int64_t col) {
+    return matrix.masked(row, col) ? std::string() : format_exact(matrix.at(row, col));
+}
+
+std::string copied_row(const Matrix& matrix, std::int64_t row) {
+    std::string text;
+    for (std::int64_t col = 0; col < matrix.data.cols; ++col) text += (col > 0 ? "\t" : "") + copied_number(matrix, row, col);
+    return text;
+}
+
+void tell(PanelContext& context, std::string words, bool failed = false) {
+    context.commands.push_back({command::TellFile{std::move(words), failed}, ""});
+}
+
+}  // namespace
+
+void copy_numbers(PanelContext& context, CopyPart part) {
+    const Matrix matrix = shown_slice(context, context.view.stage, context.view.head);
+    if (matrix.empty()) return tell(context, "There are no numbers here to copy.", true);
+    const AxisSelection& selection = context.view.selection();
+    const auto chosen = [&](Axis axis, std::int64_t count) -> std::optional<std::int64_t> {
+        if (count == 1) return 0;
+        const std::optional<std::int64_t> at = selection.on(axis);
+        return at && *at < count ? at : std::nullopt;
+    };
+    const auto row = chosen(matrix.row_axis, matrix.data.rows), col = chosen(matrix.col_axis, matrix.data.cols);
+    const std::string name = std::string(stage_name(context.view.stage.stage));
+    if (part == CopyPart::Map) {
+        std::string text;
+        for (std::int64_t r = 0; r < matrix.data.rows; ++r) text += copied_row(matrix, r) + "\n";
+        ImGui::SetClipboardText(text.c_str());
+        return tell(context, fmt::format("Copied the map of {}: {} rows of {} numbers.", name, matrix.data.rows, matrix.data.cols));
+    }
+    if (!row || (part == CopyPart::Value && !col)) return tell(context, "Choose a cell first: click it.", true);
+    if (part == CopyPart::Row) {
+        ImGui::SetClipboardText(copied_row(matrix, *row).c_str());
+        return tell(context, fmt::format("Copied row {} of {}: {} numbers.", *row, name, matrix.data.cols));
+    }
+    if (matrix.masked(*row, *col)) return tell(context, "This cell is masked: there is no number to copy.", true);
+    const std::string text = copied_number(matrix, *row, *col);
+    ImGui::SetClipboardText(text.c_str());
+    tell(context, "Copied " + text + ".");
+}
+
+void copy_picture(PanelContext& context) { context.view.files.picture = PictureWish{{}, 1, false}; }
+
+}  // namespace attn::app

@@ -1,0 +1,93 @@
+#include "app/panels/maps/stage_words.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace attn::app {
+namespace {
+
+constexpr std::array<std::pair<Stage, std::string_view>, 29> kTitles = {{
+    {Stage::Tokens, "Words"},
+    {Stage::TokenEmbedding, "Word vectors"},
+    {Stage::PositionEmbedding, "Positions"},
+    {Stage::Embedding, "Embedding"},
+    {Stage::Norm1, "Norm"},
+    {Stage::Q, "Queries"},
+    {Stage::K, "Keys"},
+    {Stage::V, "Values"},
+    {Stage::QRotated, "Queries turned"},
+    {Stage::KRotated, "Keys turned"},
+    {Stage::Scores, "Scores"},
+    {Stage::Scaled, "Scaled"},
+    {Stage::Masked, "Masked"},
+    {Stage::Weights, "Weights"},
+    {Stage::Dropped, "After dropout"},
+    {Stage::Context, "Mixed values"},
+    {Stage::Concat, "Heads joined"},
+    {Stage::AttentionOut, "Projected"},
+    {Stage::Residual1, "Added"},
+    {Stage::Norm2, "Norm"},
+    {Stage::FfnGate, "Gate"},
+    {Stage::FfnHidden, "Hidden units"},
+    {Stage::FfnActivation, "Activated"},
+    {Stage::FfnGated, "Gated"},
+    {Stage::FfnOut, "Feed-forward"},
+    {Stage::Residual2, "Added"},
+    {Stage::FinalNorm, "Final norm"},
+    {Stage::Logits, "Logits"},
+    {Stage::Probabilities, "Next word"},
+}};
+
+std::string lower_first(std::string_view words) {
+    std::string text(words);
+    if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] + 32);
+    return text;
+}
+
+}  // namespace
+
+std::string stage_title(Stage stage) {
+    const Stage self = to_self(stage);
+    for (const auto& [known, words] : kTitles)
+        if (known == self) return is_cross(stage) ? "Cross-" + lower_first(words) : std::string(words);
+    return std::string(stage_name(stage));
+}
+
+std::string_view axis_meaning(Axis axis) {
+    switch (axis) {
+    case Axis::B:
+        return "texts computed together (batch)";
+    case Axis::H:
+        return "heads, side by side";
+    case Axis::G:
+        return "heads of keys and values, shared by those of queries";
+    case Axis::T:
+        return "positions that ask (queries)";
+    case Axis::S:
+        return "positions that are asked (keys)";
+    case Axis::C:
+        return "numbers of a word's vector (d_model)";
+    case Axis::D:
+        return "numbers of a head's vector (d_head)";
+    case Axis::F:
+        return "hidden units of the feed-forward layer (d_ff)";
+    case Axis::V:
+        return "words that the model knows (vocabulary)";
+    case Axis::L:
+        return "layers";
+    case Axis::N:
+        return "numbers";
+    }
+    return "";
+}
+
+std::string shape_words(const Shape& shape) {
+    std::string lines;
+    for (const Dim& dim : shape)
+        lines += fmt::format("{}{}{}: {}", lines.empty() ? "" : "\n", axis_letter(dim.axis), dim.size, axis_meaning(dim.axis));
+    return lines;
+}
+
+}  // namespace attn::app

@@ -1,0 +1,107 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/panels.hpp"
+#include "app/session/next_words.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/slider.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kNextChip = 32, kTemperature = 190;
+
+std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
+
+/// Word, chance, and the chance as a bar; a click appends it. Returns its width, 0 where it does not fit.
+float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string text = elide(fonts.mono_body, visible_text(word.text), context.px(110)), chance = percent_words(word.probability);
+    const float words = text_width(fonts.mono_body, text), figures = text_width(fonts.mono_small, chance);
+    const float width = std::max(words + figures + context.px(34), context.px(76)), height = context.px(kNextChip);
+    if (at.x + width > right) return 0;
+    ImGui::PushID(word.id);
+    const Item item = item_at(context.ui(), "##next_word", at, {width, height},
+                              {.tooltip = "What may come next, and how likely the model finds it. Click to append it to the text."});
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(6));
+    list.AddRect(item.min, item.max, item.hovered ? colors.accent : colors.line, context.px(6));
+    const float line = item.max.y - context.px(5), left = item.min.x + context.px(9), end = item.max.x - context.px(9);
+    draw_text_in(list, fonts.mono_body, {left, item.min.y}, {end, line}, {0, 0.4F}, colors.text, text);
+    draw_text_in(list, fonts.mono_small, {left, item.min.y}, {end, line}, {1, 0.4F}, colors.muted, chance);
+    const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
+    list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)}, colors.accent, context.px(1.5F));
+    draw_focus_ring(context.ui(), item, context.px(6));
+    if (item.pressed) {
+        std::vector<std::string> texts = context.document.texts;
+        const auto sequence =
+            static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(texts.size()) - 1));
+        const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
+        texts[sequence] = with_word(texts[sequence], word.text, spaced);
+        emit_texts(context, std::move(texts), false, "");
+    }
+    return width;
+}
+
+}  // namespace
+
+float next_row_height(const PanelContext& context, float window_height) {
+    constexpr float kNextRow = 44, kLowWindow = 680;
+    if (!context.ready() || context.view.view == View::Train || context.view.lesson.open() || window_height < context.px(kLowWindow))
+        return 0;
+    const Config& config = context.trace().config;
+    const bool writes = config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.trace().settings.masks.causal);
+    return writes ? context.px(kNextRow) : 0;
+}
+
+void draw_next_row(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float end = at.x + ImGui::GetContentRegionAvail().x, y = at.y + context.px(2);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    float x = at.x + draw_spaced_text(list, fonts.small, {at.x, y + context.px(10)}, colors.muted, "NEXT", context.px(1)) + context.px(14);
+    float right = end - context.px(kTemperature + 16);
+    ImGui::SetCursorScreenPos({end - context.px(kTemperature), y - context.px(3)});
+    ImGui::BeginChild("##next_temperature", {context.px(kTemperature), context.px(40)}, false,
+                      ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
+                          ImGuiWindowFlags_NoBackground);
+    SamplingSettings sampling = context.document.sampling;
+    const Edited edited =
+        slider_row(ui, "temperature##next", sampling.temperature,
+                   {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "Below 1 the likeliest words gain, above 1 the others."}});
+    if (edited) emit_sampling(context, sampling, "temperature");
+    close_gesture(context, edited);
+    ImGui::EndChild();
+    const auto words = context.ask_latest(facet::NextWords{context.view.batch, context.document.sampling.temperature});
+    if (!words) {
+        draw_text_in(list, fonts.label, {x, y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
+                     elide(fonts.label, words.problem, right - x));
+        return;
+    }
+    const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
+    double named = 0;
+    std::size_t shown = 0;
+    for (const NextWord& word : words->likeliest) {
+        const float width = draw_next_word(context, word, largest, {x, y}, right);
+        if (width == 0) break;
+        x += width + context.px(8);
+        named += word.probability;
+        ++shown;
+    }
+    const auto others = words->others + static_cast<std::int64_t>(words->likeliest.size() - shown);
+    const std::string hint = others == 0 ? std::string("what may come next · click one to append it")
+                                         : fmt::format("what may come next, {} on {} other words", percent_words(std::max(1 - named, 0.0)),
+                                                       format_count(others));
+    if (x + text_width(fonts.label, hint) + context.px(8) < right)
+        draw_text_in(list, fonts.label, {x + context.px(6), y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.faint, hint);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,46 @@
+#include "app/panels/views/asked_positions.hpp"
+
+#include <algorithm>
+
+namespace attn::app {
+namespace {
+
+bool is_asked(TaskKind task, std::span<const Token> before, const Token& token) {
+    const auto came = [&](const auto& test) { return std::any_of(before.begin(), before.end(), test); };
+    switch (task) {
+    case TaskKind::Repeat:
+        return came([&](const Token& earlier) { return earlier.id == token.id; });
+    case TaskKind::Copy:
+    case TaskKind::Reverse:
+    case TaskKind::Sort:
+        return token.text == ">" || came([](const Token& earlier) { return earlier.text == ">"; });
+    case TaskKind::Addition:
+        return token.text == "=";
+    default:
+        return true;
+    }
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> asked_positions(TaskKind task, std::span<const Token> tokens) {
+    std::vector<std::uint8_t> asked;
+    for (std::size_t at = 0; at < tokens.size(); ++at) asked.push_back(is_asked(task, tokens.first(at), tokens[at]) ? 1 : 0);
+    return asked;
+}
+
+std::vector<std::uint8_t> asked_positions(const PanelContext& context) {
+    const TrainingSnapshot& run = *context.training.snapshot;
+    if (!context.ready() || context.snapshot.run == 0 || context.snapshot.run != run.run) return {};
+    std::vector<std::uint8_t> all;
+    for (const std::vector<Token>& tokens : context.snapshot.tokens) {
+        std::vector<std::uint8_t> asked = asked_positions(run.settings.task.kind, tokens);
+        asked.resize(static_cast<std::size_t>(context.trace().tokens.length), 0);
+        all.insert(all.end(), asked.begin(), asked.end());
+    }
+    // A text of another kind, typed by hand, may have none of what the task asks for: then everything counts.
+    const bool some = std::find(all.begin(), all.end(), 1) != all.end(), every = std::find(all.begin(), all.end(), 0) == all.end();
+    return some && !every ? all : std::vector<std::uint8_t>();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,47 @@
+/// LetterSet of scripts that the embedded fonts lack come from the system's fonts, where it has them.
+
+#include "app/platform/system_fonts.hpp"
+
+#include <gtest/gtest.h>
+#include <imgui.h>
+
+#include <algorithm>
+
+#include "app/platform/fonts.hpp"
+#include "app/widgets/letters.hpp"
+
+namespace attn::app {
+namespace {
+
+TEST(SystemFonts, AreAskedForWhatOursLackOnly) {
+    EXPECT_EQ(letters_lacking(U"abcäж→"), U"");
+    EXPECT_EQ(letters_lacking(U"a\u05E9b\u6211"), U"\u05E9\u6211");
+    EXPECT_EQ(letters_of("a\xD7\xA9\xFF!"), U"a\u05E9!");
+    EXPECT_TRUE(has_right_to_left("a \xD7\xA9"));
+    EXPECT_FALSE(has_right_to_left("abc \xE6\x88\x91"));
+    EXPECT_TRUE(fonts_with(U"").empty());
+}
+
+TEST(SystemFonts, GiveTheLettersOfOtherScripts) {
+    const LetterSet hebrew = U"\u05D0\u05E9\u05EA";
+    const std::vector<SystemFont> fonts = fonts_with(hebrew);
+    if (fonts.empty()) GTEST_SKIP() << "this system has no Hebrew font";
+    LetterSet all;
+    for (const SystemFont& font : fonts) {
+        EXPECT_TRUE(std::filesystem::exists(font.file)) << font.file;
+        all += font.letters;
+    }
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(all, hebrew);
+    ImFontAtlas without, with;
+    const std::vector<ReadFont> more = read_system_fonts(hebrew);
+    const Fonts plain = add_fonts(without, 1), rich = add_fonts(with, 1, more);
+    without.Build();
+    with.Build();
+    EXPECT_EQ(plain.body->FindGlyphNoFallback(0x05E9), nullptr);
+    for (ImFont* font : {rich.body, rich.mono, rich.mono_body, rich.label}) EXPECT_NE(font->FindGlyphNoFallback(0x05E9), nullptr);
+    EXPECT_NE(rich.body->FindGlyphNoFallback('a'), nullptr);
+}
+
+}  // namespace
+}  // namespace attn::app

@@ -1,0 +1,58 @@
+/// What may come next, against the probabilities that the model itself gives.
+
+#include "app/session/next_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+
+namespace attn::app {
+namespace {
+
+TEST(NextWords, AreTheLikeliestOfTheModelsOwnChances) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const auto words = session.get(facet::NextWords{});
+    const auto snapshot = session.wait();
+    const Tensor<float>& own = snapshot->trace->find({Stage::Probabilities, -1})->value;
+    const std::int64_t last = snapshot->trace->tokens.lengths[0] - 1, count = own.shape()[2].size;
+    std::vector<double> chances;
+    for (std::int64_t v = 2; v < count; ++v) chances.push_back(static_cast<double>(own(0, last, v)));
+    std::sort(chances.rbegin(), chances.rend());
+    ASSERT_EQ(words->likeliest.size(), std::min(kMostNextWords, chances.size()));
+    double sum = words->rest;
+    for (std::size_t i = 0; i < words->likeliest.size(); ++i) {
+        const NextWord& word = words->likeliest[i];
+        EXPECT_NEAR(word.probability, chances[i], 1e-6);
+        EXPECT_NEAR(word.probability, static_cast<double>(own(0, last, word.id)), 1e-6);
+        EXPECT_EQ(word.text, snapshot->vocabulary[static_cast<std::size_t>(word.id)]);
+        EXPECT_GE(word.id, 2) << "no padding is offered";
+        sum += word.probability;
+    }
+    EXPECT_NEAR(sum, 1, 1e-9);
+    EXPECT_EQ(words->others + static_cast<std::int64_t>(words->likeliest.size()), count);
+}
+
+TEST(NextWords, HeatEvensThemOutAndColdLeavesTheFirst) {
+    Session session(open_preset("causal-attention"), [] {});
+    const auto at = [&](double temperature) { return session.get(facet::NextWords{0, temperature})->likeliest.front(); };
+    EXPECT_GT(at(0.5).probability, at(1).probability);
+    EXPECT_LT(at(2).probability, at(1).probability);
+    EXPECT_NEAR(at(0).probability, 1, 1e-6);
+    EXPECT_EQ(at(0).id, at(1).id);
+}
+
+TEST(NextWords, AreRefusedWhereNoneComesNext) {
+    Session encoder(open_preset("self-attention"), [] {});
+    EXPECT_EQ(encoder.compute(facet::NextWords{}).value, nullptr);
+    EXPECT_NE(encoder.compute(facet::NextWords{}).problem, "");
+    EXPECT_EQ(with_word("the cat", "sat", true), "the cat sat");
+    EXPECT_EQ(with_word("", "sat", true), "sat");
+    EXPECT_EQ(with_word("abc", "d", false), "abcd");
+}
+
+}  // namespace
+}  // namespace attn::app
