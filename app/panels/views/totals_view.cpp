@@ -58,11 +58,11 @@ Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
 
 std::string layers_words(const Shown& shown) { return shown.layer == 0 ? "layer 0" : fmt::format("layers 0 to {}", shown.layer); }
 
-struct Words {
+struct TotalsWords {
     std::string formula, sentence;
 };
 
-Words words_of(const PanelContext& context, const Shown& shown) {
+TotalsWords words_of(const PanelContext& context, const Shown& shown) {
     if (!context.view.totals.rollout)
         return {shown.layer == 0
                     ? fmt::format("A0, the mean of {} heads", context.trace().config.num_heads)
@@ -254,7 +254,7 @@ void draw_totals_view(PanelContext& context) {
                     fmt::format("{}{} · all {} heads · rows are queries, columns are keys{}", stack, layers_words(shown),
                                 context.trace().config.num_heads, readings_age(context)),
                     at.x + room.x - pills - context.px(14) - x));
-    const Words words = words_of(context, shown);
+    const TotalsWords words = words_of(context, shown);
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
     const TotalsPicture picture = totals_picture(context, shown);
