@@ -14,9 +14,6 @@ namespace attn {
 
 class SequenceSource;
 
-/// What stands for a hidden word.
-inline constexpr const char* kBlank = "_";
-
 struct Batch {
     TokenBatch tokens;
     std::vector<std::int32_t> targets;  ///< [B,T], kIgnoredTarget where nothing is to be predicted

@@ -59,6 +59,9 @@ const TaskInfo& task_info(TaskKind kind);
 /// Throws ConfigError naming the tasks that there are.
 TaskKind task_kind(std::string_view name);
 
+/// What stands for a hidden word.
+inline constexpr const char* kBlank = "_";
+
 struct TaskSettings {
     TaskKind kind = TaskKind::Repeat;
     std::int64_t length = 8;  ///< symbols of the longest question or repeated string; of a Bigram sequence or a Text window; words; digits

@@ -281,6 +281,7 @@ Group pictures() {
              {"attnscope render --view heads --scale 2 --size 3200x2000 --out figure.png", picture("figure.png", 3200, 2000)},
              {"attnscope render ... --out FIGURE.png", picture("FIGURE.png", 1600, 1000), "attnscope render --out FIGURE.png"},
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},
+             {"attnscope render --preset stories --out assets/pictures/heads.png", picture("assets/pictures/heads.png", 1600, 1000)},
              {"attnscope render --stage scores --head 1 --out assets/pictures/step.png", picture("assets/pictures/step.png", 1600, 1000)},
              // Of the picture's 400 steps the first 100 hold the one that is shown.
              {"attnscope render --view train --task repeat --steps 400 --step 95 --layer 1 --head 2 --out assets/pictures/train.png",
@@ -565,7 +566,8 @@ TEST(Examples, OpenTheWindow) {
     place.write("config/attnscope/settings.json", R"({"preset": "causal-attention", "texts": ["one two"]})");
     const std::string model = std::string(ATTN_TEST_DATA) + "/golden/hf/gpt2";
     const SeenWindow opened = viewer.open({"--model", model}, place.path(""));
-    EXPECT_THAT(opened.title, HasSubstr("gpt2")) << opened.err;
+    EXPECT_THAT(opened.title, HasSubstr("attnscope")) << opened.err;
+    EXPECT_EQ(opened.err, "");
     // The negative control: what cannot be opened leaves no window.
     const SeenWindow none = viewer.open({"lesson", "no-such-lesson"}, place.path(""));
     EXPECT_EQ(none.title, "");

@@ -18,7 +18,8 @@ TEST(Help, NamesEveryCommandAndOption) {
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command : {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model", "tokenize"}) {
+    for (const char* command :
+         {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model", "tokenize"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");

@@ -106,7 +106,7 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         EXPECT_THAT(outcome.err, HasSubstr(words));
     };
     const std::string model = folder_->path("run");
-    refused({"sample"}, "--prompt");
+    refused({"sample"}, "--model FILE or --preset NAME");
     refused({"sample", "--prompt", "Lily"}, "--model FILE or --preset NAME");
     refused({"sample", "--preset", "gpt-tiny", "--prompt", "a"}, "random weights");
     refused({"sample", "--preset", "stories", "--model", model, "--prompt", "a"}, "--model FILE or --preset NAME");

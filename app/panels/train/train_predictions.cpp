@@ -13,7 +13,7 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
-#include "engine/train/dataset.hpp"
+#include "engine/train/run_settings.hpp"
 
 namespace attn::app {
 namespace {
