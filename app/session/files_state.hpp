@@ -15,7 +15,7 @@ enum class FileKind : std::uint8_t {
     Document,
     Run,    ///< a training run: its folder or checkpoint
     Model,  ///< the folder of a published model
-    Dump,  ///< tensors of some model, by name
+    Dump,   ///< tensors of some model, by name
     Text,
 };
 

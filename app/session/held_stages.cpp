@@ -17,8 +17,7 @@ std::shared_ptr<const Trace<float>> whole_trace(const Snapshot& snapshot) {
     if (snapshot.trace == nullptr) throw Error("nothing has been computed yet");
     const Trace<float>& trace = *snapshot.trace;
     if (trace.whole()) return snapshot.trace;
-    return std::make_shared<const Trace<float>>(
-        trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, trace.settings));
+    return std::make_shared<const Trace<float>>(trace_forward<float>(trace.parameters, trace.tokens, trace.source_tokens, trace.settings));
 }
 
 }  // namespace attn::app

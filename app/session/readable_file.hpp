@@ -20,8 +20,8 @@ struct ReadableFile {
     std::shared_ptr<const std::string> text;  ///< of a Text
 };
 
-/// A Document or a Text is read whole, of a model everything but its weights; of a run and of a dump only as much as tells them apart. Throws FileError for a file that is
-/// missing, broken or of a kind that the program does not read.
+/// A Document or a Text is read whole, of a model everything but its weights; of a run and of a dump only as much as tells them apart.
+/// Throws FileError for a file that is missing, broken or of a kind that the program does not read.
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop = {});
 
 /// Every line that is not blank; at most `most` of them, each cut after `longest` bytes (not inside a character).

@@ -45,15 +45,15 @@ struct PlotCursor {
 struct PlotOptions {
     std::string_view x_title{}, y_title{};  ///< with units: "step", "nats per token"
     bool log_y = false;
-    bool ignore_outliers = false;                      ///< for the range of y
-    bool from_zero = false;                            ///< the range of y holds 0
-    std::optional<std::pair<double, double>> y_range{}; ///< fixed ends of y
-    std::optional<double> x_end{};                     ///< the whole of x reaches at least from 0 to here
-    std::optional<double> marker{};                    ///< the moment that is shown: a line in the chosen colour
-    bool legend = true;                                ///< names with the values at the cursor, or the newest ones
-    bool axes = true;                                  ///< false for small plots: the curve and its base line only
-    bool scrub = false;                                ///< dragging moves through x; the right button pans
-    bool zoom = true;                                  ///< by the wheel
+    bool ignore_outliers = false;                        ///< for the range of y
+    bool from_zero = false;                              ///< the range of y holds 0
+    std::optional<std::pair<double, double>> y_range{};  ///< fixed ends of y
+    std::optional<double> x_end{};                       ///< the whole of x reaches at least from 0 to here
+    std::optional<double> marker{};                      ///< the moment that is shown: a line in the chosen colour
+    bool legend = true;                                  ///< names with the values at the cursor, or the newest ones
+    bool axes = true;                                    ///< false for small plots: the curve and its base line only
+    bool scrub = false;                                  ///< dragging moves through x; the right button pans
+    bool zoom = true;                                    ///< by the wheel
     std::string_view tooltip{};
 };
 

@@ -258,9 +258,10 @@ TEST(TrainStep, AllocatesNothingForOtherLengths) {
             batch.tokens.lengths = std::move(lengths);
             return batch;
         };
-        const TrainingBatch full = of_lengths(12, {12, 12, 12, 12}), padded = of_lengths(12, {12, 3, 7, 1}), other = of_lengths(12, {2, 12, 12, 9});
+        const TrainingBatch full = of_lengths(12, {12, 12, 12, 12}), padded = of_lengths(12, {12, 3, 7, 1}),
+                            other = of_lengths(12, {2, 12, 12, 9});
         const TrainingBatch shorter = of_lengths(9, {9, 8, 1, 4}), source = of_lengths(10, {10, 3, 4, 9}),
-                    other_source = of_lengths(8, {8, 8, 1, 2});
+                            other_source = of_lengths(8, {8, 8, 1, 2});
         for (const TrainingBatch* batch : {&full, &padded}) state.step(batch->tokens, source.tokens, batch->targets, settings());
         const test::AllocationWatch watch;
         for (const TrainingBatch* batch : {&other, &shorter, &full, &padded})

@@ -125,8 +125,7 @@ TEST(Learning, SentencesAreTranslatedByLookingAtTheWordThatIsRendered) {
     EXPECT_LT(run.evaluate().accuracy, 0.1) << "untrained";
     EXPECT_GE(learn(run).accuracy, 0.99);
     const auto heads = score_heads(run.keep().parameters, run.dataset().probe_batch(), run.settings().train.forward, run.steps()).scores;
-    for (const HeadScore& head : heads)
-        EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
+    for (const HeadScore& head : heads) EXPECT_TRUE(!is_cross(head.id.stage) || head.entropy < 1) << "cross-attention knows where to look";
 }
 
 /// Which of several things was hidden stays open now and then; a short run finds most of the rest.

@@ -129,7 +129,9 @@ void draw_transport(PanelContext& context) {
                {.look = ButtonLook::Accent,
                 .width = width - 2 * 44,
                 .height = 36,
-                .icon = width < 200 ? Icon::None : words.runs ? Icon::Pause : Icon::Play,  // the word is worth more
+                .icon = width < 200  ? Icon::None
+                        : words.runs ? Icon::Pause
+                                     : Icon::Play,  // the word is worth more
                 .notes = {.tooltip = words.tooltip}}))
         toggle_training(context);
     ImGui::SameLine(0, context.px(8));
