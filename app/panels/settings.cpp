@@ -178,9 +178,10 @@ constexpr std::array<Pattern, 4> kPatterns = {{
      "the pattern alone proves none: one layer can show it by the positions."},
 }};
 
-/// In every layer.
+/// In every layer; none before there is a trace.
 std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
     std::int64_t count = 0;
+    if (!context.ready()) return count;
     for (const PlanNode& node : context.trace().plan->nodes()) {
         if (to_self(node.id.stage) != Stage::Weights) continue;
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)

@@ -11,6 +11,7 @@
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "engine/trace/gradient_trace.hpp"
+#include "tests/support/fake_computation.hpp"
 #include "tests/support/interface_fixture.hpp"
 
 namespace attn::app::test {
@@ -38,6 +39,29 @@ protected:
         return best;
     }
 };
+
+TEST_F(FrameTest, EveryViewCanBeDrawnBeforeThereIsATrace) {
+    Gate gate;
+    gate.close();
+    Computation computation = Computation::engine();
+    computation.forward = [&gate, forward = computation.forward](const auto& parameters, const auto& tokens, const auto& source,
+                                                                 const auto& settings, const std::stop_token& stop) {
+        gate.pass(stop);
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    session = std::make_unique<Session>(
+        open_preset("gpt-tiny"), [] {}, std::move(computation));
+    instant = false;
+    for (const ViewInfo& info : views()) {
+        view.view = info.view;
+        frames(2, ui_frame);
+    }
+    EXPECT_EQ(session->snapshot()->trace, nullptr);
+    gate.open();
+    session->wait();
+    frames(2, ui_frame);
+    EXPECT_NE(session->snapshot()->trace, nullptr);
+}
 
 TEST_F(FrameTest, TheMaskKeysEmitChangedMasks) {
     open_example("causal-attention");
