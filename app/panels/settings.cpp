@@ -178,12 +178,13 @@ constexpr std::array<Pattern, 4> kPatterns = {{
      "the pattern alone proves none: one layer can show it by the positions."},
 }};
 
-/// In every layer; none before there is a trace.
+/// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
 std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
     std::int64_t count = 0;
     if (!context.ready()) return count;
+    const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != Stage::Weights) continue;
+        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
             count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
     }

@@ -229,6 +229,8 @@ FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
 FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
     if (outline->trace->whole()) return {outline.value, 0};
+    const double mib = mib_of(inside, *outline->trace);
+    expect_room(mib, work.room_mib);
     std::function<bool(const StageId&)> wanted;
     if (inside.map) wanted = [&](const StageId& id) { return holds(inside, id); };
     Snapshot made = *outline;
@@ -237,9 +239,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     made.ranges = stage_ranges(*made.trace);
     made.head_scores = head_scores(*made.trace);
     made.serial = next_serial();
-    double numbers = 0;
-    for (const RecordedStage<float>& stage : made.trace->stages) numbers += static_cast<double>(stage.value.size());
-    return value(std::move(made), numbers * sizeof(float) / (1024.0 * 1024.0));
+    return value(std::move(made), mib);
 }
 
 FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {

@@ -13,5 +13,7 @@ inline constexpr double kMapsMiB = 96;
 facet::Inside inside_with(const Trace<float>& trace, const StageId& id);
 /// Whether the part holds a stage of its own.
 bool holds(const facet::Inside& inside, const StageId& id);
+/// What the stages that it holds take, MiB.
+double mib_of(const facet::Inside& inside, const Trace<float>& outline);
 
 }  // namespace attn::app

@@ -83,6 +83,13 @@ void expect_same(const Tensor<float>& expected, const Tensor<float>& found) {
     EXPECT_TRUE(std::equal(expected.values().begin(), expected.values().end(), found.values().begin()));
 }
 
+/// Forgets what was asked for before: the budget has room for one part at a time.
+template <class F>
+std::shared_ptr<const typename F::Value> only(Session& session, const F& facet) {
+    session.want({});
+    return session.get(facet);
+}
+
 void expect_same_stages(Session& whole, Session& tight) {
     const std::shared_ptr<const Snapshot> all = whole.wait(), outline = tight.wait();
     ASSERT_EQ(all->problem + outline->problem, "");
@@ -90,8 +97,7 @@ void expect_same_stages(Session& whole, Session& tight) {
     ASSERT_FALSE(outline->trace->whole());
     for (const auto& stage : all->trace->stages) {
         SCOPED_TRACE(tensor_name(stage.id));
-        const auto inside = tight.compute(facet::Inside{part_of(*outline->trace, stage.id)});
-        ASSERT_TRUE(inside) << inside.problem;
+        const auto inside = only(tight, facet::Inside{part_of(*outline->trace, stage.id)});
         const RecordedStage<float>* found = inside->trace->find(stage.id);
         ASSERT_NE(found, nullptr);
         expect_same(stage.value, found->value);
@@ -115,20 +121,20 @@ TEST(LargeModel, FacetsOfAStageSayTheSame) {
     for (const PlanNode& node : trace.plan->nodes()) {
         SCOPED_TRACE(tensor_name(node.id));
         const facet::Explanation explanation{CellRef{node.id, "", {0, node.has_heads() ? 1 : 2, 0, 0}}};
-        const auto expected = sessions.whole.get(explanation), found = sessions.tight.get(explanation);
+        const auto expected = sessions.whole.get(explanation), found = only(sessions.tight, explanation);
         EXPECT_EQ(expected->provenance.formula, found->provenance.formula);
         EXPECT_EQ(expected->provenance.recorded, found->provenance.recorded);
         EXPECT_EQ(expected->provenance.terms.size(), found->provenance.terms.size());
         const facet::Statistics statistics{node.id};
-        EXPECT_EQ(sessions.whole.get(statistics)->mean, sessions.tight.get(statistics)->mean);
+        EXPECT_EQ(sessions.whole.get(statistics)->mean, only(sessions.tight, statistics)->mean);
         if (node.id.stage == Stage::Weights)
-            expect_same(*sessions.whole.get(facet::HeadMean{node.id}), *sessions.tight.get(facet::HeadMean{node.id}));
+            expect_same(*sessions.whole.get(facet::HeadMean{node.id}), *only(sessions.tight, facet::HeadMean{node.id}));
     }
 }
 
 TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     TwoSessions sessions(open_preset("gpt-tiny"));
-    const auto expected = sessions.whole.get(facet::Readings{}), found = sessions.tight.get(facet::Readings{});
+    const auto expected = sessions.whole.get(facet::Readings{}), found = only(sessions.tight, facet::Readings{});
     ASSERT_EQ(expected->totals.size(), found->totals.size());
     expect_same(expected->totals[0].rollouts.back(), found->totals[0].rollouts.back());
     expect_same(expected->totals[0].means.back(), found->totals[0].means.back());
@@ -136,7 +142,7 @@ TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     ASSERT_EQ(expected->lens->cells.size(), found->lens->cells.size());
     for (std::size_t i = 0; i < expected->lens->cells.size(); ++i)
         EXPECT_EQ(expected->lens->cells[i].top[0].token, found->lens->cells[i].top[0].token);
-    const auto worth = sessions.whole.get(facet::KnockOut{}), found_worth = sessions.tight.get(facet::KnockOut{});
+    const auto worth = sessions.whole.get(facet::KnockOut{}), found_worth = only(sessions.tight, facet::KnockOut{});
     ASSERT_EQ(worth->heads.size(), found_worth->heads.size());
     for (std::size_t i = 0; i < worth->heads.size(); ++i) EXPECT_EQ(worth->heads[i].without, found_worth->heads[i].without);
 }
@@ -147,7 +153,7 @@ TEST(LargeModel, ThePartThatIsLookedAtIsVerified) {
     std::size_t checked = 0;
     for (std::size_t i = 0; i < outline.plan->nodes().size();) {
         const StageId first = outline.plan->nodes()[i].id;
-        const auto verification = sessions.tight.get(facet::Verification{first});
+        const auto verification = only(sessions.tight, facet::Verification{first});
         EXPECT_TRUE(verification->ok) << tensor_name(first);
         checked += verification->stages.size();
         i = outline.plan->part_around(first).end;
@@ -161,7 +167,7 @@ TEST(LargeModel, OfALongTextFewMapsAreHeld) {
     const StageId first = part_of(all, {Stage::Weights, 1});
     const auto maps_of = [&](std::optional<Stage> map) {
         std::vector<Stage> found;
-        for (const auto& stage : sessions.tight.get(facet::Inside{first, map})->trace->stages) {
+        for (const auto& stage : only(sessions.tight, facet::Inside{first, map})->trace->stages) {
             expect_same(all.find(stage.id)->value, stage.value);
             if (is_attention_map(stage.id.stage)) found.push_back(stage.id.stage);
         }
@@ -172,6 +178,24 @@ TEST(LargeModel, OfALongTextFewMapsAreHeld) {
     EXPECT_EQ(maps_of(Stage::Weights), (Maps{Stage::Masked, Stage::Weights}));
     EXPECT_EQ(maps_of(Stage::Scores), (Maps{Stage::Scores, Stage::Weights}));
     EXPECT_EQ(maps_of(Stage::Dropped), (Maps{Stage::Weights, Stage::Dropped}));
+}
+
+TEST(LargeModel, APartThatFindsNoRoomIsRefusedAndTheRestStays) {
+    const Document document = open_preset("gpt-tiny");
+    const TraceSize size = prepare(document).size;
+    Session session(
+        document, [] {}, Computation::engine(), TrainingEngine::engine(), size.parameters + size.outline + 1.5 * size.part);
+    const Trace<float>& outline = *session.wait()->trace;
+    ASSERT_FALSE(outline.whole());
+    // Two parts that are wanted at once: the budget is for the first.
+    const StateRef shown = session.states().shown;
+    const facet::Inside first = inside_with(outline, {Stage::Weights, 0}), second = inside_with(outline, {Stage::Weights, 1});
+    session.want({{shown, first}, {shown, second}});
+    EXPECT_TRUE(session.compute(shown, first));
+    const auto refused = session.compute(shown, second);
+    EXPECT_NE(refused.problem.find("memory budget"), std::string::npos) << refused.problem;
+    session.want({{shown, second}});
+    EXPECT_TRUE(session.compute(shown, second)) << "it is tried again when there is room";
 }
 
 TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
