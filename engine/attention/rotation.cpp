@@ -8,21 +8,20 @@
 namespace attn {
 
 template <class Scalar>
-void RotationTable<Scalar>::prepare(std::int64_t positions, std::int64_t head_size, double base) {
-    const std::int64_t pairs = head_size / 2;
-    const bool known = pairs == pairs_ && base == base_;
+void RotationTable<Scalar>::prepare(std::int64_t positions, const std::vector<double>& frequencies) {
+    const bool known = frequencies == frequencies_;
     if (known && positions <= positions_) return;
-    positions_ = known ? std::max(positions, 2 * positions_) : positions, pairs_ = pairs, base_ = base;
-    cosines_.resize(static_cast<std::size_t>(positions_ * pairs));
+    positions_ = known ? std::max(positions, 2 * positions_) : positions;
+    if (!known) frequencies_ = frequencies;
+    const std::size_t pairs = frequencies_.size();
+    cosines_.resize(static_cast<std::size_t>(positions_) * pairs);
     sines_.resize(cosines_.size());
-    for (std::int64_t i = 0; i < pairs; ++i) {
-        const double frequency = std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(head_size));
+    for (std::size_t i = 0; i < pairs; ++i)
         for (std::int64_t t = 0; t < positions_; ++t) {
-            const double angle = static_cast<double>(t) * frequency;
-            cosines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::cos(angle));
-            sines_[static_cast<std::size_t>(t * pairs + i)] = static_cast<Scalar>(std::sin(angle));
+            const double angle = static_cast<double>(t) * frequencies_[i];
+            cosines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(std::cos(angle));
+            sines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(std::sin(angle));
         }
-    }
 }
 
 template <class Scalar>

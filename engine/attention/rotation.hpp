@@ -8,19 +8,19 @@
 
 namespace attn {
 
-/// Cosines and sines of the angles t * base^(-2i/D) for positions t and pairs i < D/2. Grows by doubling, so that a text that becomes
+/// Cosines and sines of the angles t * frequency i for positions t and pairs i. Grows by doubling, so that a text that becomes
 /// longer token by token rarely needs a new one.
 template <class Scalar>
 class RotationTable {
 public:
-    void prepare(std::int64_t positions, std::int64_t head_size, double base);
-    std::int64_t pairs() const { return pairs_; }
-    const Scalar* cosines(std::int64_t t) const { return cosines_.data() + t * pairs_; }
-    const Scalar* sines(std::int64_t t) const { return sines_.data() + t * pairs_; }
+    void prepare(std::int64_t positions, const std::vector<double>& frequencies);
+    std::int64_t pairs() const { return static_cast<std::int64_t>(frequencies_.size()); }
+    const Scalar* cosines(std::int64_t t) const { return cosines_.data() + t * pairs(); }
+    const Scalar* sines(std::int64_t t) const { return sines_.data() + t * pairs(); }
 
 private:
-    std::int64_t positions_ = 0, pairs_ = 0;
-    double base_ = 0;
+    std::int64_t positions_ = 0;
+    std::vector<double> frequencies_;
     std::vector<Scalar> cosines_, sines_;  ///< [positions,pairs]
 };
 

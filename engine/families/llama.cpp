@@ -16,7 +16,26 @@ constexpr std::array<std::string_view, 1> kMistralTypes = {"mistral"};
 constexpr std::array<std::string_view, 1> kQwen2Types = {"qwen2"};
 constexpr std::array<std::string_view, 1> kLlamaPrefixes = {"model."};
 
-/// The base, which older files have at the top and newer ones in an object of their own; other frequencies than base^(-2i/d) are refused.
+/// How frequencies are changed for long texts.
+void read_stretch(JsonObject& json, RotaryStretch& stretch) {
+    constexpr double kLeast = std::numeric_limits<double>::min(), kMost = 1e9;
+    std::string type = "default";
+    const char* name = json.has("rope_type") ? "rope_type" : "type";
+    json.read(name, type);
+    if (type == "default") return;
+    if (type != "linear" && type != "llama3")
+        json.fail(name,
+                  fmt::format("is \"{}\", which would need rotary frequencies of another kind: those there are, are linear and llama3",
+                              escaped(type)),
+                  FileFault::Unsupported);
+    stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Llama3;
+    if (!json.read("factor", stretch.factor, 1, kMost)) json.fail_missing("factor");
+    json.read("low_freq_factor", stretch.low, kLeast, kMost);
+    json.read("high_freq_factor", stretch.high, kLeast, kMost);
+    json.read("original_max_position_embeddings", stretch.original_context, 1, std::int64_t{1} << 40);
+}
+
+/// The base, which older files have at the top and newer ones in an object of their own.
 void read_rotary(JsonObject& json, Config& config) {
     constexpr double kLeast = std::numeric_limits<double>::min(), kMost = std::numeric_limits<double>::max();
     json.read("rope_theta", config.rotary_base, kLeast, kMost);
@@ -24,12 +43,7 @@ void read_rotary(JsonObject& json, Config& config) {
         auto rotary = json.optional_object(key);
         if (!rotary) continue;
         rotary->read("rope_theta", config.rotary_base, kLeast, kMost);
-        std::string type = "default";
-        const char* name = rotary->has("rope_type") ? "rope_type" : "type";
-        rotary->read(name, type);
-        if (type != "default")
-            rotary->fail(name, fmt::format("is \"{}\", which would need rotary frequencies that are changed for long texts", escaped(type)),
-                         FileFault::Unsupported);
+        read_stretch(*rotary, config.rotary_stretch);
     }
     double share = 1;
     json.read("partial_rotary_factor", share, 0, 1);

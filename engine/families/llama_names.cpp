@@ -36,6 +36,17 @@ const char* llama_activation(Activation activation) {
     return "";
 }
 
+Json rope_scaling(const Config& config) {
+    const RotaryStretch& stretch = config.rotary_stretch;
+    if (stretch.kind == RotaryScaling::None) return nullptr;
+    Json out{{"rope_type", stretch.kind == RotaryScaling::Linear ? "linear" : "llama3"}, {"factor", stretch.factor}};
+    if (stretch.kind == RotaryScaling::Linear) return out;
+    out["low_freq_factor"] = stretch.low;
+    out["high_freq_factor"] = stretch.high;
+    out["original_max_position_embeddings"] = stretch.original_context;
+    return out;
+}
+
 }  // namespace
 
 bool is_llama(const Config& config) {
@@ -75,6 +86,7 @@ std::string llama_config_json(const Config& config) {
                     {"hidden_act", llama_activation(config.activation)},
                     {"rms_norm_eps", config.layer_norm_eps},
                     {"rope_theta", config.rotary_base},
+                    {"rope_scaling", rope_scaling(config)},
                     {"attention_bias", config.qkv_bias},
                     {"mlp_bias", config.ffn_bias},
                     {"tie_word_embeddings", config.tied_lm_head},

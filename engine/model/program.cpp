@@ -288,7 +288,7 @@ DropoutPattern Program<Scalar>::dropout(double rate, const StageId& site, const 
 
 template <class Scalar>
 const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::int64_t positions) {
-    rotation_.prepare(positions, config().head_size(), nodes_[place].plan->settings.rotary_base);
+    rotation_.prepare(positions, nodes_[place].plan->settings.frequencies);
     return rotation_;
 }
 

@@ -40,6 +40,11 @@ void require_rotatable(const Config& config) {
         throw ConfigError("d_head " + std::to_string(config.head_size()) + " is odd; rotary positions need an even one");
     if (!(config.rotary_base > 0 && std::isfinite(config.rotary_base)))
         throw ConfigError("rotary_base is " + std::to_string(config.rotary_base) + "; expected a positive number such as 10000");
+    const RotaryStretch& stretch = config.rotary_stretch;
+    if (!(stretch.factor >= 1 && std::isfinite(stretch.factor)))
+        throw ConfigError("rotary_stretch.factor is " + std::to_string(stretch.factor) + "; expected a number from 1 on");
+    if (!(stretch.low > 0 && stretch.high > stretch.low && std::isfinite(stretch.high)) || stretch.original_context < 1)
+        throw ConfigError("rotary_stretch: expected 0 < low < high and an original context of at least 1");
 }
 
 /// Without W_O the stream becomes as wide as the heads are together, which only the end of a model can bear.

@@ -15,6 +15,16 @@ enum class Activation : std::uint8_t { Relu, GeluErf, GeluTanh, Silu };
 /// Rotary turns queries and keys by their position instead of adding anything to the embedding.
 enum class PositionKind : std::uint8_t { None, Learned, Sinusoidal, Rotary };
 
+/// How the frequencies of rotary positions were changed for longer texts than a model was first trained on; see plan/rotary.hpp.
+enum class RotaryScaling : std::uint8_t { None, Linear, Llama3 };
+struct RotaryStretch {
+    RotaryScaling kind = RotaryScaling::None;
+    double factor = 1;                     ///< by which low frequencies, or with Linear all of them, are divided; at least 1
+    double low = 1, high = 4;              ///< Llama3: between so many turns in the original context the one passes into the other
+    std::int64_t original_context = 8192;  ///< Llama3: the longest text of the first training
+    bool operator==(const RotaryStretch&) const = default;
+};
+
 /// How fresh parameters are drawn.
 enum class Init : std::uint8_t {
     Gpt2,         ///< N(0, 0.02), residual projections scaled by 1/sqrt(2 L); biases 0
@@ -50,7 +60,8 @@ struct Config {
     NormKind norm_kind = NormKind::LayerNorm;
     Activation activation = Activation::GeluTanh;
     PositionKind position = PositionKind::Learned;
-    double rotary_base = 10000;    ///< of rotary positions
+    double rotary_base = 10000;  ///< of rotary positions
+    RotaryStretch rotary_stretch;
     double layer_norm_eps = 1e-5;  ///< of every norm, of either kind
     Init init = Init::Vivid;
     std::uint64_t seed = 42;

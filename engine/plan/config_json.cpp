@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, 3> kNorms = {"none", "pre", "post"};
 constexpr std::array<std::string_view, 2> kNormKinds = {"layer_norm", "rms"};
 constexpr std::array<std::string_view, 4> kActivations = {"relu", "gelu_erf", "gelu_tanh", "silu"};
 constexpr std::array<std::string_view, 4> kPositions = {"none", "learned", "sinusoidal", "rotary"};
+constexpr std::array<std::string_view, 3> kStretches = {"none", "linear", "llama3"};
 constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivid", "numpy"};
 
 constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
@@ -55,6 +56,13 @@ Json to_json(const Config& config, ConfigFields fields) {
     add("scale_by_layer", config.scale_by_layer, config.scale_by_layer);
     add("ffn_bias", config.ffn_bias, config.ffn_bias != usual.ffn_bias);
     add("rotary_base", finite("rotary_base", config.rotary_base), config.rotary_base != usual.rotary_base);
+    const RotaryStretch& stretch = config.rotary_stretch;
+    if (stretch != usual.rotary_stretch)
+        out["rotary_stretch"] = {{"kind", name_of(kStretches, stretch.kind)},
+                                 {"factor", finite("factor", stretch.factor)},
+                                 {"low", finite("low", stretch.low)},
+                                 {"high", finite("high", stretch.high)},
+                                 {"original_context", stretch.original_context}};
     return out;
 }
 
@@ -85,6 +93,14 @@ Config config_from_json(JsonObject object, Config config) {
     read_enum(object, "activation", kActivations, config.activation);
     read_enum(object, "position", kPositions, config.position);
     object.read("rotary_base", config.rotary_base, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
+    if (auto stretch = object.optional_object("rotary_stretch")) {
+        read_enum(*stretch, "kind", kStretches, config.rotary_stretch.kind);
+        stretch->read("factor", config.rotary_stretch.factor, 1, std::numeric_limits<double>::max());
+        stretch->read("low", config.rotary_stretch.low, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
+        stretch->read("high", config.rotary_stretch.high, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
+        stretch->read("original_context", config.rotary_stretch.original_context, 1, kMaxSize);
+        stretch->expect_no_more();
+    }
     object.read("layer_norm_eps", config.layer_norm_eps, std::numeric_limits<double>::min(), 1);
     read_enum(object, "init", kInits, config.init);
     object.read("seed", config.seed);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/plan/make_mistake.hpp"
+#include "engine/plan/rotary.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -123,7 +124,7 @@ private:
 
     StageId rotate(const Layer& layer, Stage rotated, const StageId& x) {
         add(layer.at(rotated), Op::Rotate, {x}, head_axes(rotated == Stage::QRotated));
-        last().rotary_base = config_.rotary_base;
+        last().frequencies = rotary_frequencies(config_);
         return layer.at(rotated);
     }
 

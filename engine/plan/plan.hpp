@@ -52,7 +52,7 @@ struct OpSettings {
     bool passes_on = false;                        ///< Norm: the result is the input (a mistake)
     Activation activation = Activation::GeluTanh;  ///< Activate
     double factor = 1;                             ///< Scale
-    double rotary_base = 0;                        ///< Rotate: dimensions i and i + D/2 turn by position * base^(-2i/D)
+    std::vector<double> frequencies{};             ///< Rotate: dimensions i and i + D/2 turn by position * frequency i
     bool by_reshape = false;                       ///< Linear into heads, JoinHeads: numbers keep their order instead (a mistake)
     MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: which cells are masked
     bool masks_late = false;                       ///< Mask: nothing yet; Softmax: masked cells become 0 afterwards (a mistake)

@@ -110,7 +110,7 @@ private:
         case Op::Linear:
             return mapped(node);
         case Op::Rotate:
-            return rotated(input(node), settings.rotary_base);
+            return rotated(input(node), config_);
         case Op::Scores:
             return attention_scores(input(node), input(node, 1));
         case Op::Scale:

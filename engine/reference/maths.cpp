@@ -106,7 +106,24 @@ Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b) {
     return y;
 }
 
-Tensor<double> rotated(const Tensor<double>& x, double base) {
+namespace {
+
+/// The angle of one position for pair i of `half`; for longer texts than those of the first training low frequencies are lowered.
+double angle_of_position(const Config& config, std::int64_t i, std::int64_t half) {
+    const double plain = std::pow(config.rotary_base, -static_cast<double>(i) / static_cast<double>(half));
+    const RotaryStretch& stretch = config.rotary_stretch;
+    if (stretch.kind == RotaryScaling::None) return plain;
+    if (stretch.kind == RotaryScaling::Linear) return plain / stretch.factor;
+    const double wavelength = 2 * std::numbers::pi / plain, context = static_cast<double>(stretch.original_context);
+    if (wavelength < context / stretch.high) return plain;
+    if (wavelength > context / stretch.low) return plain / stretch.factor;
+    const double smooth = (context / wavelength - stretch.low) / (stretch.high - stretch.low);
+    return (1 - smooth) * plain / stretch.factor + smooth * plain;
+}
+
+}  // namespace
+
+Tensor<double> rotated(const Tensor<double>& x, const Config& config) {
     Tensor<double> y(x.shape());
     const Shape& shape = x.shape();
     const std::int64_t half = shape[3].size / 2;
@@ -114,8 +131,8 @@ Tensor<double> rotated(const Tensor<double>& x, double base) {
         for (std::int64_t h = 0; h < shape[1].size; ++h)
             for (std::int64_t p = 0; p < shape[2].size; ++p)
                 for (std::int64_t i = 0; i < half; ++i) {
-                    const double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
-                    const double angle = static_cast<double>(p) * frequency, cosine = std::cos(angle), sine = std::sin(angle);
+                    const double angle = static_cast<double>(p) * angle_of_position(config, i, half), cosine = std::cos(angle),
+                                 sine = std::sin(angle);
                     const double first = x(b, h, p, i), second = x(b, h, p, i + half);
                     y(b, h, p, i) = first * cosine - second * sine;
                     y(b, h, p, i + half) = second * cosine + first * sine;

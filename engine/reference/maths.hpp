@@ -33,7 +33,7 @@ double activate(Activation activation, double x);
 /// Two shapes alike: each number times the one in its place.
 Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
 /// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + D/2) of position p turned by p base^(-2i/D). D is even.
-Tensor<double> rotated(const Tensor<double>& x, double base);
+Tensor<double> rotated(const Tensor<double>& x, const Config& config);
 
 /// q [B,H,T,D], k [B,G,S,D] -> Σ_d q k [B,H,T,S]. G divides H: query head h reads key head h / (H/G) (Ainslie et al. 2023).
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);

@@ -64,10 +64,18 @@ std::string of_every_head(Script& script, const StageId& id) {
 void write_rotate(Script& script) {
     const Shape& shape = script.result().value.shape();
     const std::string x = script.input();
-    script.line(fmt::format("base, positions, half = {}, {}, {}", script.node().settings.rotary_base, shape[2].size, shape[3].size / 2));
-    script.line(
-        "angle = np.arange(positions)[:, None] * base ** (-np.arange(half) / half)",
-        "angle = torch.arange(positions, dtype=torch.float64)[:, None] * base ** (-torch.arange(half, dtype=torch.float64) / half)");
+    const Config& config = script.config();
+    script.line(fmt::format("base, positions, half = {}, {}, {}", config.rotary_base, shape[2].size, shape[3].size / 2));
+    if (config.rotary_stretch.kind == RotaryScaling::None) {
+        script.line("frequency = base ** (-np.arange(half) / half)",
+                    "frequency = base ** (-torch.arange(half, dtype=torch.float64) / half)");
+    } else {
+        script.remark("base ** (-i / half), lowered for texts that are longer than those of the first training.");
+        const std::string numbers = fmt::format("[{:.17g}]", fmt::join(script.node().settings.frequencies, ", "));
+        script.line("frequency = np.array(" + numbers + ")", "frequency = torch.tensor(" + numbers + ", dtype=torch.float64)");
+    }
+    script.line("angle = np.arange(positions)[:, None] * frequency",
+                "angle = torch.arange(positions, dtype=torch.float64)[:, None] * frequency");
     script.line("cos, sin = np.cos(angle), np.sin(angle)", "cos, sin = torch.cos(angle).float(), torch.sin(angle).float()");
     script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:]", x));
     const std::string turned = "first * cos - second * sin, second * cos + first * sin";

@@ -105,6 +105,10 @@ TEST(ModelFolder, Gpt2WithScoresDividedByTheLayerAgreesToo) {
 TEST(ModelFolder, LlamaAgreesWithTransformersInEveryRun) {
     expect_agreement("llama", {"left", "one", "pad"}, 31);
     expect_agreement("llama_tied", {"one", "pad"}, 19);
+    expect_agreement("llama3", {"one", "pad"}, 19);
+    const Copied stretched("llama3");
+    stretched.replace("config.json", "\"factor\": 8.0", "\"factor\": 2.0");
+    EXPECT_FALSE(check::check_file(stretched.path()).ok()) << "the factor matters";
     const Copied folder("llama_tied");
     folder.replace("config.json", "\"rope_theta\": 500.0", "\"rope_theta\": 10000.0");
     EXPECT_FALSE(check::check_file(folder.path()).ok()) << "the base matters";
@@ -147,10 +151,10 @@ TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
         folder.replace("config.json", what, by);
         return folder.refusal();
     };
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "llama3", "factor": 8.0})"),
-                HasSubstr("/rope_scaling/rope_type: is \"llama3\", which would need rotary frequencies"));
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 2.0})"),
-                HasSubstr("/rope_scaling/type: is \"linear\""));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "yarn", "factor": 8.0})"),
+                HasSubstr("/rope_scaling/rope_type: is \"yarn\", which would need rotary frequencies of another kind"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear"})"), HasSubstr("/rope_scaling: \"factor\" is missing"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 0.5})"), HasSubstr("/rope_scaling/factor"));
     EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.5)"), HasSubstr("in a part of each head"));
     EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "sliding_window": 4096)"),
                 HasSubstr("/sliding_window: is 4096, which would need layers that see only the last tokens"));

@@ -75,11 +75,12 @@ Words linear_words(const Config& config, const PlanNode& node) {
     }
 }
 
-Words rotate_words(const PlanNode& node) {
-    return {"x′ = x cos θ ∓ x_pair sin θ",
-            fmt::format("Each pair of dimensions turns with the position, the first by one radian a token, later ones slower (base {:g}). "
-                        "How well a query fits a key then depends on how far apart they stand.",
-                        node.settings.rotary_base)};
+Words rotate_words(const Config& config) {
+    return {
+        "x′ = x cos θ ∓ x_pair sin θ",
+        fmt::format("Each pair of dimensions turns with the position, the first by one radian a token, later ones slower (base {:g}{}). "
+                    "How well a query fits a key then depends on how far apart they stand.",
+                    config.rotary_base, config.rotary_stretch.kind == RotaryScaling::None ? "" : ", lowered for long texts")};
 }
 
 Words scale_words(const Config& config, const OpSettings& settings) {
@@ -149,7 +150,7 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Linear:
         return linear_words(config, node);
     case Op::Rotate:
-        return rotate_words(node);
+        return rotate_words(config);
     case Op::Scores:
         return {"scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair." + sharing(config)};
     case Op::Scale:

@@ -1,0 +1,87 @@
+/// Rotary positions whose frequencies were changed for long texts.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/explain/provenance.hpp"
+#include "engine/plan/config_json.hpp"
+#include "engine/plan/rotary.hpp"
+#include "engine/reference/verify.hpp"
+#include "engine/tensor/error.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn {
+namespace {
+
+using testing_support::RandomModel;
+
+/// A rotary model whose frequencies are changed for long texts.
+RandomModel stretched_model(unsigned seed, RotaryScaling kind) {
+    RandomModel model(seed, true);
+    model.config.position = PositionKind::Rotary;
+    if (model.config.head_size() % 2 != 0) model.config.d_head = model.config.head_size() + 1;
+    model.config.output_projection = true;
+    model.config.rotary_base = 20;
+    model.config.rotary_stretch = {kind, 1.5 + seed % 3, 0.2, 0.9, 4};
+    return model;
+}
+
+TEST(RotaryStretch, FrequenciesAreThoseOfTheFormula) {
+    Config config;
+    config.d_model = 8;
+    config.num_heads = 1;
+    config.position = PositionKind::Rotary;
+    config.rotary_base = 10000;
+    EXPECT_EQ(rotary_frequencies(config), (std::vector<double>{1, std::pow(10000, -0.25), 0.01, std::pow(10000, -0.75)}));
+    config.rotary_stretch = {RotaryScaling::Linear, 4, 1, 4, 8192};
+    EXPECT_EQ(rotary_frequencies(config), (std::vector<double>{0.25, std::pow(10000, -0.25) / 4, 0.0025, std::pow(10000, -0.75) / 4}));
+    // Wavelengths 6.28, 62.8, 628 and 6283: against 100 / 2 and 100 / 0.5 the first stays, the second is between, the others are slowed.
+    config.rotary_stretch = {RotaryScaling::Llama3, 4, 0.5, 2, 100};
+    const std::vector<double> found = rotary_frequencies(config);
+    const double between = (100 / (2 * std::numbers::pi / 0.1) - 0.5) / 1.5;
+    EXPECT_EQ(found[0], 1);
+    EXPECT_NEAR(found[1], (1 - between) * 0.1 / 4 + between * 0.1, 1e-15);
+    EXPECT_NEAR(found[2], 0.0025, 1e-17);
+    EXPECT_NEAR(found[3], 0.00025, 1e-18);
+}
+
+TEST(RotaryStretch, TheFastPathAgreesWithTheReferenceAndMatters) {
+    int differ = 0;
+    for (const RotaryScaling kind : {RotaryScaling::Linear, RotaryScaling::Llama3})
+        for (unsigned seed = 0; seed < 40; ++seed) {
+            SCOPED_TRACE(seed);
+            RandomModel model = stretched_model(seed, kind);
+            const Trace<double> trace = model.trace<double>();
+            EXPECT_TRUE(reference::verify(trace, 1e-11, 1e-11).ok);
+            model.config.rotary_stretch = {};
+            const Trace<double> plain = model.trace<double>();
+            const auto a = trace.stages.back().value.values(), b = plain.stages.back().value.values();
+            differ += std::equal(a.begin(), a.end(), b.begin(), b.end()) ? 0 : 1;
+        }
+    EXPECT_GT(differ, 40);
+}
+
+TEST(RotaryStretch, IsExplainedAndWritten) {
+    for (unsigned seed = 0; seed < 10; ++seed) {
+        const RandomModel model = stretched_model(seed, RotaryScaling::Llama3);
+        const Trace<double> trace = model.trace<double>();
+        EXPECT_EQ(config_from_json(to_json(model.config).dump(), "test"), model.config);
+        for (const auto& stage : trace.stages) {
+            if (to_self(stage.id.stage) != Stage::QRotated || stage.value.empty()) continue;
+            const CellRef cell{stage.id, "", {0, 0, stage.value.shape()[2].size - 1, stage.value.shape()[3].size - 1}};
+            const Provenance provenance = explain(trace, cell);
+            EXPECT_NEAR(provenance.result, stage.value(0, 0, cell.index[2], cell.index[3]), 1e-9);
+        }
+    }
+    Config wrong = stretched_model(1, RotaryScaling::Linear).config;
+    wrong.rotary_stretch.factor = 0.5;
+    EXPECT_THROW(validate(wrong), ConfigError);
+    wrong.rotary_stretch = {RotaryScaling::Llama3, 2, 4, 4, 8};
+    EXPECT_THROW(validate(wrong), ConfigError);
+}
+
+}  // namespace
+}  // namespace attn
