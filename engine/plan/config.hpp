@@ -61,7 +61,7 @@ struct Config {
     Activation activation = Activation::GeluTanh;
     PositionKind position = PositionKind::Learned;
     double rotary_base = 10000;  ///< of rotary positions
-    RotaryStretch rotary_stretch;
+    RotaryStretch rotary_stretch{};
     double layer_norm_eps = 1e-5;  ///< of every norm, of either kind
     Init init = Init::Vivid;
     std::uint64_t seed = 42;
