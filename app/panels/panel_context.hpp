@@ -59,6 +59,8 @@ struct PanelContext {
     /// The shown state with what is recorded of a stage; see Inquiry::with().
     const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id); }
     const RecordedStage<float>* stage(const StageId& id) const { return snapshot_with(id).trace->find(id); }
+    /// Why a stage is not there (yet), "" when it is.
+    std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id); }
     /// The shown trace; of a large model with the stages around the one that is looked at.
     const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
     bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }

@@ -182,15 +182,18 @@ Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_pt
                                         const ForwardSettings& settings) const {
     const Computation& engine = work.engine;
     ForwardSettings plain = settings;
+    std::shared_ptr<const Trace<float>> nearest;
+    std::int64_t most = 0;
     for (const auto& known : work.results.all(facet::Trace{})) {
         const std::shared_ptr<const Trace<float>>& trace = known->trace;
         plain.edits = trace->settings.edits;
         if (trace->parameters != parameters || trace->settings != plain || trace->whole() != prepared.whole) continue;
         if (trace->tokens == prepared.tokens && trace->source_tokens == prepared.source)
             return engine.edited(trace, settings.edits, work.stop);
-        if (!prepared.whole && trace->settings == settings && positions_kept(*trace, prepared.tokens) > 0)
-            return engine.continued(*trace, prepared.tokens, work.stop);
+        if (prepared.whole || trace->settings != settings) continue;
+        if (const std::int64_t kept = positions_kept(*trace, prepared.tokens); kept > most) nearest = trace, most = kept;
     }
+    if (nearest != nullptr) return engine.continued(*nearest, prepared.tokens, work.stop);
     const auto& from_the_start = prepared.whole ? engine.forward : engine.outline;
     return from_the_start(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
 }

@@ -31,6 +31,14 @@ const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, c
     return inside ? *inside : snapshot;
 }
 
+std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id) {
+    const Trace<float>& trace = *snapshot.trace;
+    if (trace.plan->find(id) == nullptr) return "This model has no such stage.";
+    if (with(state, snapshot, id).trace->find(id) != nullptr) return "";
+    const auto inside = ask(state, inside_with(trace, id));
+    return inside.problem.empty() ? "Computing …" : inside.problem;
+}
+
 void Inquiry::note(Request request) {
     if (std::find(wanted_.begin(), wanted_.end(), request) != wanted_.end()) return;
     if (const auto fact = results_.find(request); wait_ && (fact == nullptr || !fact->settled())) results_ = wait_(request);

@@ -103,6 +103,9 @@ public:
     /// until that is there.
     const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id);
 
+    /// Why that snapshot lacks the stage: it is being computed, or cannot be; "" when it has it.
+    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id);
+
     const std::vector<Request>& wanted() const { return wanted_; }
     /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.
     std::vector<std::shared_ptr<const void>> take_tensors() { return std::move(tensors_); }

@@ -198,6 +198,19 @@ TEST(LargeModel, APartThatFindsNoRoomIsRefusedAndTheRestStays) {
     EXPECT_TRUE(session.compute(shown, second)) << "it is tried again when there is room";
 }
 
+TEST(LargeModel, WhatIsNotThereSaysWhy) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const StageId weights{Stage::Weights, 1};
+    const auto missing = [&](Session& session, const StageId& id) {
+        return Inquiry(session.results()).missing(session.states().shown, *session.snapshot(), id);
+    };
+    EXPECT_EQ(missing(sessions.tight, weights), "Computing …");
+    only(sessions.tight, inside_with(*sessions.tight.snapshot()->trace, weights));
+    EXPECT_EQ(missing(sessions.tight, weights), "");
+    EXPECT_EQ(missing(sessions.whole, weights), "");
+    EXPECT_EQ(missing(sessions.whole, {Stage::CrossWeights, 0}), "This model has no such stage.");
+}
+
 TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
     Config config = open_preset("gpt-tiny").config;
     config.vocab_size = 5;

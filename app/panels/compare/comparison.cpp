@@ -169,7 +169,8 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
     if (trace == nullptr) side.missing = std::move(state.missing);
-    else if (stage == nullptr && trace->plan->find(side.stage) != nullptr) side.missing = "That state is being computed.";
+    else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
+        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage);
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
     else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);

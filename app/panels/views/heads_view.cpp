@@ -108,11 +108,9 @@ void draw_heads_view(PanelContext& context) {
     if (!context.ready()) return;
     const auto& [colors, fonts, scale] = context.theme;
     const StageId id = shown_stage(context);
-    const RecordedStage<float>* stage = context.trace().find(id);
-    if (stage == nullptr) {
-        paragraph(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
-        return;
-    }
+    const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
+    if (!missing.empty()) return void(paragraph(context.ui(), fonts.body, colors.muted, missing));
+    const RecordedStage<float>* stage = context.stage(id);
     context.view.stage = id;  // the cell at the right belongs to the maps that are shown
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();

@@ -252,10 +252,8 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
 void draw_lines_view(PanelContext& context) {
     if (!context.ready()) return;
     const StageId id = shown_weights(context, std::max(context.view.stage.layer, 0));
-    if (!context.has_stage(id)) {
-        paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, "This model has no such maps.");
-        return;
-    }
+    const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
+    if (!missing.empty()) return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
     context.view.stage = id;  // the cell at the right belongs to the lines that are shown
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();

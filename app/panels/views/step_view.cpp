@@ -398,6 +398,10 @@ void draw_step_view(PanelContext& context) {
     if (room.y < context.px(kRoomForSentence) && picture.equation.layout != Layout::Product && context.view.stage.stage != Stage::Tokens)
         picture.text.sentence.clear();
     draw_header(context, picture.text);
+    if (const std::string missing = context.missing(context.view.stage); !missing.empty()) {
+        ImGui::SetCursorScreenPos({origin.x, origin.y + context.px(kStepHeader)});
+        return void(paragraph(context.ui(), context.theme.fonts.body, context.theme.colors.muted, missing));
+    }
     const float foot = draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_comparison_problem(context, area, picture.problem);
