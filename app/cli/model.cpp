@@ -79,7 +79,10 @@ void add_model_command(CliCommand program, int&) {
     auto path = std::make_shared<std::filesystem::path>();
     CliCommand command = program.command("model", "List what a model's folder holds: family, sizes, every tensor and where it goes");
     command.option("DIR", *path, "Folder of Hugging Face's layout: config.json, model.safetensors, a tokenizer").required();
-    command.footer("Families: GPT-2. A tensor that is missing or has another shape than config.json says is an error.\n"
+    std::string names;
+    for (const Family* family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
+    command.footer("Families: " + names +
+                   ".\nA tensor that is missing or has another shape than config.json says is an error.\n"
                    "Example:\n"
                    "  attnscope model DIR\n");
     command.on_run([path] { print_model(*path); });

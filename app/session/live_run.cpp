@@ -26,10 +26,7 @@ Batch first_of(const Batch& all, std::int64_t count) {
     return {tokens, {targets, targets + static_cast<std::ptrdiff_t>(tokens.ids.size())}, first_of(all.source, count)};
 }
 
-const RecordedStage<float>& logits_of(const Trace<float>& trace) {
-    const Stack stack = trace.config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
-    return *trace.find({Stage::Logits, -1, stack});
-}
+const RecordedStage<float>& logits_of(const Trace<float>& trace) { return *trace.find(trace.plan->logits()); }
 
 std::int32_t likeliest(std::span<const float> logits) {
     return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());

@@ -36,8 +36,7 @@ std::span<const float> row_of(const Tensor<float>& x, std::int64_t sequence, std
 /// The logits after a position; of an outline, which ends with the last layer, computed from that.
 std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, std::int64_t position) {
     const auto copied = [](std::span<const float> row) { return std::vector<float>(row.begin(), row.end()); };
-    if (const RecordedStage<float>* logits = trace.find({Stage::Logits, -1, writing_stack(trace.config)}))
-        return copied(row_of(logits->value, sequence, position));
+    if (const RecordedStage<float>* logits = trace.find(trace.plan->logits())) return copied(row_of(logits->value, sequence, position));
     const StageId stream = trace.plan->streams(writing_stack(trace.config)).back();
     const RecordedStage<float>* last = trace.find(stream);
     if (last == nullptr) throw Error("there is no word to go on from");

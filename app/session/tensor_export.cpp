@@ -209,7 +209,7 @@ public:
     std::shared_ptr<const Mask> mask(const StageId& id) const {
         const Op op = outline_->plan->at(id).op;
         if (op != Op::Mask && op != Op::Softmax && op != Op::Dropout) return nullptr;
-        return is_cross(id.stage) ? masks_.cross : id.stack == Stack::Encoder ? masks_.encoder : masks_.self;
+        return masks_.of(id, outline_->plan->at(id).settings.window);
     }
     const std::optional<NotFiniteCell>& not_finite() const { return not_finite_; }
 

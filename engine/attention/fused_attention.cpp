@@ -1,6 +1,8 @@
 #include "engine/attention/fused_attention.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include "engine/attention/large_logits.hpp"
 #include "engine/attention/shielded_product.hpp"
@@ -38,8 +40,8 @@ std::int64_t head_cost(const AttentionSizes& sizes, std::int64_t products) {
 /// An operand in the order that products read it in, packed once for all blocks of rows.
 template <class Scalar>
 struct PackedOperand {
-    const Scalar* data;
-    std::int64_t k, n;
+    const Scalar* data = nullptr;
+    std::int64_t k = 0, n = 0;
 
     bool finite() const { return kernels<Scalar>().all_finite(data, kernels<Scalar>().packed_size(k, n)); }
 
@@ -67,10 +69,9 @@ public:
     /// row may not see has no effect.
     std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
-    /// Scaled scores of rows [first, first + rows), of which `seen` a row are computed, with the mask's bias.
-    void logits(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
-                std::int64_t seen, Scalar* block) const {
-        const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
+    /// Scaled scores of rows [first, first + rows), of which `seen` a row are computed.
+    void scaled_scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+                       std::int64_t seen, Scalar* block) const {
         gemm<Scalar>({.m = rows,
                       .n = computed(seen),
                       .k = sizes_.head_size,
@@ -78,15 +79,40 @@ public:
                       .a = q.at(b_, h_, first),
                       .lda = q.row,
                       .c = block,
-                      .ldc = stride,
+                      .ldc = block_stride(sizes_.keys),
                       .packed_b = keys_across.data,
                       .packed_k = keys_across.k,
                       .packed_n = keys_across.n});
-        if (!rule_.mask.has_bias()) return;
+    }
+
+    /// The same with what happens to them before the softmax: the cap, the distance and the mask's bias.
+    void logits(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+                std::int64_t seen, Scalar* block) const {
+        scaled_scores(q, keys_across, first, rows, seen, block);
         for (std::int64_t r = 0; r < rows; ++r) {
+            Scalar* const row = block + r * block_stride(sizes_.keys);
+            if (rule_.cap > 0) cap(row, seen);
+            if (!rule_.slopes.empty())
+                for (std::int64_t s = 0; s < seen; ++s) row[s] -= static_cast<Scalar>(lost_by_distance(first + r, s));
+            if (!rule_.mask.has_bias()) continue;
             const double* bias = rule_.mask.bias_row(b_, h_, first + r);
-            for (std::int64_t s = 0; s < keys; ++s) block[r * stride + s] += static_cast<Scalar>(bias[s]);
+            for (std::int64_t s = 0; s < sizes_.keys; ++s) row[s] += static_cast<Scalar>(bias[s]);
         }
+    }
+
+    /// dp of rows [first, first + rows) becomes the gradient of what the cap was given, whose scaled scores are computed again in `block`.
+    void uncap(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+               std::int64_t seen, Scalar* block, Scalar* dp) const {
+        const std::int64_t stride = block_stride(sizes_.keys);
+        const auto most = static_cast<Scalar>(rule_.cap);
+        scaled_scores(q, keys_across, first, rows, seen, block);
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t s = 0; s < seen; ++s) {
+                // What is masked has gradient 0 whatever the score is.
+                Scalar& own = dp[r * stride + s];
+                const Scalar bent = std::tanh(block[r * stride + s] / most);
+                if (own != 0) own *= 1 - bent * bent;
+            }
     }
 
     /// Logits of rows [first, first + rows) in `block` become their weights, in the first `written` cells of the map's rows, too. Leaves
@@ -96,7 +122,8 @@ public:
         const std::int64_t keys = sizes_.keys, stride = block_stride(keys);
         kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, map, keys, written,
                               static_cast<Scalar>(rule_.temperature), largest});
-        return std::any_of(largest, largest + rows, is_large_logit<Scalar>);
+        // What is capped cannot be computed again from queries and keys alone.
+        return rule_.cap == 0 && std::any_of(largest, largest + rows, is_large_logit<Scalar>);
     }
 
     /// Logits of those rows whose largest is large become differences from it.
@@ -105,8 +132,9 @@ public:
         for (std::int64_t r = 0; r < rows; ++r) {
             if (!is_large_logit(largest[r])) continue;
             const std::int64_t t = first + r;
-            const double* bias = rule_.mask.has_bias() ? rule_.mask.bias_row(b_, h_, t) : nullptr;
-            center_large_logits({q.at(b_, h_, t), k.at(b_, g_), k.row, sizes_.head_size, bias, rule_.factor, rule_.temperature},
+            const std::vector<double> bias = bias_of(t);
+            center_large_logits({q.at(b_, h_, t), k.at(b_, g_), k.row, sizes_.head_size, bias.empty() ? nullptr : bias.data(), rule_.factor,
+                                 rule_.temperature},
                                 keys_seen(t + 1), causal_ || all_ ? nullptr : rule_.mask.keep_row(b_, h_, t),
                                 block + r * block_stride(sizes_.keys));
         }
@@ -155,6 +183,24 @@ public:
     }
 
 private:
+    void cap(Scalar* row, std::int64_t n) const {
+        const auto most = static_cast<Scalar>(rule_.cap);
+        for (std::int64_t s = 0; s < n; ++s) row[s] = most * std::tanh(row[s] / most);
+    }
+    double lost_by_distance(std::int64_t t, std::int64_t s) const {
+        return rule_.slopes[static_cast<std::size_t>(h_)] * static_cast<double>(rule_.first_position + t - s);
+    }
+    /// What is added to the scaled scores of a row; empty for nothing.
+    std::vector<double> bias_of(std::int64_t t) const {
+        if (rule_.slopes.empty() && !rule_.mask.has_bias()) return {};
+        std::vector<double> bias(static_cast<std::size_t>(sizes_.keys));
+        for (std::int64_t s = 0; s < sizes_.keys; ++s) {
+            double& own = bias[static_cast<std::size_t>(s)];
+            if (rule_.mask.has_bias()) own += rule_.mask.bias_row(b_, h_, t)[s];
+            if (!rule_.slopes.empty()) own -= lost_by_distance(t, s);
+        }
+        return bias;
+    }
     SoftmaxCells cells(std::int64_t first, std::int64_t rows, std::int64_t seen, std::int64_t n) const {
         return {.rows = rows,
                 .n = n,
@@ -258,7 +304,11 @@ void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64
     }
     const auto packed_keys = PackedOperand<Scalar>::template of<ScratchUse::Keys>(o.k.at(b, g), o.k.row, Transpose::No, keys, d);
     const auto values_across = PackedOperand<Scalar>::template of<ScratchUse::Values>(o.v.at(b, g), o.v.row, Transpose::Yes, dv, keys);
-    const bool keys_finite = packed_keys.finite();
+    const bool keys_finite = packed_keys.finite(), caps = o.rule.cap > 0;
+    Scalar* const capped = caps ? scratch<Scalar, ScratchUse::Capped>(kRows * stride) : nullptr;
+    const auto keys_across =
+        caps ? PackedOperand<Scalar>::template of<ScratchUse::KeysAcross>(o.k.at(b, g), o.k.row, Transpose::Yes, d, keys)
+             : PackedOperand<Scalar>{};
     // From the last block, which sees the most keys and so sets all that the others add to.
     for (std::int64_t block = queries > 0 ? last : -1; block >= 0; block -= block_rows) {
         const std::int64_t end = std::min(block + block_rows, queries);
@@ -279,6 +329,7 @@ void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64
             if (o.drops)
                 for (std::int64_t r = 0; r < rows; ++r) dropout_part(o.rule.dropout, dp + r * stride, at + r * keys, seen, dp + r * stride);
             head.softmax_backward_rows(first, rows, seen, o.weights.data() + at, dp);
+            if (caps) head.uncap(o.q, keys_across, first, rows, seen, capped, dp);
             head.product({.m = rows,
                           .n = d,
                           .k = seen,

@@ -4,6 +4,7 @@
 /// per stage.
 
 #include <cstdint>
+#include <span>
 
 #include "engine/attention/causal_zeros.hpp"
 #include "engine/attention/heads_view.hpp"
@@ -19,6 +20,9 @@ struct AttentionRule {
     double factor = 1;       ///< 1 / sqrt(d_head)
     double temperature = 1;  ///< weights = softmax(factor q k^T / temperature)
     const DropoutPattern& dropout;
+    double cap = 0;                    ///< scaled scores x become cap tanh(x / cap); 0: they stay
+    std::span<const double> slopes{};  ///< of each head: what a score loses for each position between query and key; empty: nothing
+    std::int64_t first_position = 0;   ///< of the first query, for the slopes
 };
 
 /// weights = softmax of the masked scores, dropped = dropout(weights), context = dropped v.

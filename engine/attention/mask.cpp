@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <limits>
 
 #include "engine/tensor/error.hpp"
 
@@ -261,6 +262,13 @@ void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& l
     mask.assign(batches, positions, positions, may_attend);
     for (const PaintedCell& cell : settings.painted)
         if (cell.query >= 0 && cell.query < positions && cell.key >= 0 && cell.key < positions) mask.forbid(cell.query, cell.key);
+}
+
+MaskSettings with_window(const MaskSettings& settings, std::int64_t window) {
+    MaskSettings own = settings;
+    if (window > 0 && (own.window == 0 || window < own.window))
+        own.window = static_cast<int>(std::min<std::int64_t>(window, std::numeric_limits<int>::max()));
+    return own;
 }
 
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, MaskRule rule) {

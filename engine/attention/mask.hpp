@@ -116,6 +116,10 @@ struct MaskSettings {
     bool operator==(const MaskSettings&) const = default;
 };
 
+/// The settings of an attention that sees `window` keys on either side, itself included: the narrower of that and the one that is set;
+/// 0 is none.
+MaskSettings with_window(const MaskSettings& settings, std::int64_t window);
+
 /// The mask these settings mean for self-attention over `lengths.size()` sequences padded to `positions`, or what another rule makes of it.
 /// Throws ConfigError for a negative window, prefix or block.
 Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,

@@ -8,19 +8,20 @@
 namespace attn {
 
 template <class Scalar>
-void RotationTable<Scalar>::prepare(std::int64_t positions, const std::vector<double>& frequencies) {
-    const bool known = frequencies == frequencies_;
+void RotationTable<Scalar>::prepare(std::int64_t positions, const std::vector<double>& frequencies, double amplitude) {
+    const bool known = frequencies == frequencies_ && amplitude == amplitude_;
     if (known && positions <= positions_) return;
     positions_ = known ? std::max(positions, 2 * positions_) : positions;
     if (!known) frequencies_ = frequencies;
+    amplitude_ = amplitude;
     const std::size_t pairs = frequencies_.size();
     cosines_.resize(static_cast<std::size_t>(positions_) * pairs);
     sines_.resize(cosines_.size());
     for (std::size_t i = 0; i < pairs; ++i)
         for (std::int64_t t = 0; t < positions_; ++t) {
             const double angle = static_cast<double>(t) * frequencies_[i];
-            cosines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(std::cos(angle));
-            sines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(std::sin(angle));
+            cosines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(amplitude * std::cos(angle));
+            sines_[static_cast<std::size_t>(t) * pairs + i] = static_cast<Scalar>(amplitude * std::sin(angle));
         }
 }
 
@@ -39,6 +40,7 @@ void rotate_heads(const HeadsView<const Scalar>& x, const RotationSizes& sizes, 
                 to[i] = a * cosines[i] - b * sine;
                 to[i + pairs] = b * cosines[i] + a * sine;
             }
+            if (to != from) std::copy(from + 2 * pairs, from + sizes.head_size, to + 2 * pairs);
         }
     });
 }

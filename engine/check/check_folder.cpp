@@ -97,7 +97,8 @@ private:
             for (std::int64_t t = 0; t < sizes[1]; ++t) {
                 const auto at = static_cast<std::size_t>(b * sizes[1] + t);
                 if (mask[at] == 0) continue;
-                const std::int64_t position = positions.empty() ? t : positions[at];
+                const std::int64_t counted = folder_.family->counts_real_tokens ? static_cast<std::int64_t>(own.size()) : t;
+                const std::int64_t position = positions.empty() ? counted : positions[at];
                 if (position != static_cast<std::int64_t>(own.size()))
                     file_.fail(name, fmt::format("token {} of text {} has position {}; attnscope counts positions from the first token", t,
                                                  b, position));
@@ -131,18 +132,24 @@ private:
         };
         const auto left = [&](int layer) -> const Tensor<Scalar>& {
             if (layer < 0 || layer > layers) file_.fail(tensor, fmt::format("names layer {} of {}", layer, layers));
-            if (layer == 0) return first({{Stage::Embedding}, {Stage::TokenEmbedding}});
-            if (layer == layers) return first({{Stage::FinalNorm}, {Stage::Residual2, layer - 1}});
-            return first({{Stage::Residual2, layer - 1}});
+            const StageId stream = trace.plan->streams(Stack::Main).at(static_cast<std::size_t>(layer));
+            return layer == layers ? first({{Stage::HeadIn}, {Stage::FinalNorm}, stream}) : first({stream});
         };
-        if (kind == "logits") return first({{Stage::Logits}});
+        if (kind == "logits") return first({trace.plan->logits()});
         if (kind == "last_hidden_state") return left(layers);
         if (kind == "hidden") return left(number);
-        if (kind == "attn.q") return first({{Stage::QRotated, number}, {Stage::Q, number}});
-        if (kind == "attn.k") return first({{Stage::KRotated, number}, {Stage::K, number}});
+        if (kind == "attn.q") return first({{Stage::QRotated, number}, {Stage::QNormed, number}, {Stage::Q, number}});
+        if (kind == "attn.k") return first({{Stage::KRotated, number}, {Stage::KNormed, number}, {Stage::K, number}});
         if (kind == "attn.v") return first({{Stage::V, number}});
         if (kind == "attn.weights") return first({{Stage::Weights, number}});
         return first({});
+    }
+
+    /// What our numbers are multiplied by to be those that transformers tells.
+    double factor(std::string_view name, const Trace<Scalar>& trace) const {
+        const auto [kind, number] = without_number(name);
+        if (kind != "attn.q" || !folder_.family->scales_queries) return 1;
+        return trace.plan->at({Stage::Scaled, number}).settings.factor;
     }
 
     Tolerance tolerance(const std::string& tensor, const std::string& kind) const {
@@ -182,7 +189,8 @@ private:
                         for (std::size_t key = 0; key < places.size(); ++key)
                             computed[begin + static_cast<std::size_t>(places[key])] = ours[key];
                     } else {
-                        computed.insert(computed.end(), ours, ours + columns);
+                        const auto factor = static_cast<Scalar>(this->factor(name, sequences[b].trace));
+                        std::transform(ours, ours + columns, std::back_inserter(computed), [&](Scalar x) { return factor * x; });
                     }
                 }
         }

@@ -36,6 +36,8 @@ std::vector<std::string> forbidding_rules(const TraceCells& cells, const PlanNod
         rules.push_back(on_queries ? "the query is padding" : "the key is padding");
     if (from_memory || node.id.stack == Stack::Encoder) return rules;
     if (const std::string causal = causal_rule(masks, rule, t, s); !causal.empty()) rules.push_back(causal);
+    if (node.settings.window > 0 && std::abs(t - s) >= node.settings.window)
+        rules.push_back("the key is " + number(std::abs(t - s)) + " positions away, and this layer sees " + number(node.settings.window));
     if (masks.window > 0 && std::abs(t - s) >= masks.window)
         rules.push_back("the key is " + number(std::abs(t - s)) + " positions away (window " + number(masks.window) + ")");
     if (masks.block > 0 && t / masks.block != s / masks.block)
@@ -135,6 +137,21 @@ Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& ind
     term.divides = true;
     out.terms.push_back(term);
     out.result = term.value;
+    return out;
+}
+
+Provenance bias(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const std::int64_t head = index[1], distance = index[2] - index[3];
+    const double slope = node.settings.slopes.at(static_cast<std::size_t>(head));
+    const Operand score = cells.operand(node.inputs.at(0), index);
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + " = " + score.label + " − " + number(distance) + " · slope";
+    out.sentence = "The key stands " + number(distance) + " positions before the query; in head " + number(head) + " each of them costs " +
+                   fmt::format("{:g}", slope) + ".";
+    out.terms.push_back(single("", score));
+    out.terms.push_back(product("distance", constant("−slope", -slope), constant("distance", static_cast<double>(distance))));
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
     return out;
 }
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 
@@ -53,30 +55,61 @@ Provenance layer_norm(const TraceCells& cells, const PlanNode& node, const Index
     return out;
 }
 
-Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
-    const auto [b, t, column, unused] = index;
+/// What a norm of root mean squares takes together, and where its gain for a cell is.
+struct NormRow {
+    std::vector<Index> cells;
+    std::size_t own = 0;     ///< among them
+    std::int64_t gain = 0;   ///< place of the cell's gain
+    std::string sentence{};  ///< which numbers they are
+};
+
+NormRow norm_row(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId input = node.inputs.at(0);
+    const Shape& shape = cells.shape(input);
     const std::string name = name_of(input);
+    NormRow row;
+    if (!node.has_heads()) {
+        for (std::int64_t c = 0; c < shape[2].size; ++c) row.cells.push_back({index[0], index[1], c, 0});
+        row.own = static_cast<std::size_t>(index[2]);
+        row.gain = index[2];
+        row.sentence = "Row " + number(index[1]) + " of " + name;
+        return row;
+    }
+    const auto [b, head, position, dim] = index;
+    const std::int64_t size = shape[3].size;
+    const bool all = node.settings.all_heads;
+    for (std::int64_t h = all ? 0 : head; h < (all ? shape[1].size : head + 1); ++h)
+        for (std::int64_t d = 0; d < size; ++d) row.cells.push_back({b, h, position, d});
+    row.gain = all ? head * size + dim : dim;
+    row.own = static_cast<std::size_t>(row.gain);
+    row.sentence = "Row " + number(position) + " of " + name + (all ? ", of all heads together," : "");
+    return row;
+}
+
+Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const StageId input = node.inputs.at(0);
+    const NormRow row = norm_row(cells, node, index);
+    const bool plus_one = node.settings.norm_kind == NormKind::RmsPlusOne;
+    const std::string gain = "γ[" + number(row.gain) + "]";
     Provenance out;
-    out.formula = cell(cells, node.id, index) + " = γ[" + number(column) + "] · " + name + "[" + number(t) + "," + number(column) +
-                  "] ÷ √(mean square + ε)";
-    out.sentence = "Row " + number(t) + " of " + name +
-                   " is divided by its root mean square, then scaled per column; its mean stays. Each term is a square.";
-    const std::int64_t width = cells.shape(input)[2].size;
-    for (std::int64_t c = 0; c < width; ++c) {
-        out.terms.push_back(single(number(c), cells.operand(input, {b, t, c, 0})));
-        out.terms.back().own = c == column;
+    out.formula = cell(cells, node.id, index) + " = " + (plus_one ? "(1 + " + gain + ")" : gain) + " · " + cell(cells, input, index) +
+                  " ÷ √(mean square + ε)";
+    out.sentence = row.sentence + " is divided by its root mean square, then scaled per column; its mean stays. Each term is a square.";
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        out.terms.push_back(single(number(static_cast<std::int64_t>(i)), cells.operand(input, row.cells[i])));
+        out.terms.back().own = i == row.own;
         out.terms.back().value *= out.terms.back().value;
     }
-    const Operand x = out.terms[static_cast<std::size_t>(column)].operands.front();
-    const Operand gamma = cells.parameter(node.weight.name, {column, 0, 0, 0});
-    const double square = sum_of(out.terms) / static_cast<double>(width), eps = node.settings.eps, root = std::sqrt(square + eps);
-    out.result = gamma.value * x.value / root;
+    const Operand x = out.terms[row.own].operands.front();
+    const Operand gamma = cells.parameter(node.weight.name, {row.gain, 0, 0, 0});
+    const double square = sum_of(out.terms) / static_cast<double>(row.cells.size()), eps = node.settings.eps,
+                 root = std::sqrt(square + eps);
+    out.result = (gamma.value + (plus_one ? 1 : 0)) * x.value / root;
     out.steps = {{"mean square", square, {}},
                  {"ε", eps, {}},
                  {"√(mean square + ε)", root, {}},
                  {"x ÷ √(mean square + ε)", x.value / root, {x}},
-                 {"× γ", out.result, {gamma}}};
+                 {plus_one ? "× (1 + γ)" : "× γ", out.result, {gamma}}};
     return out;
 }
 
@@ -84,7 +117,7 @@ Provenance rms_norm(const TraceCells& cells, const PlanNode& node, const Index& 
 
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index) {
     if (node.settings.passes_on) return passed_on(cells, node, index);
-    return node.settings.norm_kind == NormKind::Rms ? rms_norm(cells, node, index) : layer_norm(cells, node, index);
+    return node.settings.norm_kind == NormKind::LayerNorm ? layer_norm(cells, node, index) : rms_norm(cells, node, index);
 }
 
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index) {
@@ -137,6 +170,19 @@ Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& 
     out.formula = cell(cells, node.id, index) + " = " + cell(cells, gate, index) + " · " + cell(cells, hidden, index);
     out.sentence = "The activated gate decides how much of the hidden number passes.";
     out.result = out.terms.front().value;
+    return out;
+}
+
+Provenance cap(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const Operand x = cells.operand(node.inputs.at(0), index);
+    const double most = node.settings.cap, bent = std::tanh(x.value / most);
+    const std::string limit = fmt::format("{:g}", most);
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + " = " + limit + " · tanh(" + x.label + " ÷ " + limit + ")";
+    out.sentence = "Small numbers pass almost unchanged, large ones come close to " + limit + " but never pass it.";
+    out.terms.push_back(single("", x));
+    out.result = most * bent;
+    out.steps = {{"x ÷ " + limit, x.value / most, {}}, {"tanh", bent, {}}, {"× " + limit, out.result, {}}};
     return out;
 }
 

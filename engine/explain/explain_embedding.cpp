@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -57,6 +59,13 @@ Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& ind
     out.sentence = "The token's id " + number(row) + " picks row " + number(row) +
                    " of the embedding table: the same as a one-hot row times the table.";
     add_one_hot(out, cells, node.weight.name, row, column);
+    if (const double factor = node.settings.factor; factor != 1) {
+        const std::string times = fmt::format("{:g}", factor);
+        out.formula += " · " + times;
+        out.sentence += " It is then multiplied by " + times + ".";
+        out.result *= factor;
+        out.steps.push_back({"× " + times, out.result, {}});
+    }
     out.steps.push_back({"token id", token.value, {token}});
     return out;
 }

@@ -22,6 +22,7 @@ Provenance rotate(const TraceCells& cells, const PlanNode& node, const Index& in
 // explain_attention.cpp
 Provenance scores(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance bias(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance mask(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance softmax(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance mix(const TraceCells& cells, const PlanNode& node, const Index& index);
@@ -35,6 +36,7 @@ Provenance dropout(const TraceCells& cells, const PlanNode& node, const Index& i
 Provenance norm(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance activate(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance multiply(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance cap(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_edit.cpp
 /// Tells what the edits made of a cell whose computation `out` explains.

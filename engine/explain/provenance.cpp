@@ -56,6 +56,10 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return scores(cells, node, index);
     case Op::Scale:
         return scale(cells, node, index);
+    case Op::Cap:
+        return cap(cells, node, index);
+    case Op::Bias:
+        return bias(cells, node, index);
     case Op::Mask:
         return mask(cells, node, index);
     case Op::Softmax:

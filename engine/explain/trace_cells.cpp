@@ -17,6 +17,9 @@ std::string parameter_symbol(const std::string& name) {
     if (name == "token_embedding.weight") return "E";
     if (name == "position_embedding.weight") return "P";
     if (name == "lm_head.weight") return "W_head";
+    if (name == "lm_head.bias") return "b_head";
+    if (name == "embedding_in.weight") return "W_in";
+    if (name == "head_in.weight") return "W_out";
     if (ends_with(owner, ".q")) return letter + "Q";
     if (ends_with(owner, ".k")) return letter + "K";
     if (ends_with(owner, ".v")) return letter + "V";

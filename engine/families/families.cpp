@@ -9,7 +9,10 @@
 namespace attn {
 namespace {
 
-constexpr std::array<const Family*, 4> kFamilies = {&kGpt2Family, &kLlamaFamily, &kMistralFamily, &kQwen2Family};
+constexpr std::array<const Family*, 17> kFamilies = {&kGpt2Family,   &kGptNeoFamily, &kGptNeoxFamily, &kLlamaFamily, &kMistralFamily,
+                                                     &kQwen2Family,  &kQwen3Family,  &kSmolLm3Family, &kOlmo2Family, &kGemmaFamily,
+                                                     &kGemma2Family, &kGemma3Family, &kPhiFamily,     &kPhi3Family,  &kOptFamily,
+                                                     &kBloomFamily,  &kFalconFamily};
 
 /// huggingface/transformers, activations.py: ACT2FN.
 constexpr std::array<std::pair<std::string_view, Activation>, 7> kActivations = {{{"gelu", Activation::GeluErf},

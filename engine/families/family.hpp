@@ -26,6 +26,7 @@ struct TensorSource {
     bool transposed = false;        ///< stored [out,in], as nn.Linear does; ours are [in,out]
     std::vector<OutputRun> runs{};  ///< which of the tensor's outputs these are, in order; empty: all
     std::int64_t outputs = 0;       ///< how many outputs the tensor has; only with `runs`
+    std::int64_t first_row = 0;     ///< of a table: its rows before this one are no part of the parameter
 };
 
 /// Why a tensor of a checkpoint is no parameter.
@@ -44,6 +45,8 @@ struct Family {
     std::vector<TensorSource> (*tensors)(const Config& config) = nullptr;
     /// `tensor` without the prefix.
     Leftover (*leftover)(std::string_view tensor, const Config& config) = nullptr;
+    bool counts_real_tokens = false;  ///< a token's position is the number of real ones before it, wherever padding is
+    bool scales_queries = false;      ///< transformers multiplies queries by the scores' factor before the product, and tells them so
 };
 
 /// All of them.
@@ -65,6 +68,25 @@ void add_linear(std::vector<TensorSource>& out, const std::string& parameter, co
 /// The entries of one norm: weight, and bias where the configuration's norms have one.
 void add_norm(std::vector<TensorSource>& out, const std::string& parameter, const std::string& tensor, const Config& config);
 
-extern const Family kGpt2Family, kLlamaFamily, kMistralFamily, kQwen2Family;
+/// Sizes, norms and head by the keys that most decoders have: hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads,
+/// head_dim, max_position_embeddings, vocab_size. No biases, an output head of its own unless tie_word_embeddings says else.
+Config read_decoder_sizes(JsonObject& json);
+/// Rotary positions: base, share of a head that turns and stretch, at the top as older files have them or in an object of their own.
+void read_rotary(JsonObject& json, Config& config);
+/// Sliding windows: of the layers that layer_types names "sliding_attention", where it is given, else of those for which slides(layer).
+void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides);
+/// The width of a window, or 0 where there is none.
+std::int64_t read_window(JsonObject& json, std::string_view key);
+/// The entries of q, k and v that lie one after the other in one map: all heads of q, then of k, then of v.
+void add_fused_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor, const Config& config,
+                           bool biased);
+/// The same where every head of the keys is stored behind the queries that read it, and before its values.
+void add_interleaved_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor,
+                                 const Config& config, bool biased);
+/// Buffers that old files hold, and a head that is tied.
+Leftover usual_leftover(std::string_view tensor, const Config& config);
+
+extern const Family kGpt2Family, kGptNeoFamily, kGptNeoxFamily, kLlamaFamily, kMistralFamily, kQwen2Family, kQwen3Family, kSmolLm3Family,
+    kOlmo2Family, kGemmaFamily, kGemma2Family, kGemma3Family, kPhiFamily, kPhi3Family, kOptFamily, kBloomFamily, kFalconFamily;
 
 }  // namespace attn

@@ -169,8 +169,8 @@ std::string gpt2_name(std::string_view ours) {
 }
 
 bool has_gpt2_parts(const Config& config) {
-    return config.norm_kind == NormKind::LayerNorm && config.position != PositionKind::Rotary && !config.grouped() && !config.ffn_gated &&
-           config.ffn_bias && !config.scale_by_layer;
+    return !has_later_parts(config) && config.norm_kind == NormKind::LayerNorm && config.position != PositionKind::Rotary &&
+           !config.grouped() && !config.ffn_gated && config.ffn_bias && !config.scale_by_layer;
 }
 
 bool is_gpt2(const Config& config) {

@@ -52,7 +52,8 @@ Json rope_scaling(const Config& config) {
 bool is_llama(const Config& config) {
     return config.architecture == Architecture::DecoderOnly && config.norm == NormPlacement::Pre && config.norm_kind == NormKind::Rms &&
            config.position == PositionKind::Rotary && config.ffn_gated && config.feed_forward && config.residual && config.final_norm &&
-           config.lm_head && config.output_projection && config.qkv_bias == config.output_bias && !config.scale_by_layer;
+           config.lm_head && config.output_projection && config.qkv_bias == config.output_bias && !config.scale_by_layer &&
+           !has_later_parts(config) && config.rotary_stretch.kind <= RotaryScaling::Llama3;
 }
 
 std::string llama_name(std::string_view ours) {

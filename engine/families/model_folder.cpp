@@ -52,7 +52,7 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
     const std::int64_t outputs = source.runs.empty() ? place.columns : source.outputs;
     if (place.whole->shape.rank() == 1) return {outputs};
     if (source.transposed) return {outputs, place.rows()};
-    return {place.rows(), outputs};
+    return {source.first_row + place.rows(), outputs};
 }
 
 /// Every parameter's tensor, checked.
@@ -137,7 +137,8 @@ void copy_part(const PartSource& part, const std::vector<Scalar>& values, Scalar
         std::int64_t column = 0;
         for (const OutputRun& run : runs)
             for (std::int64_t i = 0; i < run.count; ++i, ++column)
-                to[row * stride + column] = source.transposed ? from[(run.first + i) * rows + row] : from[row * outputs + run.first + i];
+                to[row * stride + column] =
+                    source.transposed ? from[(run.first + i) * rows + row] : from[(source.first_row + row) * outputs + run.first + i];
     });
 }
 
@@ -148,7 +149,8 @@ const Scalar* find_numbers(const ModelFolder& folder, const ParameterInfo& entry
     const WeightFiles::Tensor* tensor = parts.front().tensor;
     const bool in_file =
         std::all_of(parts.begin(), parts.end(), [&](const PartSource& part) { return part.tensor == tensor && lies_alike<Scalar>(part); });
-    if (in_file) return reinterpret_cast<const Scalar*>(tensor->array.bytes.data());
+    if (in_file)
+        return reinterpret_cast<const Scalar*>(tensor->array.bytes.data()) + parts.front().source->first_row * parts.front().place.stride();
     AlignedVector<Scalar>& numbers = holder.converted.emplace_back(static_cast<std::size_t>(entry.shape.count()));
     std::vector<Scalar> values;
     for (const PartSource& part : parts) {

@@ -30,6 +30,14 @@ const Config& require_can_cache(const Config& config, const ForwardSettings& set
 
 }  // namespace
 
+bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after) {
+    return std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
+        const RotaryStretch& stretch = node.settings.rotary.stretch;
+        if (node.op != Op::Rotate || stretch.kind != RotaryScaling::LongRope || before == 0) return false;
+        return (before > stretch.original_context) != (after > stretch.original_context);
+    });
+}
+
 bool can_cache(const Config& config, const ForwardSettings& settings) {
     // Padding does not matter: one text has none.
     MaskSettings causal;
@@ -45,7 +53,12 @@ CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const Forwa
     : weights_(parameters), plan_(require_can_cache(weights_.config(), settings)), settings_(settings), tap_(false, std::move(stop)),
       program_(plan_, weights_, Form::Fused, Keep::OneLayer),
       cache_(weights_.config().num_layers, weights_.config().kv_heads(), weights_.config().head_size()),
-      logits_(program_.place({Stage::Logits, -1, Stack::Main})) {}
+      logits_(program_.place(plan_.logits())), head_(logits_) {
+    const auto begins = [&](std::size_t place) {
+        return program_.node(place).plan->op != Op::Norm && !plan_.is_stream(program_.node(place).plan->id);
+    };
+    while (begins(program_.node(head_).inputs[0])) head_ = program_.node(head_).inputs[0];
+}
 
 template <class Scalar>
 void CachedPass<Scalar>::shrink(std::int64_t length) {
@@ -64,17 +77,23 @@ std::span<const Scalar> CachedPass<Scalar>::extend(std::span<const std::int32_t>
         throw ConfigError("the text: " + std::to_string(after) + " positions are more than the context length " +
                           std::to_string(config.context_length));
     require_ids(ids, config.vocab_size, "token id");
+    if (!keeps_positions(plan_, before, after)) {
+        std::vector<std::int32_t> whole = std::move(text_);
+        whole.insert(whole.end(), ids.begin(), ids.end());
+        shrink(0);
+        return extend(whole);
+    }
     added_.length = added;
     added_.ids.assign(ids.begin(), ids.end());
     added_.lengths.assign(1, added);
-    mask_->assign(1, added, after, [before](std::int64_t, std::int64_t t, std::int64_t s) { return s <= before + t; });
+    const PassMasks masks = masks_behind(plan_, before, added);
 
-    PassSetting<Scalar> setting{settings_, masks_, tap_, &added_};
+    PassSetting<Scalar> setting{settings_, masks, tap_, &added_};
     setting.cache = &cache_;
     setting.first_position = before;
-    program_.forward(setting, 0, logits_);
-    keep_last_row(program_.value(program_.node(logits_).inputs[0]));
-    program_.forward(setting, logits_, logits_ + 1);
+    program_.forward(setting, 0, head_);
+    keep_last_row(program_.value(program_.node(head_).inputs[0]));
+    program_.forward(setting, head_, logits_ + 1);
     text_.insert(text_.end(), ids.begin(), ids.end());
     cache_.advance(added);
     return program_.value(logits_).values();
@@ -85,7 +104,7 @@ std::span<const Scalar> CachedPass<Scalar>::logits_after(std::span<const std::in
     const auto shared = std::mismatch(text_.begin(), text_.end(), text.begin(), text.end()).first - text_.begin();
     // The last token is always computed: its logits were not kept.
     const std::int64_t kept = std::min<std::int64_t>(shared, static_cast<std::int64_t>(text.size()) - 1);
-    shrink(std::max<std::int64_t>(kept, 0));
+    shrink(keeps_positions(plan_, length(), static_cast<std::int64_t>(text.size())) ? std::max<std::int64_t>(kept, 0) : 0);
     return extend(text.subspan(static_cast<std::size_t>(length())));
 }
 

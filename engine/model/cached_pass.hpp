@@ -13,6 +13,10 @@
 
 namespace attn {
 
+/// Whether a text of `before` tokens that becomes one of `after` keeps what was computed for it: stretched rotary positions may turn longer
+/// texts by other frequencies.
+bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after);
+
 /// Whether a position's numbers never change when text is added behind it, so that they can be kept: in a decoder-only model under the
 /// causal mask alone, with neither mistakes nor edits nor dropout.
 bool can_cache(const Config& config, const ForwardSettings& settings);
@@ -45,10 +49,9 @@ private:
     Program<Scalar> program_;
     KeyValueCache<Scalar> cache_;
     std::size_t logits_;              ///< their place
+    std::size_t head_;                ///< the first of the nodes that make them of the last row alone
     std::vector<std::int32_t> text_;  ///< whose keys and values are kept
     TokenBatch added_;
-    std::shared_ptr<Mask> mask_ = std::make_shared<Mask>();
-    const PassMasks masks_{mask_, nullptr, nullptr};
 };
 
 }  // namespace attn

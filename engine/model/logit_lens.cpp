@@ -61,7 +61,7 @@ Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     const StageId last = pass.plan().streams(predicting_stack(config)).back();
     pass.give(last, stage->value);
     pass.forward_after(last);
-    return pass.value({Stage::Logits, -1, predicting_stack(config)});
+    return pass.value(pass.plan().logits());
 }
 
 LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop) {

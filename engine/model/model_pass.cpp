@@ -89,7 +89,7 @@ void ModelPass<Scalar>::forward(const TokenBatch& tokens, const TokenBatch& sour
     masks_ = &mask_builder_.build(plan_, settings_.masks, tokens_, two_stacks ? &source_ : nullptr);
     tap.begin_forward(settings_.edits);
     program_ = &program_for(tap.active());
-    if (config_.lm_head) logits_ = program_->place({Stage::Logits, -1, two_stacks ? Stack::Decoder : Stack::Main});
+    if (config_.lm_head) logits_ = program_->place(plan_.logits());
     const PassSetting<Scalar> setting{settings_, *masks_, tap, &tokens_, &source_, first_sequence_};
     program_->forward(setting, 0, plan_.nodes().size());
 }

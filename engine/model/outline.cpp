@@ -116,6 +116,7 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
     const bool one_text =
         before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
     if (!one_text || !can_cache(outline.config, outline.settings)) return 0;
+    if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
 }
 
@@ -136,9 +137,7 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
 
     const Weights weights(*out.parameters);
     Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
-    const auto mask = std::make_shared<Mask>();
-    mask->assign(1, positions - kept, positions, [kept](std::int64_t, std::int64_t t, std::int64_t s) { return s <= kept + t; });
-    const PassMasks masks{mask, nullptr, nullptr};
+    const PassMasks masks = masks_behind(plan, kept, positions - kept);
     const TokenBatch added = rest_of(tokens, kept);
     Tap<Scalar> tap(false, std::move(stop));
     PassSetting<Scalar> setting{out.settings, masks, tap, &added};

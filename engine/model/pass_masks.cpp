@@ -19,9 +19,37 @@ Mask& own(std::shared_ptr<Mask>& mask) {
 
 }  // namespace
 
+const std::shared_ptr<const Mask>& PassMasks::of(const StageId& id, std::int64_t window) const {
+    if (is_cross(id.stage)) return cross;
+    if (id.stack == Stack::Encoder) return encoder;
+    const auto found = windowed.find(window);
+    return found == windowed.end() ? self : found->second;
+}
+
+std::set<std::int64_t> windows_of(const Plan& plan) {
+    std::set<std::int64_t> windows;
+    for (const PlanNode& node : plan.nodes())
+        if (node.op == Op::Mask && node.settings.window > 0) windows.insert(node.settings.window);
+    return windows;
+}
+
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added) {
+    const auto make = [&](std::int64_t window) {
+        const auto mask = std::make_shared<Mask>();
+        mask->assign(1, added, before + added, [&](std::int64_t, std::int64_t t, std::int64_t s) {
+            return s <= before + t && (window == 0 || before + t - s < window);
+        });
+        return mask;
+    };
+    PassMasks masks{make(0), nullptr, nullptr, {}};
+    for (const std::int64_t window : windows_of(plan)) masks.windowed[window] = make(window);
+    return masks;
+}
+
 const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, const TokenBatch* source) {
     next_.settings = settings;
     next_.rule = rule_of(plan);
+    next_.windows = windows_of(plan);
     next_.lengths = tokens.lengths;
     next_.length = tokens.length;
     if (source != nullptr) {
@@ -39,8 +67,12 @@ const PassMasks& MaskBuilder::build(const Plan& plan, const MaskSettings& settin
         build_for(next_.source_length, encoder_);
         build_for(next_.length, cross_);
     }
+    masks_ = {self_, cross_, encoder_, {}};
+    for (const std::int64_t window : next_.windows)
+        masks_.windowed[window] =
+            std::make_shared<const Mask>(build_mask(with_window(settings, window), next_.lengths, next_.length, next_.rule));
     key_ = next_;
-    return masks_ = {self_, cross_, encoder_};
+    return masks_;
 }
 
 }  // namespace attn

@@ -2,7 +2,9 @@
 /// The masks of a pass, built anew only when something about them changes.
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/attention/mask.hpp"
@@ -14,7 +16,17 @@ namespace attn {
 /// By what they are about; null where a model has no such attention.
 struct PassMasks {
     std::shared_ptr<const Mask> self, cross, encoder;
+    /// Of the self-attentions that see a window only, by its width.
+    std::map<std::int64_t, std::shared_ptr<const Mask>> windowed{};
+
+    /// Of the attention that a stage belongs to, whose window is so wide; 0: none.
+    const std::shared_ptr<const Mask>& of(const StageId& id, std::int64_t window) const;
 };
+
+/// The windows that self-attentions of a plan have.
+std::set<std::int64_t> windows_of(const Plan& plan);
+/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows.
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added);
 
 class MaskBuilder {
 public:
@@ -26,6 +38,7 @@ private:
     struct Key {  ///< what the masks were built from
         MaskSettings settings;
         MaskRule rule = MaskRule::Right;
+        std::set<std::int64_t> windows;
         std::vector<std::int64_t> lengths, source_lengths;
         std::int64_t length = -1, source_length = -1;
         bool operator==(const Key&) const = default;

@@ -22,9 +22,11 @@ std::int64_t readers_of(const Plan& plan, const StageId& id) {
 
 bool can_fuse(const Plan& plan) {
     return std::none_of(plan.nodes().begin(), plan.nodes().end(), [&](const PlanNode& node) {
-        // What is turned is turned in place, so that nothing else may read it.
-        const bool shares = node.op == Op::Rotate && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
-        return shares || makes_by_single_nodes(node.settings);
+        // What is turned is turned in place, so that nothing else may read it; nor what heads' norms are taken of.
+        const bool alone = node.op == Op::Rotate || (node.op == Op::Norm && node.has_heads());
+        const bool shares = alone && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
+        const bool leaves_heads = node.has_heads() && node.settings.passes_on;
+        return shares || leaves_heads || makes_by_single_nodes(node.settings);
     });
 }
 
@@ -73,6 +75,7 @@ void Program<Scalar>::find_parameters(Node<Scalar>& node) {
     const PlanParameter &weight = node.plan->weight, &bias = node.plan->bias;
     if (node.plan->op == Op::Norm) {
         node.gain = find_row(weight);
+        node.columns = layout_.place(weight.name).columns;
     } else if (!weight.empty()) {
         const MatrixView matrix = weights_.find(weight.name);
         node.weight = weight.transposed ? matrix.across() : matrix;
@@ -140,7 +143,9 @@ void Program<Scalar>::share_values(Keep keep) {
         // A stream is made of the one before.
         const std::vector<StageId> streams = plan_.streams(node.id.stack);
         const int first = std::find(streams.begin(), streams.end(), node.id) != streams.end() ? node.id.layer % 2 : 0;
-        if (node.id.layer > first) value_slots_[i] = value_slots_[place({node.id.stage, first, node.id.stack})];
+        const StageId earlier{node.id.stage, first, node.id.stack};
+        // Layers differ: the first one may lack the stage, which then has memory of its own or that of its home.
+        if (node.id.layer > first && plan_.find(earlier) != nullptr) value_slots_[i] = value_slots_[place(earlier)];
         else if (!fused() && is_attention_map(node.id.stage) && node.op != Op::Scores) value_slots_[i] = value_slots_[nodes_[i].inputs[0]];
     }
 }
@@ -156,8 +161,9 @@ void Program<Scalar>::share_gradients() {
     std::vector<char> read(nodes_.size());  // by a node that comes later
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         const PlanNode& node = *nodes_[i].plan;
-        if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i)
-            gradient_slots_[i] = gradient_slots_[place({node.id.stage, last_layer, node.id.stack})];
+        const StageId last{node.id.stage, last_layer, node.id.stack};
+        if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i && plan_.find(last) != nullptr)
+            gradient_slots_[i] = gradient_slots_[place(last)];
         // The stream's gradient is that of the sum, which nobody needs any more when something is added to it.
         const bool adds_to_stream = node.op == Op::Add && node.inputs.size() > 1 && node.dropout_site != node.id;
         if (adds_to_stream && read[nodes_[i].inputs[0]] == 0) gradient_slots_[nodes_[i].inputs[0]] = gradient_slots_[i];
@@ -267,8 +273,7 @@ const TokenBatch& Program<Scalar>::tokens(std::size_t place) const {
 template <class Scalar>
 const std::shared_ptr<const Mask>& Program<Scalar>::mask(std::size_t place) const {
     const StageId& id = nodes_[place].plan->id;
-    const PassMasks& masks = setting_->masks;
-    return is_cross(id.stage) ? masks.cross : id.stack == Stack::Encoder ? masks.encoder : masks.self;
+    return setting_->masks.of(id, nodes_[place].plan->settings.window);
 }
 
 template <class Scalar>
@@ -288,8 +293,24 @@ DropoutPattern Program<Scalar>::dropout(double rate, const StageId& site, const 
 
 template <class Scalar>
 const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::int64_t positions) {
-    rotation_.prepare(positions, nodes_[place].plan->settings.frequencies);
-    return rotation_;
+    const RotaryRule& rule = nodes_[place].plan->settings.rotary;
+    auto found = std::find_if(rotations_.begin(), rotations_.end(), [&](const RuledTable& one) { return one.rule == rule; });
+    if (found == rotations_.end()) found = rotations_.insert(found, {rule, {}, {}, {}});
+    // Some kinds of stretch turn longer texts by other frequencies.
+    const bool is_long = positions > rule.stretch.original_context;
+    if (found->is_long != is_long) found->frequencies = rotary_frequencies(rule, positions);
+    found->is_long = is_long;
+    found->table.prepare(positions, found->frequencies, rule.stretch.amplitude);
+    return found->table;
+}
+
+template <class Scalar>
+const Scalar* Program<Scalar>::gain(std::size_t place) {
+    const Node<Scalar>& node = nodes_[place];
+    if (node.plan->settings.norm_kind != NormKind::RmsPlusOne) return node.gain;
+    gain_.resize(static_cast<std::size_t>(node.columns));
+    std::transform(node.gain, node.gain + node.columns, gain_.begin(), [](Scalar stored) { return 1 + stored; });
+    return gain_.data();
 }
 
 template class Program<float>;

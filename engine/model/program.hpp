@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -142,6 +143,8 @@ public:
     /// What to drop of a tensor [B,...]: the same as if the whole batch were here.
     DropoutPattern dropout(double rate, const StageId& site, const Shape& shape) const;
     const RotationTable<Scalar>& rotation(std::size_t place, std::int64_t positions);
+    /// What a norm multiplies by, until the next one asks.
+    const Scalar* gain(std::size_t place);
 
     /// Memory of a norm: [B,T].
     struct NormStatistics {
@@ -152,6 +155,8 @@ public:
     CausalZeros& zeros(std::size_t place) { return zeros_[value_slots_[place]]; }
     /// The product of several maps before it is cut into heads, in staged form.
     Tensor<Scalar>& packed_rows() { return packed_rows_; }
+    /// Memory for heads side by side, while a norm of theirs is computed.
+    std::array<Tensor<Scalar>, 2>& joined_heads() { return joined_heads_; }
 
 private:
     void add_to_gradient(std::size_t place, const Tensor<Scalar>& part);
@@ -185,7 +190,16 @@ private:
     std::array<Tensor<Scalar>, 3> parts_;
     int parts_in_use_ = 0;
     Tensor<Scalar> packed_rows_;
-    RotationTable<Scalar> rotation_;
+    std::array<Tensor<Scalar>, 2> joined_heads_;
+    /// A table for each rule that layers have.
+    struct RuledTable {
+        RotaryRule rule;
+        std::optional<bool> is_long;
+        std::vector<double> frequencies;
+        RotationTable<Scalar> table;
+    };
+    std::vector<RuledTable> rotations_;
+    std::vector<Scalar> gain_;
     std::shared_ptr<const Mask> everything_;  ///< a mask that allows it
     const PassSetting<Scalar>* setting_ = nullptr;
 };

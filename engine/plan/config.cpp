@@ -1,7 +1,9 @@
 #include "engine/plan/config.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "engine/tensor/error.hpp"
 
@@ -33,26 +35,46 @@ void require_groups(const Config& config) {
                       " heads evenly; expected one of " + possible);
 }
 
-/// Rotation turns pairs of numbers.
-void require_rotatable(const Config& config) {
-    if (config.position != PositionKind::Rotary) return;
-    if (config.head_size() % 2 != 0)
-        throw ConfigError("d_head " + std::to_string(config.head_size()) + " is odd; rotary positions need an even one");
-    if (!(config.rotary_base > 0 && std::isfinite(config.rotary_base)))
-        throw ConfigError("rotary_base is " + std::to_string(config.rotary_base) + "; expected a positive number such as 10000");
-    const RotaryStretch& stretch = config.rotary_stretch;
+void require_factors(const char* name, const std::vector<double>& factors, std::int64_t pairs) {
+    const bool right = static_cast<std::int64_t>(factors.size()) == pairs &&
+                       std::all_of(factors.begin(), factors.end(), [](double factor) { return factor > 0 && std::isfinite(factor); });
+    if (!right)
+        throw ConfigError(std::string("rotary_stretch.") + name + ": expected " + std::to_string(pairs) +
+                          " positive numbers, one for each pair that is turned");
+}
+
+void require_stretch(const RotaryStretch& stretch, std::int64_t pairs) {
     if (!(stretch.factor >= 1 && std::isfinite(stretch.factor)))
         throw ConfigError("rotary_stretch.factor is " + std::to_string(stretch.factor) + "; expected a number from 1 on");
     if (!(stretch.low > 0 && stretch.high > stretch.low && std::isfinite(stretch.high)) || stretch.original_context < 1)
         throw ConfigError("rotary_stretch: expected 0 < low < high and an original context of at least 1");
+    if (!(stretch.amplitude > 0 && std::isfinite(stretch.amplitude)))
+        throw ConfigError("rotary_stretch.amplitude is " + std::to_string(stretch.amplitude) + "; expected a number above 0");
+    if (stretch.kind != RotaryScaling::LongRope) return;
+    require_factors("short_factors", stretch.short_factors, pairs);
+    require_factors("long_factors", stretch.long_factors, pairs);
+}
+
+/// Rotation turns pairs of numbers.
+void require_rotatable(const Config& config) {
+    if (config.position != PositionKind::Rotary) return;
+    if (config.rotary_size == 0 && config.head_size() % 2 != 0)
+        throw ConfigError("d_head " + std::to_string(config.head_size()) + " is odd; rotary positions need an even one");
+    if (config.rotary_size < 0 || config.rotary_size % 2 != 0 || config.rotary_size > config.head_size())
+        throw ConfigError("rotary_size is " + std::to_string(config.rotary_size) + "; expected an even number up to d_head, which is " +
+                          std::to_string(config.head_size()) + ", or 0 for all of it");
+    for (const auto& [name, base] : {std::pair{"rotary_base", config.rotary_base}, {"rotary_local_base", config.rotary_local_base}})
+        if (!(base > 0 && std::isfinite(base)))
+            throw ConfigError(std::string(name) + " is " + std::to_string(base) + "; expected a positive number such as 10000");
+    require_stretch(config.rotary_stretch, config.rotated_size() / 2);
 }
 
 /// Without W_O the stream becomes as wide as the heads are together, which only the end of a model can bear.
 void require_width_kept(const Config& config) {
     if (config.output_projection || config.attention_width() == config.d_model) return;
+    const bool normed = config.norm == NormPlacement::Post || config.norms_result();
     const bool nothing_follows = config.num_layers == 1 && !config.residual && !config.feed_forward && !config.final_norm &&
-                                 !config.lm_head && config.norm != NormPlacement::Post &&
-                                 config.architecture != Architecture::EncoderDecoder;
+                                 !config.lm_head && !normed && config.architecture != Architecture::EncoderDecoder;
     if (nothing_follows) return;
     throw ConfigError("without an output projection the heads' width " + std::to_string(config.attention_width()) + " (" +
                       std::to_string(config.num_heads) + " x " + std::to_string(config.head_size()) + ") has to equal d_model " +
@@ -64,7 +86,8 @@ void require_bounded_size(const Config& config) {
     const double feed_forward =
         config.feed_forward ? (config.ffn_gated ? 3.0 : 2.0) * static_cast<double>(config.d_model) * static_cast<double>(config.d_ff) : 0;
     const double stacks = config.architecture == Architecture::EncoderDecoder ? 3 : 1;
-    const double embeddings = static_cast<double>(config.d_model) * static_cast<double>(2 * config.vocab_size + config.context_length);
+    const double embeddings = static_cast<double>(std::max(config.d_model, config.d_embedding)) *
+                              static_cast<double>(2 * config.vocab_size + config.context_length);
     const double total = embeddings + stacks * static_cast<double>(config.num_layers) * (attention + feed_forward);
     if (total > static_cast<double>(kMaxParameters))
         throw ConfigError("the model would have about " + std::to_string(static_cast<std::int64_t>(total / 1e9)) +
@@ -72,7 +95,50 @@ void require_bounded_size(const Config& config) {
                           std::to_string(static_cast<std::int64_t>(static_cast<double>(kMaxParameters) / 1e9)) + " billion are possible");
 }
 
+void require_kinds(const Config& config) {
+    require_range("the number of layer_kinds", static_cast<std::int64_t>(config.layer_kinds.size()), 0, std::int64_t{1} << 10);
+    for (const LayerKind& kind : config.layer_kinds) require_range("a layer's window", kind.window, 0, std::int64_t{1} << 40);
+}
+
+/// Cross-attention has no norm of its own for what it finds.
+void require_norm_of_results(const Config& config) {
+    if (config.norms_result() && config.architecture == Architecture::EncoderDecoder)
+        throw ConfigError("norms of what sublayers find need a model of one stack");
+}
+
+/// Both blocks of a layer add to the stream that both read.
+void require_parallel(const Config& config) {
+    if (config.order == BlockOrder::InTurn) return;
+    if (config.norm == NormPlacement::Post || config.architecture == Architecture::EncoderDecoder || !config.residual)
+        throw ConfigError("attention and feed-forward side by side need residual connections, one stack, and no norm of the sum");
+    if (config.order == BlockOrder::ParallelOneNorm && !config.norms_input())
+        throw ConfigError("attention and feed-forward can share a norm only where there is one before them");
+}
+
+void require_factor(std::string_view what, double value) {
+    if (!(value >= 0 && std::isfinite(value)))
+        throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number from 0 on");
+}
+
+/// A head that is tied needs the width of the embedding.
+void require_embedding(const Config& config) {
+    require_range("d_embedding", config.d_embedding, 0, std::int64_t{1} << 16);
+    if (!std::isfinite(config.embedding_factor)) throw ConfigError("embedding_factor is not a finite number");
+}
+
 }  // namespace
+
+bool has_later_parts(const Config& config) {
+    Config plain = config;
+    plain.qk_norm = QueryKeyNorm::None;
+    plain.order = BlockOrder::InTurn;
+    plain.score_factor = plain.score_cap = plain.logit_cap = 0;
+    plain.lm_head_bias = plain.embedding_norm = false;
+    plain.embedding_factor = 1;
+    plain.d_embedding = plain.rotary_size = 0;
+    plain.layer_kinds.clear();
+    return plain != config || config.norms_result() || config.norm_kind == NormKind::RmsPlusOne || config.position == PositionKind::Alibi;
+}
 
 void validate(const Config& config) {
     require_range("vocab_size", config.vocab_size, 1, std::int64_t{1} << 24);
@@ -87,6 +153,13 @@ void validate(const Config& config) {
     require_groups(config);
     require_rotatable(config);
     require_width_kept(config);
+    require_kinds(config);
+    require_norm_of_results(config);
+    require_parallel(config);
+    require_embedding(config);
+    require_factor("score_factor", config.score_factor);
+    require_factor("score_cap", config.score_cap);
+    require_factor("logit_cap", config.logit_cap);
     if (!(config.layer_norm_eps > 0 && std::isfinite(config.layer_norm_eps)))
         throw ConfigError("layer_norm_eps is " + std::to_string(config.layer_norm_eps) + "; expected a small positive number such as 1e-5");
     require_bounded_size(config);

@@ -11,14 +11,64 @@ namespace {
 
 // In the order of the enumerations.
 constexpr std::array<std::string_view, 3> kArchitectures = {"encoder", "decoder_only", "encoder_decoder"};
-constexpr std::array<std::string_view, 3> kNorms = {"none", "pre", "post"};
-constexpr std::array<std::string_view, 2> kNormKinds = {"layer_norm", "rms"};
+constexpr std::array<std::string_view, 5> kNorms = {"none", "pre", "post", "sandwich", "output"};
+constexpr std::array<std::string_view, 3> kNormKinds = {"layer_norm", "rms", "rms_plus_one"};
+constexpr std::array<std::string_view, 3> kQueryKeyNorms = {"none", "per_head", "all_heads"};
+constexpr std::array<std::string_view, 3> kOrders = {"in_turn", "parallel", "parallel_one_norm"};
 constexpr std::array<std::string_view, 4> kActivations = {"relu", "gelu_erf", "gelu_tanh", "silu"};
-constexpr std::array<std::string_view, 4> kPositions = {"none", "learned", "sinusoidal", "rotary"};
-constexpr std::array<std::string_view, 3> kStretches = {"none", "linear", "llama3"};
+constexpr std::array<std::string_view, 5> kPositions = {"none", "learned", "sinusoidal", "rotary", "alibi"};
+constexpr std::array<std::string_view, 5> kStretches = {"none", "linear", "llama3", "yarn", "longrope"};
+constexpr std::array<std::string_view, 3> kLayerRotaries = {"usual", "local", "none"};
 constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivid", "numpy"};
 
 constexpr std::int64_t kMaxSize = std::numeric_limits<std::int32_t>::max();
+constexpr double kLeast = std::numeric_limits<double>::min(), kMost = std::numeric_limits<double>::max();
+
+Json to_json(const RotaryStretch& stretch) {
+    Json out{{"kind", name_of(kStretches, stretch.kind)},
+             {"factor", finite("factor", stretch.factor)},
+             {"low", finite("low", stretch.low)},
+             {"high", finite("high", stretch.high)},
+             {"original_context", stretch.original_context}};
+    if (stretch.kind == RotaryScaling::Yarn) out["whole_pairs"] = stretch.whole_pairs;
+    if (stretch.kind >= RotaryScaling::Yarn) out["amplitude"] = finite("amplitude", stretch.amplitude);
+    if (stretch.kind == RotaryScaling::LongRope) {
+        out["short_factors"] = stretch.short_factors;
+        out["long_factors"] = stretch.long_factors;
+    }
+    return out;
+}
+
+void read(JsonObject& json, RotaryStretch& stretch) {
+    read_enum(json, "kind", kStretches, stretch.kind);
+    json.read("factor", stretch.factor, 1, kMost);
+    json.read("low", stretch.low, kLeast, kMost);
+    json.read("high", stretch.high, kLeast, kMost);
+    json.read("original_context", stretch.original_context, 1, kMaxSize);
+    json.read("whole_pairs", stretch.whole_pairs);
+    json.read("amplitude", stretch.amplitude, kLeast, kMost);
+    json.read("short_factors", stretch.short_factors, kLeast, kMost);
+    json.read("long_factors", stretch.long_factors, kLeast, kMost);
+    json.expect_no_more();
+}
+
+Json to_json(const std::vector<LayerKind>& kinds) {
+    Json out = Json::list();
+    for (const LayerKind& kind : kinds) {
+        Json one = Json::object();
+        if (kind.window > 0) one["window"] = kind.window;
+        if (kind.rotary != LayerRotary::Usual) one["rotary"] = name_of(kLayerRotaries, kind.rotary);
+        out.push_back(one);
+    }
+    return out;
+}
+
+void read(JsonObject& json, LayerKind& kind) {
+    json.read("window", kind.window, 0, kMaxSize);
+    read_enum(json, "rotary", kLayerRotaries, kind.rotary);
+    json.expect_no_more();
+}
+
 }  // namespace
 
 Json to_json(const Config& config, ConfigFields fields) {
@@ -56,13 +106,19 @@ Json to_json(const Config& config, ConfigFields fields) {
     add("scale_by_layer", config.scale_by_layer, config.scale_by_layer);
     add("ffn_bias", config.ffn_bias, config.ffn_bias != usual.ffn_bias);
     add("rotary_base", finite("rotary_base", config.rotary_base), config.rotary_base != usual.rotary_base);
-    const RotaryStretch& stretch = config.rotary_stretch;
-    if (stretch != usual.rotary_stretch)
-        out["rotary_stretch"] = {{"kind", name_of(kStretches, stretch.kind)},
-                                 {"factor", finite("factor", stretch.factor)},
-                                 {"low", finite("low", stretch.low)},
-                                 {"high", finite("high", stretch.high)},
-                                 {"original_context", stretch.original_context}};
+    add("qk_norm", name_of(kQueryKeyNorms, config.qk_norm), config.qk_norm != usual.qk_norm);
+    add("score_factor", finite("score_factor", config.score_factor), config.score_factor != usual.score_factor);
+    add("score_cap", finite("score_cap", config.score_cap), config.score_cap != usual.score_cap);
+    add("order", name_of(kOrders, config.order), config.order != usual.order);
+    add("lm_head_bias", config.lm_head_bias, config.lm_head_bias);
+    add("logit_cap", finite("logit_cap", config.logit_cap), config.logit_cap != usual.logit_cap);
+    add("embedding_factor", finite("embedding_factor", config.embedding_factor), config.embedding_factor != usual.embedding_factor);
+    add("d_embedding", config.d_embedding, config.d_embedding != usual.d_embedding);
+    add("embedding_norm", config.embedding_norm, config.embedding_norm);
+    add("rotary_size", config.rotary_size, config.rotary_size != usual.rotary_size);
+    add("rotary_local_base", finite("rotary_local_base", config.rotary_local_base), config.rotary_local_base != usual.rotary_local_base);
+    if (config.rotary_stretch != usual.rotary_stretch) out["rotary_stretch"] = to_json(config.rotary_stretch);
+    if (!config.layer_kinds.empty()) out["layer_kinds"] = to_json(config.layer_kinds);
     return out;
 }
 
@@ -92,14 +148,22 @@ Config config_from_json(JsonObject object, Config config) {
     read_enum(object, "norm_kind", kNormKinds, config.norm_kind);
     read_enum(object, "activation", kActivations, config.activation);
     read_enum(object, "position", kPositions, config.position);
-    object.read("rotary_base", config.rotary_base, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
-    if (auto stretch = object.optional_object("rotary_stretch")) {
-        read_enum(*stretch, "kind", kStretches, config.rotary_stretch.kind);
-        stretch->read("factor", config.rotary_stretch.factor, 1, std::numeric_limits<double>::max());
-        stretch->read("low", config.rotary_stretch.low, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
-        stretch->read("high", config.rotary_stretch.high, std::numeric_limits<double>::min(), std::numeric_limits<double>::max());
-        stretch->read("original_context", config.rotary_stretch.original_context, 1, kMaxSize);
-        stretch->expect_no_more();
+    read_enum(object, "qk_norm", kQueryKeyNorms, config.qk_norm);
+    object.read("score_factor", config.score_factor, 0, kMost);
+    object.read("score_cap", config.score_cap, 0, kMost);
+    read_enum(object, "order", kOrders, config.order);
+    object.read("lm_head_bias", config.lm_head_bias);
+    object.read("logit_cap", config.logit_cap, 0, kMost);
+    object.read("embedding_factor", config.embedding_factor, -kMost, kMost);
+    object.read("d_embedding", config.d_embedding, 0, kMaxSize);
+    object.read("embedding_norm", config.embedding_norm);
+    object.read("rotary_base", config.rotary_base, kLeast, kMost);
+    object.read("rotary_size", config.rotary_size, 0, kMaxSize);
+    object.read("rotary_local_base", config.rotary_local_base, kLeast, kMost);
+    if (auto stretch = object.optional_object("rotary_stretch")) read(*stretch, config.rotary_stretch);
+    if (object.has("layer_kinds")) {
+        config.layer_kinds.clear();
+        for (JsonObject& kind : object.objects("layer_kinds")) read(kind, config.layer_kinds.emplace_back());
     }
     object.read("layer_norm_eps", config.layer_norm_eps, std::numeric_limits<double>::min(), 1);
     read_enum(object, "init", kInits, config.init);

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "engine/plan/alibi.hpp"
 #include "engine/plan/make_mistake.hpp"
-#include "engine/plan/rotary.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -58,14 +58,19 @@ private:
 
     StageId embed(Stack stack) {
         const StageId tokens = add({Stage::Tokens, -1, stack}, Op::Tokens, {}, {Axis::B, Axis::T});
-        std::vector<StageId> parts{
-            add({Stage::TokenEmbedding, -1, stack}, Op::Embed, {tokens}, stream_axes(), {{"token_embedding.weight"}, {}})};
+        const bool narrow = config_.embedding_width() != config_.d_model;
+        const Axes axes = narrow ? Axes{Axis::B, Axis::T, Axis::N} : stream_axes();
+        StageId vectors = add({Stage::TokenEmbedding, -1, stack}, Op::Embed, {tokens}, axes, {{"token_embedding.weight"}, {}});
+        last().factor = config_.embedding_factor;
+        if (narrow) vectors = add({Stage::EmbeddingIn, -1, stack}, Op::Linear, {vectors}, stream_axes(), {{"embedding_in.weight"}, {}});
+        std::vector<StageId> parts{vectors};
         if (config_.position == PositionKind::Learned || config_.position == PositionKind::Sinusoidal) {
             Owner table;
             if (config_.position == PositionKind::Learned) table.weight.name = "position_embedding.weight";
             parts.push_back(add({Stage::PositionEmbedding, -1, stack}, Op::Positions, {}, stream_axes(), table));
         }
-        return add({Stage::Embedding, -1, stack}, Op::Add, parts, stream_axes());
+        const StageId sum = add({Stage::Embedding, -1, stack}, Op::Add, parts, stream_axes());
+        return config_.embedding_norm ? norm({Stage::EmbeddingNorm, -1, stack}, sum, stack_prefix(stack) + "embedding_norm") : sum;
     }
 
     /// Returns what the stack hands on: to the output head, or to the other stack.
@@ -73,12 +78,29 @@ private:
         StageId x = embed(stack);
         plan_.streams_.push_back(x);
         for (int i = 0; i < config_.num_layers; ++i) {
-            x = attention({stack, i, false}, x, nullptr);
-            if (memory != nullptr) x = attention({stack, i, true}, x, memory);
-            if (config_.feed_forward) x = feed_forward({stack, i, false}, x);
+            x = layer({stack, i, false}, x, memory);
             plan_.streams_.push_back(x);
         }
         return config_.final_norm ? norm({Stage::FinalNorm, -1, stack}, x, stack_prefix(stack) + "final_norm") : x;
+    }
+
+    /// Returns what becomes of the stream.
+    StageId layer(const Layer& self, const StageId& stream, const StageId* memory) {
+        StageId found = attention(self, stream, nullptr);
+        if (config_.feed_forward && config_.order != BlockOrder::InTurn) {
+            // Both read the stream before either is added to it.
+            const StageId also = feed_forward(self, stream);
+            return add_to_stream(self, add_to_stream(self, stream, found, Stage::AttentionOut), also, Stage::FfnOut);
+        }
+        StageId x = add_to_stream(self, stream, found, Stage::AttentionOut);
+        if (memory != nullptr) {
+            const Layer cross{self.stack, self.number, true};
+            found = attention(cross, x, memory);
+            x = add_to_stream(cross, x, found, Stage::AttentionOut);
+        }
+        if (!config_.feed_forward) return x;
+        found = feed_forward(self, x);
+        return add_to_stream(self, x, found, Stage::FfnOut);
     }
 
     StageId norm(const StageId& id, const StageId& x, const std::string& name) {
@@ -92,28 +114,51 @@ private:
         return norm(id, x, layer.prefix() + std::string(stage_name(id.stage)));
     }
 
+    /// Returns what it found.
     StageId attention(const Layer& layer, const StageId& x, const StageId* memory) {
-        const StageId queries = config_.norm == NormPlacement::Pre ? norm(layer, Stage::Norm1, x) : x;
+        const LayerKind kind = config_.layer_kind(layer.number);
+        const StageId queries = config_.norms_input() ? norm(layer, Stage::Norm1, x) : x;
         const StageId keys = memory == nullptr ? queries : *memory;
         const std::string name = layer.prefix() + (layer.cross ? "cross_attention." : "attention.");
         StageId q = project(layer, Stage::Q, queries, name), k = project(layer, Stage::K, keys, name);
         const StageId v = project(layer, Stage::V, keys, name);
-        if (config_.position == PositionKind::Rotary && !layer.cross) {
+        if (config_.qk_norm != QueryKeyNorm::None && !layer.cross) {
+            q = norm_heads(layer, Stage::QNormed, q, name + "q_norm");
+            k = norm_heads(layer, Stage::KNormed, k, name + "k_norm");
+        }
+        if (config_.position == PositionKind::Rotary && kind.rotary != LayerRotary::None && !layer.cross) {
             q = rotate(layer, Stage::QRotated, q);
             k = rotate(layer, Stage::KRotated, k);
         }
         const StageId scores = add(layer.at(Stage::Scores), Op::Scores, {q, k}, map_axes());
-        const StageId scaled = add(layer.at(Stage::Scaled), Op::Scale, {scores}, map_axes());
-        last().factor = 1 / std::sqrt(static_cast<double>(config_.head_size()));
+        StageId scaled = add(layer.at(Stage::Scaled), Op::Scale, {scores}, map_axes());
+        last().factor = config_.score_factor > 0 ? config_.score_factor : 1 / std::sqrt(static_cast<double>(config_.head_size()));
         if (config_.scale_by_layer) last().factor /= layer.number + 1;
+        if (config_.score_cap > 0 && !layer.cross) {
+            scaled = add(layer.at(Stage::Capped), Op::Cap, {scaled}, map_axes());
+            last().cap = config_.score_cap;
+        }
+        if (config_.position == PositionKind::Alibi && !layer.cross) {
+            scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes());
+            last().slopes = alibi_slopes(config_.num_heads);
+        }
         const StageId masked = add(layer.at(Stage::Masked), Op::Mask, {scaled}, map_axes());
         const StageId weights = add(layer.at(Stage::Weights), Op::Softmax, {masked}, map_axes());
         const StageId dropped = add(layer.at(Stage::Dropped), Op::Dropout, {weights}, map_axes());
         const StageId context = add(layer.at(Stage::Context), Op::Mix, {dropped, v}, {Axis::B, Axis::H, Axis::T, Axis::D});
+        if (!layer.cross && layer.stack != Stack::Encoder) set_window(scores, kind.window);
         StageId out = add(layer.at(Stage::Concat), Op::JoinHeads, {context}, stream_axes());
         if (config_.output_projection)
             out = add(layer.at(Stage::AttentionOut), Op::Linear, {out}, stream_axes(), owner(name + "out", config_.output_bias));
-        return end(layer, {x, out}, Stage::AttentionOut, Stage::Residual1, Stage::Norm1);
+        return config_.norms_result() ? norm(layer, Stage::AttentionNorm, out) : out;
+    }
+
+    /// Of an attention's nodes from its scores on.
+    void set_window(const StageId& scores, std::int64_t window) {
+        for (auto node = plan_.nodes_.rbegin();; ++node) {
+            node->settings.window = window;
+            if (node->id == scores) return;
+        }
     }
 
     /// q, k or v.
@@ -122,14 +167,24 @@ private:
         return add(layer.at(self), Op::Linear, {x}, head_axes(self == Stage::Q), owner(name + letter, config_.qkv_bias));
     }
 
+    StageId norm_heads(const Layer& layer, Stage normed, const StageId& x, const std::string& name) {
+        add(layer.at(normed), Op::Norm, {x}, head_axes(normed == Stage::QNormed), owner(name, false));
+        last().norm_kind = config_.norm_kind == NormKind::LayerNorm ? NormKind::Rms : config_.norm_kind;
+        last().eps = config_.layer_norm_eps;
+        last().all_heads = config_.qk_norm == QueryKeyNorm::AllHeads;
+        return layer.at(normed);
+    }
+
     StageId rotate(const Layer& layer, Stage rotated, const StageId& x) {
         add(layer.at(rotated), Op::Rotate, {x}, head_axes(rotated == Stage::QRotated));
-        last().frequencies = rotary_frequencies(config_);
+        last().rotary = rotary_rule(config_, layer.number);
         return layer.at(rotated);
     }
 
+    /// Returns what it found.
     StageId feed_forward(const Layer& layer, const StageId& stream) {
-        const StageId x = config_.norm == NormPlacement::Pre ? norm(layer, Stage::Norm2, stream) : stream;
+        const bool shares_norm = config_.order == BlockOrder::ParallelOneNorm;
+        const StageId x = shares_norm ? layer.at(Stage::Norm1) : config_.norms_input() ? norm(layer, Stage::Norm2, stream) : stream;
         const Axes wide{Axis::B, Axis::T, Axis::F};
         const auto map = [&](Stage stage, const StageId& from, const Axes& axes, const char* name) {
             return add(layer.at(stage), Op::Linear, {from}, axes, owner(layer.prefix() + name, config_.ffn_bias));
@@ -140,24 +195,33 @@ private:
         last().activation = config_.activation;
         if (config_.ffn_gated) activated = add(layer.at(Stage::FfnGated), Op::Multiply, {activated, hidden}, wide);
         const StageId out = map(Stage::FfnOut, activated, stream_axes(), "ffn.out");
-        return end(layer, {stream, out}, Stage::FfnOut, Stage::Residual2, Stage::Norm2);
+        return config_.norms_result() ? norm(layer, Stage::FfnNorm, out) : out;
     }
 
-    /// The end of a sublayer: what it found goes into the stream, which may be normed afterwards.
-    StageId end(const Layer& layer, const std::vector<StageId>& stream_and_result, Stage sublayer, Stage residual, Stage norm_stage) {
-        StageId x = stream_and_result[1];
+    /// The end of a sublayer, AttentionOut or FfnOut: what it found goes into the stream, which may be normed afterwards.
+    StageId add_to_stream(const Layer& layer, const StageId& stream, const StageId& found, Stage sublayer) {
+        const bool attends = sublayer == Stage::AttentionOut;
+        StageId x = found;
         if (config_.residual) {
-            x = add(layer.at(residual), Op::Add, stream_and_result, stream_axes());
+            x = add(layer.at(attends ? Stage::Residual1 : Stage::Residual2), Op::Add, {stream, found}, stream_axes());
             plan_.nodes_.back().dropout_site = layer.at(sublayer);
         }
-        return config_.norm == NormPlacement::Post ? norm(layer, norm_stage, x) : x;
+        return config_.norm == NormPlacement::Post ? norm(layer, attends ? Stage::Norm1 : Stage::Norm2, x) : x;
     }
 
-    void predict(const StageId& x, Stack stack) {
+    void predict(StageId x, Stack stack) {
         if (!config_.lm_head) return;
         const Axes axes{Axis::B, Axis::T, Axis::V};
-        const PlanParameter head = config_.tied_lm_head ? PlanParameter{"token_embedding.weight", true} : PlanParameter{"lm_head.weight"};
-        const StageId logits = add({Stage::Logits, -1, stack}, Op::Linear, {x}, axes, {head, {}});
+        if (config_.tied_lm_head && config_.embedding_width() != config_.d_model)
+            x = add({Stage::HeadIn, -1, stack}, Op::Linear, {x}, {Axis::B, Axis::T, Axis::N}, {{"head_in.weight"}, {}});
+        Owner head;
+        head.weight = config_.tied_lm_head ? PlanParameter{"token_embedding.weight", true} : PlanParameter{"lm_head.weight"};
+        if (config_.lm_head_bias) head.bias.name = "lm_head.bias";
+        StageId logits = add({Stage::Logits, -1, stack}, Op::Linear, {x}, axes, head);
+        if (config_.logit_cap > 0) {
+            logits = add({Stage::LogitsCapped, -1, stack}, Op::Cap, {logits}, axes);
+            last().cap = config_.logit_cap;
+        }
         add({Stage::Probabilities, -1, stack}, Op::Probabilities, {logits}, axes);
     }
 
@@ -218,6 +282,11 @@ PlanPart Plan::part_around(const StageId& id) const {
         part.stream = other;
     }
     return part;
+}
+
+const StageId& Plan::logits() const {
+    if (nodes_.empty() || nodes_.back().op != Op::Probabilities) throw Error("the model has no output head");
+    return nodes_.back().inputs[0];
 }
 
 std::size_t Plan::end_of_layers() const {

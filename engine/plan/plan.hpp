@@ -10,6 +10,7 @@
 #include "engine/plan/config.hpp"
 #include "engine/plan/mask_rule.hpp"
 #include "engine/plan/mistake.hpp"
+#include "engine/plan/rotary.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/tensor/shape.hpp"
 
@@ -18,14 +19,16 @@ namespace attn {
 /// Everything that is ever computed. What belongs to an operation (its code, explanation, equation, words) is found by this.
 enum class Op : std::uint8_t {
     Tokens,         ///< the ids themselves
-    Embed,          ///< row id of a table
+    Embed,          ///< row id of a table, times a factor
     Positions,      ///< row t of a learned table, or sines and cosines
     Add,            ///< sum of the inputs, with dropout
-    Norm,           ///< of every row
+    Norm,           ///< of every row, of every head's row, or of those of all heads together
     Linear,         ///< x W + b; cut into heads where the result has an axis H or G
-    Rotate,         ///< every row of a head turned by its position, dimension i together with i + D/2
+    Rotate,         ///< every row of a head turned by its position, as its rotary rule says
     Scores,         ///< Q K^T
     Scale,          ///< times a factor: 1 / sqrt(d_head)
+    Cap,            ///< cap tanh(x / cap)
+    Bias,           ///< minus the distance of query and key times the head's slope
     Mask,           ///< -inf where attention is not allowed, plus the bias
     Softmax,        ///< over the keys
     Dropout,        ///< of the weights
@@ -51,8 +54,12 @@ struct OpSettings {
     double eps = 0;                                ///< Norm
     bool passes_on = false;                        ///< Norm: the result is the input (a mistake)
     Activation activation = Activation::GeluTanh;  ///< Activate
-    double factor = 1;                             ///< Scale
-    std::vector<double> frequencies{};             ///< Rotate: dimensions i and i + D/2 turn by position * frequency i
+    bool all_heads = false;                        ///< Norm of queries or keys: of the numbers of all heads together
+    double factor = 1;                             ///< Scale, Embed
+    double cap = 1;                                ///< Cap
+    RotaryRule rotary{};                           ///< Rotate
+    std::vector<double> slopes{};                  ///< Bias: of each head
+    std::int64_t window = 0;                       ///< Scores to Mix: keys that a query sees, on either side; 0: all
     bool by_reshape = false;                       ///< Linear into heads, JoinHeads: numbers keep their order instead (a mistake)
     MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: which cells are masked
     bool masks_late = false;                       ///< Mask: nothing yet; Softmax: masked cells become 0 afterwards (a mistake)
@@ -101,10 +108,13 @@ public:
     PlanPart part_around(const StageId& id) const;
     /// How many nodes there are up to the end of the last layer.
     std::size_t end_of_layers() const;
+    /// What the probabilities are the softmax of. Throws Error for a model without a head.
+    const StageId& logits() const;
 
-private:
+    /// One of the streams.
     bool is_stream(const StageId& id) const;
 
+private:
     friend class PlanBuilder;
     std::vector<PlanNode> nodes_;
     std::vector<StageId> streams_;

@@ -1,15 +1,14 @@
 #include "engine/plan/rotary.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 namespace attn {
 namespace {
 
-double stretched(const RotaryStretch& stretch, double frequency) {
+double lowered_by_turns(const RotaryStretch& stretch, double frequency) {
     const double slow = frequency / stretch.factor;
-    if (stretch.kind == RotaryScaling::None) return frequency;
-    if (stretch.kind == RotaryScaling::Linear) return slow;
     const double turns = static_cast<double>(stretch.original_context) * frequency / (2 * std::numbers::pi);
     if (turns > stretch.high) return frequency;
     if (turns < stretch.low) return slow;
@@ -17,14 +16,55 @@ double stretched(const RotaryStretch& stretch, double frequency) {
     return (1 - share) * slow + share * frequency;
 }
 
+/// The pair, not always a whole number, that turns `turns` times in the original context.
+double pair_that_turns(const RotaryRule& rule, double turns) {
+    const double context = static_cast<double>(rule.stretch.original_context), size = static_cast<double>(rule.size);
+    return size * std::log(context / (turns * 2 * std::numbers::pi)) / (2 * std::log(rule.base));
+}
+
+double lowered_by_ramp(const RotaryRule& rule, double frequency, std::int64_t pair) {
+    const RotaryStretch& stretch = rule.stretch;
+    double from = pair_that_turns(rule, stretch.high), to = pair_that_turns(rule, stretch.low);
+    if (stretch.whole_pairs) from = std::floor(from), to = std::ceil(to);
+    from = std::max(from, 0.0);
+    to = std::min(to, static_cast<double>(rule.size - 1));
+    constexpr double kLeastWidth = 0.001;  // as transformers has it
+    const double ramp = std::clamp((static_cast<double>(pair) - from) / (to == from ? kLeastWidth : to - from), 0.0, 1.0);
+    return frequency / stretch.factor * ramp + frequency * (1 - ramp);
+}
+
+double stretched(const RotaryRule& rule, double frequency, std::int64_t pair, std::int64_t tokens) {
+    const RotaryStretch& stretch = rule.stretch;
+    switch (stretch.kind) {
+    case RotaryScaling::None:
+        return frequency;
+    case RotaryScaling::Linear:
+        return frequency / stretch.factor;
+    case RotaryScaling::Llama3:
+        return lowered_by_turns(stretch, frequency);
+    case RotaryScaling::Yarn:
+        return lowered_by_ramp(rule, frequency, pair);
+    case RotaryScaling::LongRope: {
+        const std::vector<double>& factors = tokens > stretch.original_context ? stretch.long_factors : stretch.short_factors;
+        return frequency / factors.at(static_cast<std::size_t>(pair));
+    }
+    }
+    return frequency;
+}
+
 }  // namespace
 
-std::vector<double> rotary_frequencies(const Config& config) {
-    const std::int64_t size = config.head_size();
+RotaryRule rotary_rule(const Config& config, std::int64_t layer) {
+    if (config.layer_kind(layer).rotary == LayerRotary::Local) return {config.rotary_local_base, config.rotated_size(), {}};
+    return {config.rotary_base, config.rotated_size(), config.rotary_stretch};
+}
+
+std::vector<double> rotary_frequencies(const RotaryRule& rule, std::int64_t tokens) {
     std::vector<double> frequencies;
-    for (std::int64_t i = 0; i < size / 2; ++i)
-        frequencies.push_back(
-            stretched(config.rotary_stretch, std::pow(config.rotary_base, -2 * static_cast<double>(i) / static_cast<double>(size))));
+    for (std::int64_t i = 0; i < rule.size / 2; ++i) {
+        const double plain = std::pow(rule.base, -2 * static_cast<double>(i) / static_cast<double>(rule.size));
+        frequencies.push_back(stretched(rule, plain, i, tokens));
+    }
     return frequencies;
 }
 

@@ -17,21 +17,28 @@ constexpr std::array<StageText, kStageCount> kStages = {{
     {"tokens", "tokens", 0},
     {"token_embedding", "E", 1},
     {"position_embedding", "P", 2},
+    {"embedding_in", "·W_in", 42},
     {"embedding", "E+P", 3},
+    {"embedding_norm", "norm", 43},
     {"norm_1", "norm", 4},
     {"q", "Q", 5},
     {"k", "K", 6},
     {"v", "V", 7},
+    {"q_normed", "norm Q", 44},
+    {"k_normed", "norm K", 45},
     {"q_rotated", "rotate Q", 38},
     {"k_rotated", "rotate K", 39},
     {"scores", "QKᵀ", 8},
     {"scaled", "÷√d", 9},
+    {"capped", "cap", 46},
+    {"biased", "− distance", 47},
     {"masked", "mask", 10},
     {"weights", "softmax", 11},
     {"dropped", "dropout", 12},
     {"context", "AV", 13},
     {"concat", "concat", 14},
     {"attention_out", "·Wₒ", 15},
+    {"attention_norm", "norm", 48},
     {"residual_1", "+x", 16},
     {"cross_norm", "norm", 17},
     {"cross_q", "Q", 18},
@@ -52,9 +59,12 @@ constexpr std::array<StageText, kStageCount> kStages = {{
     {"ffn_activation", "act", 32},
     {"ffn_gated", "gate", 41},
     {"ffn_out", "·W₂", 33},
+    {"ffn_norm", "norm", 49},
     {"residual_2", "+x", 34},
     {"final_norm", "norm", 35},
+    {"head_in", "·W_out", 50},
     {"logits", "logits", 36},
+    {"logits_capped", "cap", 51},
     {"probabilities", "p", 37},
 }};
 
@@ -93,6 +103,10 @@ std::string_view linear_subscript(Stage stage) {
         return "1";
     case Stage::FfnOut:
         return "2";
+    case Stage::EmbeddingIn:
+        return "in";
+    case Stage::HeadIn:
+        return "out";
     case Stage::Logits:
         return "head";
     default:

@@ -13,24 +13,31 @@ enum class Stage : std::uint8_t {
     Tokens,             ///< [B,T] ids
     TokenEmbedding,     ///< [B,T,C]
     PositionEmbedding,  ///< [B,T,C]
+    EmbeddingIn,        ///< [B,T,C] of a token embedding that is not as wide as the stream: mapped to it
     Embedding,          ///< [B,T,C] their sum, after embedding dropout
+    EmbeddingNorm,      ///< [B,T,C]
     // in every layer
-    Norm1,         ///< [B,T,C]
-    Q,             ///< [B,H,T,D]
-    K,             ///< [B,H,S,D]
-    V,             ///< [B,H,S,D]
-    QRotated,      ///< [B,H,T,D] turned by the position
-    KRotated,      ///< [B,H,S,D]
-    Scores,        ///< [B,H,T,S] Q K^T; K and V have an axis G in place of H where heads share them
-    Scaled,        ///< [B,H,T,S] scores / sqrt(d_head)
-    Masked,        ///< [B,H,T,S] additive bias added; -inf where attention is not allowed
-    Weights,       ///< [B,H,T,S] softmax over S
-    Dropped,       ///< [B,H,T,S] after attention dropout
-    Context,       ///< [B,H,T,D] weights V
-    Concat,        ///< [B,T,C] heads side by side
-    AttentionOut,  ///< [B,T,C] concat W_O
-    Residual1,     ///< [B,T,C] the sublayer's input + attention_out
-    CrossNorm,     ///< the cross-attention sublayer of a decoder layer, same shapes; S counts memory positions
+    Norm1,          ///< [B,T,C]
+    Q,              ///< [B,H,T,D]
+    K,              ///< [B,H,S,D]
+    V,              ///< [B,H,S,D]
+    QNormed,        ///< [B,H,T,D]
+    KNormed,        ///< [B,H,S,D]
+    QRotated,       ///< [B,H,T,D] turned by the position
+    KRotated,       ///< [B,H,S,D]
+    Scores,         ///< [B,H,T,S] Q K^T; K and V have an axis G in place of H where heads share them
+    Scaled,         ///< [B,H,T,S] scores / sqrt(d_head)
+    Capped,         ///< [B,H,T,S] bent so that none is larger than a cap
+    Biased,         ///< [B,H,T,S] lowered by the distance
+    Masked,         ///< [B,H,T,S] additive bias added; -inf where attention is not allowed
+    Weights,        ///< [B,H,T,S] softmax over S
+    Dropped,        ///< [B,H,T,S] after attention dropout
+    Context,        ///< [B,H,T,D] weights V
+    Concat,         ///< [B,T,C] heads side by side
+    AttentionOut,   ///< [B,T,C] concat W_O
+    AttentionNorm,  ///< [B,T,C] norm of what the sublayer found
+    Residual1,      ///< [B,T,C] the sublayer's input + attention_out
+    CrossNorm,      ///< the cross-attention sublayer of a decoder layer, same shapes; S counts memory positions
     CrossQ,
     CrossK,
     CrossV,
@@ -49,10 +56,13 @@ enum class Stage : std::uint8_t {
     FfnActivation,  ///< [B,T,F]
     FfnGated,       ///< [B,T,F] activation times hidden
     FfnOut,         ///< [B,T,C]
+    FfnNorm,        ///< [B,T,C] norm of what the sublayer found
     Residual2,      ///< [B,T,C]
     // after the layers
     FinalNorm,      ///< [B,T,C]
+    HeadIn,         ///< [B,T,N] mapped to the width of the token embedding
     Logits,         ///< [B,T,V]
+    LogitsCapped,   ///< [B,T,V] bent so that none is larger than a cap
     Probabilities,  ///< [B,T,V]
 };
 inline constexpr int kStageCount = static_cast<int>(Stage::Probabilities) + 1;
@@ -86,7 +96,7 @@ std::optional<StageId> stage_from_tensor_name(std::string_view name);
 bool is_layer_stage(Stage stage);
 /// True for the stages of a cross-attention sublayer.
 bool is_cross(Stage stage);
-/// True for the maps [B,H,T,S]: scores, scaled, masked, weights, dropped and their cross_ forms.
+/// True for the maps [B,H,T,S]: scores, scaled, capped, biased, masked, weights, dropped and their cross_ forms.
 bool is_attention_map(Stage stage);
 /// True for stages whose numbers lie in 0..1 by construction: weights, probabilities (dropped may exceed 1).
 bool is_probability(Stage stage);

@@ -14,6 +14,8 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
         return config.d_ff;
     case Axis::V:
         return config.vocab_size;
+    case Axis::N:
+        return config.embedding_width();
     default:
         return node.op == Op::JoinHeads ? config.attention_width() : config.d_model;
     }

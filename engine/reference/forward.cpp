@@ -110,11 +110,15 @@ private:
         case Op::Linear:
             return mapped(node);
         case Op::Rotate:
-            return rotated(input(node), config_);
+            return rotated(input(node), settings.rotary);
         case Op::Scores:
             return attention_scores(input(node), input(node, 1));
         case Op::Scale:
             return each(input(node), [&](double x) { return x * settings.factor; });
+        case Op::Cap:
+            return each(input(node), [&](double x) { return capped(x, settings.cap); });
+        case Op::Bias:
+            return lowered_by_distance(input(node));
         case Op::Mask:
             return apply_mask(input(node), *permissions);
         case Op::Softmax:
@@ -181,7 +185,10 @@ private:
         const MaskRule rule = node.settings.mask_rule;
         if (cross || node.id.stack == Stack::Encoder)
             return share(padding_permissions(settings_.masks, source_.lengths, queries, keys, rule));
-        return share(self_permissions(settings_.masks, tokens_.lengths, queries, rule));
+        MaskSettings masks = settings_.masks;
+        const std::int64_t own = node.settings.window;
+        if (own > 0 && own <= queries && (masks.window == 0 || masks.window > own)) masks.window = static_cast<int>(own);
+        return share(self_permissions(masks, tokens_.lengths, queries, rule));
     }
 
     template <class Function>
@@ -205,10 +212,11 @@ private:
     Matrix looked_up(const PlanNode& node) const {
         const std::vector<std::int32_t>& ids = batch(node).ids;
         const ParameterView<Scalar> table = stored(node.weight);  // of which few rows are read
-        Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {Axis::C, table.columns}});
+        Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {node.axes.back(), table.columns}});
         for (std::size_t i = 0; i < ids.size(); ++i)
             for (std::int64_t c = 0; c < table.columns; ++c)
-                out.data()[static_cast<std::int64_t>(i) * table.columns + c] = table.data[ids[i] * table.stride + c];
+                out.data()[static_cast<std::int64_t>(i) * table.columns + c] =
+                    node.settings.factor * static_cast<double>(table.data[ids[i] * table.stride + c]);
         return out;
     }
 
@@ -234,7 +242,9 @@ private:
     Matrix normed(const PlanNode& node) const {
         if (node.settings.passes_on) return input(node);
         const double* gain = parameter(node.weight).data;
-        if (node.settings.norm_kind == NormKind::Rms) return rms_norm(input(node), gain, node.settings.eps);
+        const double plus = node.settings.norm_kind == NormKind::RmsPlusOne ? 1 : 0;
+        if (node.settings.all_heads) return rms_norm_of_all_heads(input(node), gain, node.settings.eps, plus);
+        if (node.settings.norm_kind != NormKind::LayerNorm) return rms_norm(input(node), gain, node.settings.eps, plus);
         return layer_norm(input(node), gain, parameter(node.bias).data, node.settings.eps);
     }
 
@@ -255,13 +265,16 @@ private:
         const Matrix& x = input(node);
         const std::int64_t positions = x.size() / table.columns;
         Matrix out({x.shape()[0], x.shape()[1], {node.axes.back(), table.rows}});
+        const double* bias = node.bias.empty() ? nullptr : parameter(node.bias).data;
         for (std::int64_t first = 0; first < table.rows; first += kRows) {
             const std::int64_t rows = std::min(kRows, table.rows - first);
             std::vector<double> wide(static_cast<std::size_t>(rows * table.columns));
             for (std::int64_t row = 0; row < rows; ++row)
                 std::copy_n(table.data + (first + row) * table.stride, table.columns, wide.data() + row * table.columns);
             const Matrix some = linear_transposed(x, wide.data(), {node.axes.back(), rows});
-            for (std::int64_t t = 0; t < positions; ++t) std::copy_n(some.data() + t * rows, rows, out.data() + t * table.rows + first);
+            for (std::int64_t t = 0; t < positions; ++t)
+                for (std::int64_t row = 0; row < rows; ++row)
+                    out.data()[t * table.rows + first + row] = some.data()[t * rows + row] + (bias == nullptr ? 0 : bias[first + row]);
         }
         return out;
     }

@@ -87,7 +87,7 @@ Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const do
     return y;
 }
 
-Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps) {
+Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps, double plus) {
     Tensor<double> y(x.shape());
     const std::int64_t n = width_of(x);
     for (std::int64_t row = 0; row < rows_of(x); ++row) {
@@ -95,8 +95,41 @@ Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps
         double* out = y.data() + row * n;
         double mean_square = 0;
         for (std::int64_t c = 0; c < n; ++c) mean_square += in[c] * in[c] / static_cast<double>(n);
-        for (std::int64_t c = 0; c < n; ++c) out[c] = gamma[c] * in[c] / std::sqrt(mean_square + eps);
+        for (std::int64_t c = 0; c < n; ++c) out[c] = (gamma[c] + plus) * in[c] / std::sqrt(mean_square + eps);
     }
+    return y;
+}
+
+Tensor<double> rms_norm_of_all_heads(const Tensor<double>& x, const double* gamma, double eps, double plus) {
+    Tensor<double> y(x.shape());
+    const std::int64_t heads = x.shape()[1].size, size = x.shape()[3].size;
+    for (std::int64_t b = 0; b < x.shape()[0].size; ++b)
+        for (std::int64_t p = 0; p < x.shape()[2].size; ++p) {
+            double mean_square = 0;
+            for (std::int64_t h = 0; h < heads; ++h)
+                for (std::int64_t d = 0; d < size; ++d) mean_square += x(b, h, p, d) * x(b, h, p, d) / static_cast<double>(heads * size);
+            for (std::int64_t h = 0; h < heads; ++h)
+                for (std::int64_t d = 0; d < size; ++d)
+                    y(b, h, p, d) = (gamma[h * size + d] + plus) * x(b, h, p, d) / std::sqrt(mean_square + eps);
+        }
+    return y;
+}
+
+double capped(double x, double cap) { return cap * std::tanh(x / cap); }
+
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled) {
+    const Shape& shape = scaled.shape();
+    Tensor<double> y(shape);
+    std::int64_t power = 1;
+    while (2 * power <= shape[1].size) power *= 2;
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h) {
+            const double exponent = h < power ? 8.0 * static_cast<double>(h + 1) / static_cast<double>(power)
+                                              : 8.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
+            const double slope = std::pow(2.0, -exponent);
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t s = 0; s < shape[3].size; ++s) y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(t - s);
+        }
     return y;
 }
 
@@ -108,31 +141,67 @@ Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b) {
 
 namespace {
 
-/// The angle of one position for pair i of `half`; for longer texts than those of the first training low frequencies are lowered.
-double angle_of_position(const Config& config, std::int64_t i, std::int64_t half) {
-    const double plain = std::pow(config.rotary_base, -static_cast<double>(i) / static_cast<double>(half));
-    const RotaryStretch& stretch = config.rotary_stretch;
-    if (stretch.kind == RotaryScaling::None) return plain;
-    if (stretch.kind == RotaryScaling::Linear) return plain / stretch.factor;
-    const double wavelength = 2 * std::numbers::pi / plain, context = static_cast<double>(stretch.original_context);
-    if (wavelength < context / stretch.high) return plain;
-    if (wavelength > context / stretch.low) return plain / stretch.factor;
-    const double smooth = (context / wavelength - stretch.low) / (stretch.high - stretch.low);
-    return (1 - smooth) * plain / stretch.factor + smooth * plain;
+/// YaRN (Peng et al. 2023, section 3.2, in the form of transformers): between the pairs that turn `high` and `low` times in the original
+/// context the frequency passes from what it was to a `factor`-th of it.
+double share_lowered(const RotaryRule& rule, double pair) {
+    const RotaryStretch& stretch = rule.stretch;
+    const auto turning = [&](double turns) {
+        return static_cast<double>(rule.size) * std::log(static_cast<double>(stretch.original_context) / (turns * 2 * std::numbers::pi)) /
+               (2 * std::log(rule.base));
+    };
+    double begin = turning(stretch.high), end = turning(stretch.low);
+    if (stretch.whole_pairs) {
+        begin = std::floor(begin);
+        end = std::ceil(end);
+    }
+    if (begin < 0) begin = 0;
+    if (end > static_cast<double>(rule.size - 1)) end = static_cast<double>(rule.size - 1);
+    if (begin == end) end += 0.001;
+    const double share = (pair - begin) / (end - begin);
+    return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
+/// The angle of one position for pair i, in a text of so many tokens; for longer texts than those of the first training frequencies are
+/// lowered.
+double angle_of_position(const RotaryRule& rule, std::int64_t i, std::int64_t tokens) {
+    const double plain = std::pow(rule.base, -2 * static_cast<double>(i) / static_cast<double>(rule.size));
+    const RotaryStretch& stretch = rule.stretch;
+    const double context = static_cast<double>(stretch.original_context);
+    switch (stretch.kind) {
+    case RotaryScaling::None:
+        return plain;
+    case RotaryScaling::Linear:
+        return plain / stretch.factor;
+    case RotaryScaling::Llama3: {
+        const double wavelength = 2 * std::numbers::pi / plain;
+        if (wavelength < context / stretch.high) return plain;
+        if (wavelength > context / stretch.low) return plain / stretch.factor;
+        const double smooth = (context / wavelength - stretch.low) / (stretch.high - stretch.low);
+        return (1 - smooth) * plain / stretch.factor + smooth * plain;
+    }
+    case RotaryScaling::Yarn: {
+        const double share = share_lowered(rule, static_cast<double>(i));
+        return share * plain / stretch.factor + (1 - share) * plain;
+    }
+    case RotaryScaling::LongRope:
+        return plain / (tokens > stretch.original_context ? stretch.long_factors : stretch.short_factors)[static_cast<std::size_t>(i)];
+    }
+    return plain;
 }
 
 }  // namespace
 
-Tensor<double> rotated(const Tensor<double>& x, const Config& config) {
-    Tensor<double> y(x.shape());
+Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule) {
+    Tensor<double> y = x;
     const Shape& shape = x.shape();
-    const std::int64_t half = shape[3].size / 2;
+    const std::int64_t half = rule.size / 2, tokens = shape[2].size;
+    const double size = rule.stretch.amplitude;
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)
-            for (std::int64_t p = 0; p < shape[2].size; ++p)
+            for (std::int64_t p = 0; p < tokens; ++p)
                 for (std::int64_t i = 0; i < half; ++i) {
-                    const double angle = static_cast<double>(p) * angle_of_position(config, i, half), cosine = std::cos(angle),
-                                 sine = std::sin(angle);
+                    const double angle = static_cast<double>(p) * angle_of_position(rule, i, tokens), cosine = size * std::cos(angle),
+                                 sine = size * std::sin(angle);
                     const double first = x(b, h, p, i), second = x(b, h, p, i + half);
                     y(b, h, p, i) = first * cosine - second * sine;
                     y(b, h, p, i + half) = second * cosine + first * sine;

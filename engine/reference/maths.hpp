@@ -4,6 +4,7 @@
 /// Written to be read and believed, not to be fast; nothing here calls the engine's fast path.
 
 #include "engine/plan/config.hpp"
+#include "engine/plan/rotary.hpp"
 #include "engine/reference/permissions.hpp"
 #include "engine/tensor/tensor.hpp"
 
@@ -26,14 +27,22 @@ Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, D
 
 /// Over the last axis: γ (x - mean) / √(variance + eps) + β, with the biased variance (Ba et al. 2016).
 Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const double* beta, double eps);
-/// Over the last axis: γ x / √(mean of x² + eps) (Zhang & Sennrich 2019).
-Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps);
+/// Over the last axis: (γ + plus) x / √(mean of x² + eps) (Zhang & Sennrich 2019).
+Tensor<double> rms_norm(const Tensor<double>& x, const double* gamma, double eps, double plus = 0);
+/// The same of [B,H,P,D] over the numbers of all heads of a position, γ[h D + d].
+Tensor<double> rms_norm_of_all_heads(const Tensor<double>& x, const double* gamma, double eps, double plus = 0);
 /// ReLU max(0,x); GELU x Φ(x), exactly or by tanh (Hendrycks & Gimpel 2016); SiLU x / (1 + exp(-x)) (Elfwing et al. 2018).
 double activate(Activation activation, double x);
 /// Two shapes alike: each number times the one in its place.
 Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
-/// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + D/2) of position p turned by p base^(-2i/D). D is even.
-Tensor<double> rotated(const Tensor<double>& x, const Config& config);
+/// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + n/2) of the first n numbers of position p turned by
+/// p base^(-2i/n), lowered and multiplied as the rule says for a text of P tokens. The other numbers stay.
+Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule);
+/// cap tanh(x / cap)
+double capped(double x, double cap);
+/// ALiBi (Press et al. 2022): scaled [B,H,T,S] minus slope of head h times t - s. With n the largest power of two up to H the slopes are
+/// 2^(-8/n), 2^(-16/n), ..., and for heads from n on every other one of those that 2n heads would have.
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled);
 
 /// q [B,H,T,D], k [B,G,S,D] -> Σ_d q k [B,H,T,S]. G divides H: query head h reads key head h / (H/G) (Ainslie et al. 2023).
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);

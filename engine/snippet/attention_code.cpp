@@ -31,7 +31,7 @@ void write_keep(Script& script, const Mask& mask) {
     script.remark("keep: true = may attend");
 }
 
-void write_bias(Script& script, const Mask& mask) {
+void write_mask_bias(Script& script, const Mask& mask) {
     std::vector<float> cells;
     for (std::int64_t b = 0; b < mask.batches(); ++b)
         for (std::int64_t h = 0; h < mask.heads(); ++h)
@@ -63,24 +63,31 @@ std::string of_every_head(Script& script, const StageId& id) {
 
 void write_rotate(Script& script) {
     const Shape& shape = script.result().value.shape();
-    const std::string x = script.input();
-    const Config& config = script.config();
-    script.line(fmt::format("base, positions, half = {}, {}, {}", config.rotary_base, shape[2].size, shape[3].size / 2));
-    if (config.rotary_stretch.kind == RotaryScaling::None) {
+    const std::string x = script.input(), name = script.result_name();
+    const RotaryRule& rule = script.node().settings.rotary;
+    script.line(fmt::format("base, positions, half = {}, {}, {}", rule.base, shape[2].size, rule.size / 2));
+    if (rule.stretch.kind == RotaryScaling::None) {
         script.line("frequency = base ** (-np.arange(half) / half)",
                     "frequency = base ** (-torch.arange(half, dtype=torch.float64) / half)");
     } else {
         script.remark("base ** (-i / half), lowered for texts that are longer than those of the first training.");
-        const std::string numbers = fmt::format("[{:.17g}]", fmt::join(script.node().settings.frequencies, ", "));
+        const std::string numbers = fmt::format("[{:.17g}]", fmt::join(rotary_frequencies(rule, shape[2].size), ", "));
         script.line("frequency = np.array(" + numbers + ")", "frequency = torch.tensor(" + numbers + ", dtype=torch.float64)");
     }
     script.line("angle = np.arange(positions)[:, None] * frequency",
                 "angle = torch.arange(positions, dtype=torch.float64)[:, None] * frequency");
     script.line("cos, sin = np.cos(angle), np.sin(angle)", "cos, sin = torch.cos(angle).float(), torch.sin(angle).float()");
-    script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:]", x));
-    const std::string turned = "first * cos - second * sin, second * cos + first * sin";
-    script.line(fmt::format("{} = np.concatenate([{}], axis=-1)", script.result_name(), turned),
-                fmt::format("{} = torch.cat([{}], dim=-1)", script.result_name(), turned));
+    if (rule.stretch.amplitude != 1) {
+        script.line(fmt::format("amplitude = {:.17g}", rule.stretch.amplitude));
+        script.line("cos, sin = amplitude * cos, amplitude * sin");
+    }
+    script.line(fmt::format("first, second = {0}[..., :half], {0}[..., half:2 * half]", x));
+    std::string parts = "first * cos - second * sin, second * cos + first * sin";
+    if (rule.size < shape[3].size) {
+        script.remark("Only the first numbers of a head are turned.");
+        parts += fmt::format(", {}[..., 2 * half:]", x);
+    }
+    script.line(fmt::format("{} = np.concatenate([{}], axis=-1)", name, parts), fmt::format("{} = torch.cat([{}], dim=-1)", name, parts));
 }
 
 void write_scores(Script& script) {
@@ -98,12 +105,23 @@ void write_scale(Script& script) {
                 fmt::format("{} = {} / math.sqrt(d_head)", script.result_name(), scores));
 }
 
+void write_bias(Script& script) {
+    const Shape& shape = script.result().value.shape();
+    const std::string scaled = script.input();
+    script.line(fmt::format("slope = np.array([{:.17g}])[:, None, None]", fmt::join(script.node().settings.slopes, ", ")),
+                fmt::format("slope = torch.tensor([{:.17g}])[:, None, None]", fmt::join(script.node().settings.slopes, ", ")));
+    script.remark("How far before the query a key stands.");
+    script.line(fmt::format("distance = np.arange({})[:, None] - np.arange({})", shape[2].size, shape[3].size),
+                fmt::format("distance = torch.arange({})[:, None] - torch.arange({})", shape[2].size, shape[3].size));
+    script.line(fmt::format("{} = {} - slope * distance", script.result_name(), scaled));
+}
+
 void write_mask(Script& script) {
     const std::string scaled = script.input();
     const Mask& mask = *script.result().mask;
     std::string value = scaled;
     if (mask.has_bias()) {
-        write_bias(script, mask);
+        write_mask_bias(script, mask);
         value = "(" + scaled + " + bias)";
     } else if (mask.allows_everything()) {
         script.remark("Every query may attend to every key.");

@@ -8,10 +8,21 @@ namespace attn::snippet {
 void write_norm(Script& script) {
     const std::string name = script.result_name(), x = script.input();
     const OpSettings& settings = script.node().settings;
-    const std::string gamma = script.parameter(script.node().weight, "gamma"), eps = fmt::format("{}", settings.eps);
-    if (settings.norm_kind == NormKind::Rms) {
-        script.line(fmt::format("mean_square = ({0} * {0}).mean(axis=-1, keepdims=True)", x),
-                    fmt::format("mean_square = ({0} * {0}).mean(dim=-1, keepdim=True)", x));
+    const std::string eps = fmt::format("{}", settings.eps);
+    std::string gamma = script.parameter(script.node().weight, "gamma");
+    if (settings.norm_kind != NormKind::LayerNorm) {
+        if (settings.norm_kind == NormKind::RmsPlusOne) {
+            script.remark("What is stored is how much more than 1 the gain is.");
+            gamma = "(1 + " + gamma + ")";
+        }
+        std::string numpy_axis = "-1", torch_axis = "-1";
+        if (settings.all_heads) {
+            script.remark("The mean is over the numbers of all heads.");
+            numpy_axis = torch_axis = "(1, 3)";
+            gamma += fmt::format(".reshape({}, 1, {})", script.result().value.shape()[1].size, script.result().value.shape()[3].size);
+        }
+        script.line(fmt::format("mean_square = ({0} * {0}).mean(axis={1}, keepdims=True)", x, numpy_axis),
+                    fmt::format("mean_square = ({0} * {0}).mean(dim={1}, keepdim=True)", x, torch_axis));
         return script.line(fmt::format("{} = {} * {} / np.sqrt(mean_square + {})", name, gamma, x, eps),
                            fmt::format("{} = {} * {} * torch.rsqrt(mean_square + {})", name, gamma, x, eps));
     }
@@ -80,6 +91,12 @@ void write_activate(Script& script) {
     case Activation::Silu:
         return script.line(fmt::format("{0} = {1} / (1 + np.exp(-{1}))  # SiLU", name, x), fmt::format("{} = F.silu({})", name, x));
     }
+}
+
+void write_cap(Script& script) {
+    const std::string name = script.result_name(), x = script.input();
+    script.line(fmt::format("cap = {:.17g}", script.node().settings.cap));
+    script.line(fmt::format("{} = cap * np.tanh({} / cap)", name, x), fmt::format("{} = cap * torch.tanh({} / cap)", name, x));
 }
 
 void write_multiply(Script& script) {

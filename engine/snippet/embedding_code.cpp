@@ -51,8 +51,10 @@ void write_embed(Script& script) {
     const std::string table = script.parameter(script.node().weight, "E");
     script.remark("A lookup; the same as one-hot rows times E.");
     script.needs_functional();
-    script.line(fmt::format("token_embedding = {}[{}]", table, tokens),
-                fmt::format("token_embedding = F.embedding({}, {})", tokens, table));
+    const double factor = script.node().settings.factor;
+    const std::string times = factor == 1 ? "" : fmt::format(" * {:.17g}", factor);
+    script.line(fmt::format("token_embedding = {}[{}]{}", table, tokens, times),
+                fmt::format("token_embedding = F.embedding({}, {}){}", tokens, table, times));
 }
 
 void write_positions(Script& script) {

@@ -78,11 +78,13 @@ void write_norm(Script& script);
 void write_linear(Script& script);
 void write_activate(Script& script);
 void write_multiply(Script& script);
+void write_cap(Script& script);
 
 // attention_code.cpp
 void write_rotate(Script& script);
 void write_scores(Script& script);
 void write_scale(Script& script);
+void write_bias(Script& script);
 void write_mask(Script& script);
 void write_softmax(Script& script);
 void write_dropped(Script& script);

@@ -28,6 +28,10 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
         return snippet::write_scores(script);
     case Op::Scale:
         return snippet::write_scale(script);
+    case Op::Cap:
+        return snippet::write_cap(script);
+    case Op::Bias:
+        return snippet::write_bias(script);
     case Op::Mask:
         return snippet::write_mask(script);
     case Op::Softmax:

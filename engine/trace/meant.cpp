@@ -25,7 +25,7 @@ Mask meant_mask(const Trace<float>& trace, const StageId& id) {
     const TokenBatch &own = trace.tokens, &source = trace.source_tokens;
     if (is_cross(id.stage)) return build_cross_mask(masks, source.lengths, own.length, source.length);
     if (id.stack == Stack::Encoder) return build_cross_mask(masks, source.lengths, source.length, source.length);
-    return build_mask(masks, own.lengths, own.length);
+    return build_mask(with_window(masks, trace.plan->at(id).settings.window), own.lengths, own.length);
 }
 
 }  // namespace attn

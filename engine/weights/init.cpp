@@ -12,6 +12,11 @@ namespace attn {
 namespace {
 
 bool is_norm_gain(const ParameterInfo& info) { return info.shape.rank() == 1 && info.name.ends_with("weight"); }
+/// Such that the norm multiplies by 1.
+template <class Scalar>
+Scalar fresh_gain(const Config& config) {
+    return config.norm_kind == NormKind::RmsPlusOne ? 0 : 1;
+}
 bool is_bias(const ParameterInfo& info) { return info.name.ends_with("bias"); }
 bool is_embedding(const ParameterInfo& info) { return info.name.ends_with("embedding.weight"); }
 bool is_residual_projection(const ParameterInfo& info) {
@@ -107,7 +112,7 @@ void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* d
         const std::int64_t known = drawn == nullptr ? 0 : count_known(*drawn, info);
         if (known > 0) std::copy_n(drawn->find(info.name), known, values);
         if (is_norm_gain(info)) {
-            std::fill_n(values, info.shape.count(), Scalar{1});
+            std::fill_n(values, info.shape.count(), fresh_gain<Scalar>(config));
             continue;
         }
         const Distribution distribution = distribution_of(config, info);
@@ -153,7 +158,7 @@ void draw_as_numpy(Parameters<Scalar>& parameters) {
         Scalar* values = parameters.data() + info.offset;
         const std::string_view name = info.name;
         if (is_norm_gain(info)) {
-            for (std::int64_t j = 0; j < info.shape.count(); ++j) values[j] = 1;
+            for (std::int64_t j = 0; j < info.shape.count(); ++j) values[j] = fresh_gain<Scalar>(config);
         } else if (is_bias(info)) {
             continue;  // stays 0
         } else if (is_embedding(info)) {

@@ -14,7 +14,10 @@ public:
 
     void build() {
         const std::int64_t c = config_.d_model;
-        add("token_embedding.weight", {{Axis::V, config_.vocab_size}, {Axis::C, c}});
+        const std::int64_t width = config_.embedding_width();
+        const Dim narrow{Axis::N, width};
+        add("token_embedding.weight", {{Axis::V, config_.vocab_size}, width == c ? Dim{Axis::C, c} : narrow});
+        if (width != c) add("embedding_in.weight", {narrow, {Axis::C, c}});
         if (config_.position == PositionKind::Learned) add("position_embedding.weight", {{Axis::N, config_.context_length}, {Axis::C, c}});
         if (config_.architecture == Architecture::EncoderDecoder) {
             stack("encoder.", false);
@@ -22,7 +25,10 @@ public:
         } else {
             stack("", false);
         }
-        if (config_.lm_head && !config_.tied_lm_head) add("lm_head.weight", {{Axis::C, c}, {Axis::V, config_.vocab_size}});
+        if (!config_.lm_head) return;
+        if (config_.tied_lm_head && width != c) add("head_in.weight", {{Axis::C, c}, narrow});
+        if (!config_.tied_lm_head) add("lm_head.weight", {{Axis::C, c}, {Axis::V, config_.vocab_size}});
+        if (config_.lm_head_bias) add("lm_head.bias", {{Axis::V, config_.vocab_size}});
     }
 
 private:
@@ -51,16 +57,23 @@ private:
         linear(prefix + std::string(letters), {Axis::C, config_.d_model}, {Axis::N, columns}, config_.qkv_bias);
     }
     void stack(const std::string& prefix, bool cross) {
+        if (config_.embedding_norm) norm(prefix + "embedding_norm");
         for (std::int64_t i = 0; i < config_.num_layers; ++i) layer(prefix + "layers." + std::to_string(i) + ".", cross);
         if (config_.final_norm) norm(prefix + "final_norm");
     }
     void layer(const std::string& prefix, bool cross) {
         const Dim c{Axis::C, config_.d_model}, f{Axis::F, config_.d_ff};
         const std::int64_t width = config_.attention_width();
-        const bool norms = config_.norm != NormPlacement::None;
+        const bool norms = config_.norms_input() || config_.norm == NormPlacement::Post;
         if (norms) norm(prefix + "norm_1");
         packed(prefix + "attention.", "qkv");
+        if (config_.qk_norm != QueryKeyNorm::None) {
+            const bool all = config_.qk_norm == QueryKeyNorm::AllHeads;
+            add(prefix + "attention.q_norm.weight", {{Axis::N, all ? width : config_.head_size()}});
+            add(prefix + "attention.k_norm.weight", {{Axis::N, all ? config_.kv_width() : config_.head_size()}});
+        }
         if (config_.output_projection) linear(prefix + "attention.out", {Axis::N, width}, c, config_.output_bias);
+        if (config_.norms_result()) norm(prefix + "attention_norm");
         if (cross) {
             if (norms) norm(prefix + "cross_norm");
             linear(prefix + "cross_attention.q", c, {Axis::N, width}, config_.qkv_bias);
@@ -68,10 +81,11 @@ private:
             if (config_.output_projection) linear(prefix + "cross_attention.out", {Axis::N, width}, c, config_.output_bias);
         }
         if (!config_.feed_forward) return;
-        if (norms) norm(prefix + "norm_2");
+        if (norms && config_.order != BlockOrder::ParallelOneNorm) norm(prefix + "norm_2");
         if (config_.ffn_gated) linear(prefix + "ffn.gate", c, f, config_.ffn_bias);
         linear(prefix + "ffn.in", c, f, config_.ffn_bias);
         linear(prefix + "ffn.out", f, c, config_.ffn_bias);
+        if (config_.norms_result()) norm(prefix + "ffn_norm");
     }
 
     const Config& config_;

@@ -57,8 +57,8 @@ std::vector<float> recorded(const Parameters<float>& parameters, const Ids& text
     const auto length = static_cast<std::int64_t>(text.size());
     const Trace<float> trace =
         trace_forward<float>(std::make_shared<Parameters<float>>(parameters), {length, text, {length}}, {}, settings);
-    return copied(
-        std::span<const float>(trace.find({Stage::Logits})->value.values()).last(static_cast<std::size_t>(parameters.config().vocab_size)));
+    return copied(std::span<const float>(trace.find(trace.plan->logits())->value.values())
+                      .last(static_cast<std::size_t>(parameters.config().vocab_size)));
 }
 
 bool agree(const std::vector<float>& a, const std::vector<float>& b) {

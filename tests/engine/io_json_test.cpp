@@ -41,14 +41,28 @@ TEST(ConfigJson, EveryFieldSurvives) {
     config.ffn_gated = config.scale_by_layer = true;
     config.ffn_bias = false;
     config.rotary_base = 0.3 - 0.1;
+    config.qk_norm = QueryKeyNorm::AllHeads;
+    config.score_factor = 0.1 + 0.2;
+    config.score_cap = 50;
+    config.order = BlockOrder::ParallelOneNorm;
+    config.lm_head_bias = config.embedding_norm = true;
+    config.logit_cap = 30;
+    config.embedding_factor = 1.1;
+    config.d_embedding = 12;
+    config.rotary_size = 6;
+    config.rotary_local_base = 33;
+    config.rotary_stretch = {RotaryScaling::LongRope, 2, 0.5, 3, 77, true, 1.1, {1, 2, 3}, {4, 5, 6}};
+    config.layer_kinds = {{3, LayerRotary::Local}, {0, LayerRotary::None}};
     config.layer_norm_eps = 0.1 + 0.2;
     config.init = Init::Numpy;
     config.seed = ~std::uint64_t{0};
     EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
     EXPECT_EQ(config_from_json(to_json(Config{}).dump(), "c"), Config{});
     EXPECT_EQ(config_from_json("{}", "c"), Config{});
-    EXPECT_EQ(to_json(config).size(), 29U) << "a field was added to Config: write and read it, and count it here";
-    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 29U);
+    config.rotary_stretch = {RotaryScaling::Yarn, 2, 0.5, 3, 77, false, 1.1, {}, {}};
+    EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
+    EXPECT_EQ(to_json(config).size(), 42U) << "a field was added to Config: write and read it, and count it here";
+    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 40U);
     EXPECT_EQ(to_json(Config{}).size(), 23U);  // as files have it that were written before some parts existed
 }
 

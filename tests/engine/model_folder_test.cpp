@@ -151,16 +151,18 @@ TEST(ModelFolder, LlamasThatWouldNeedOtherArithmeticAreRefusedByName) {
         folder.replace("config.json", what, by);
         return folder.refusal();
     };
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "yarn", "factor": 8.0})"),
-                HasSubstr("/rope_scaling/rope_type: is \"yarn\", which would need rotary frequencies of another kind"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"rope_type": "ntk", "factor": 8.0})"),
+                HasSubstr("/rope_scaling/rope_type: is \"ntk\", which would need rotary frequencies of another kind"));
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear"})"),
                 HasSubstr("/rope_scaling/factor: this field is missing"));
     EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "linear", "factor": 0.5})"), HasSubstr("/rope_scaling/factor"));
-    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.5)"), HasSubstr("in a part of each head"));
-    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "sliding_window": 4096)"),
-                HasSubstr("/sliding_window: is 4096, which would need layers that see only the last tokens"));
-    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "qwen2", "use_sliding_window": true, "sliding_window": 8)"),
-                HasSubstr("/sliding_window: is 8"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [2]})"),
+                HasSubstr("rotary_stretch.short_factors: expected 6 positive numbers"));
+    EXPECT_THAT(with("\"rope_scaling\": null", R"("partial_rotary_factor": 0.05)"), HasSubstr("leaves nothing of a head to be turned"));
+    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["sliding_attention"])"),
+                HasSubstr("/layer_types: has 1 entries for 2 layers"));
+    EXPECT_THAT(with("\"model_type\": \"llama\"", R"("model_type": "mistral", "layer_types": ["full_attention", "chunked_attention"])"),
+                HasSubstr("names \"chunked_attention\", which would need layers of another kind"));
     EXPECT_THAT(with("\"num_attention_heads\": 4", "\"num_attention_heads\": 3"), HasSubstr("does not divide the 3 heads"));
 }
 

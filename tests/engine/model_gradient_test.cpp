@@ -98,6 +98,47 @@ std::vector<Case> cases() {
         c.config.architecture = Architecture::EncoderDecoder;
         c.config.norm = NormPlacement::Post;
     });
+    with("sandwich norms, 1 + gain", [](Case& c) { c.config.norm = NormPlacement::Sandwich, c.config.norm_kind = NormKind::RmsPlusOne; });
+    with("norms of results", [](Case& c) { c.config.norm = NormPlacement::Output, c.config.norm_kind = NormKind::Rms; });
+    with("parallel blocks", [](Case& c) { c.config.order = BlockOrder::Parallel; });
+    with("parallel blocks with dropout", [](Case& c) {
+        c.config.order = BlockOrder::Parallel;
+        c.settings.dropout = {.attention = 0.3, .residual = 0.2, .embedding = 0.2, .seed = 4};
+    });
+    with("parallel blocks, one norm, partly rotary", [](Case& c) {
+        c.config.order = BlockOrder::ParallelOneNorm;
+        c.config.position = PositionKind::Rotary;
+        c.config.d_head = 6;
+        c.config.rotary_size = 4;
+    });
+    with("norms of queries and keys", [&](Case& c) { modern(c), c.config.qk_norm = QueryKeyNorm::PerHead; });
+    with("norms of all heads", [&](Case& c) { modern(c), c.config.qk_norm = QueryKeyNorm::AllHeads; });
+    with("norms of queries and keys, 1 + gain, no positions", [](Case& c) {
+        c.config.norm_kind = NormKind::RmsPlusOne;
+        c.config.qk_norm = QueryKeyNorm::PerHead;
+        c.config.position = PositionKind::None;
+    });
+    with("caps", [](Case& c) { c.config.score_cap = 0.5, c.config.logit_cap = 1.5, c.config.score_factor = 0.9; });
+    with("distances counted", [](Case& c) { c.config.position = PositionKind::Alibi, c.config.num_heads = 3; });
+    with("windows and rotary positions that differ from layer to layer", [](Case& c) {
+        c.config.d_head = 4;
+        c.config.position = PositionKind::Rotary;
+        c.config.rotary_local_base = 20;
+        c.config.layer_kinds = {{2, LayerRotary::Local}, {0, LayerRotary::None}};
+    });
+    with("stretched rotary positions", [](Case& c) {
+        c.config.d_head = 4;
+        c.config.position = PositionKind::Rotary;
+        c.config.rotary_stretch = {
+            .kind = RotaryScaling::Yarn, .factor = 2, .low = 0.1, .high = 1, .original_context = 6, .amplitude = 1.3};
+    });
+    with("a narrow embedding", [](Case& c) { c.config.d_embedding = 4, c.config.embedding_factor = 1.7; });
+    with("a norm of the embedding, a head with bias", [](Case& c) { c.config.embedding_norm = c.config.lm_head_bias = true; });
+    with("a narrow embedding, a head of its own", [](Case& c) {
+        c.config.d_embedding = 8;
+        c.config.tied_lm_head = false;
+        c.config.lm_head_bias = true;
+    });
     with("encoder-decoder without feed-forward", [](Case& c) {
         c.config.architecture = Architecture::EncoderDecoder;
         c.config.feed_forward = c.config.final_norm = false;

@@ -11,7 +11,7 @@ namespace attn::testing_support {
 
 class RandomModel {
 public:
-    /// `modern`: with grouped heads, RMS norms, gated feed-forward blocks and rotary positions, too.
+    /// `modern`: with everything that families of published models have, too, such as grouped heads and rotary positions.
     explicit RandomModel(unsigned seed, bool modern = false) : random_(seed) {
         draw_config();
         if (modern) draw_modern_config();
@@ -81,16 +81,60 @@ private:
     void draw_modern_config() {
         do config.num_kv_heads = between(1, config.num_heads);
         while (config.num_heads % config.num_kv_heads != 0);
-        config.norm_kind = one_of<NormKind>(2);
+        config.norm_kind = one_of<NormKind>(3);
         config.activation = one_of<Activation>(4);
         config.ffn_gated = coin();
         config.ffn_bias = coin();
-        if (coin(0.4)) return;
+        if (coin()) draw_block();
+        if (coin()) draw_ends();
+        if (coin(0.3)) config.qk_norm = one_of<QueryKeyNorm>(3);
+        if (coin(0.2)) config.score_factor = 0.4;
+        if (coin(0.2)) config.score_cap = coin() ? 0.7 : 5;
+        if (coin(0.2)) config.position = PositionKind::Alibi;
+        for (std::int64_t i = coin(0.3) ? between(1, 3) : 0; i > 0; --i)
+            config.layer_kinds.push_back({between(0, 4), one_of<LayerRotary>(3)});
+        if (config.position != PositionKind::Alibi && coin(0.6)) draw_rotary();
+    }
+
+    void draw_block() {
+        config.norm = one_of<NormPlacement>(config.architecture == Architecture::EncoderDecoder ? 3 : 5);
+        const bool normed = config.norm == NormPlacement::Post || config.norms_result();
+        config.output_projection = config.output_projection || normed;
+        if (config.architecture == Architecture::EncoderDecoder || config.norm == NormPlacement::Post || !config.residual) return;
+        config.order = one_of<BlockOrder>(config.norms_input() ? 3 : 2);
+    }
+
+    void draw_ends() {
+        config.embedding_norm = coin();
+        config.embedding_factor = coin() ? 1 : 1.5;
+        config.d_embedding = coin(0.6) ? 0 : between(1, 7);
+        config.lm_head_bias = coin();
+        config.logit_cap = coin() ? 0 : 1.5;
+    }
+
+    void draw_rotary() {
         config.position = PositionKind::Rotary;
         config.rotary_base = coin() ? 10000 : 10;
-        if (config.head_size() % 2 == 0) return;
-        config.d_head = 2 * between(1, 3);
-        config.output_projection = true;
+        config.rotary_local_base = 30;
+        if (config.head_size() % 2 != 0) {
+            config.d_head = 2 * between(1, 3);
+            config.output_projection = true;
+        }
+        if (coin(0.3)) config.rotary_size = 2 * between(1, config.head_size() / 2);
+        RotaryStretch& stretch = config.rotary_stretch;
+        stretch.kind = coin() ? RotaryScaling::None : one_of<RotaryScaling>(5);
+        if (stretch.kind == RotaryScaling::None) return;
+        stretch.factor = coin() ? 1 : 2.5;
+        stretch.low = 0.1;
+        stretch.high = 1.2;
+        stretch.original_context = between(1, 9);
+        stretch.whole_pairs = coin();
+        stretch.amplitude = coin() ? 1 : 1.2;
+        if (stretch.kind != RotaryScaling::LongRope) return;
+        for (std::int64_t i = 0; i < config.rotated_size() / 2; ++i) {
+            stretch.short_factors.push_back(1 + 0.1 * static_cast<double>(i));
+            stretch.long_factors.push_back(2 + 0.3 * static_cast<double>(i));
+        }
     }
 
     TokenBatch draw_batch(std::int64_t batch) {

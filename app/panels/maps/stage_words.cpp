@@ -8,25 +8,32 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<std::pair<Stage, std::string_view>, 29> kTitles = {{
+constexpr std::array<std::pair<Stage, std::string_view>, 39> kTitles = {{
     {Stage::Tokens, "Words"},
     {Stage::TokenEmbedding, "Word vectors"},
     {Stage::PositionEmbedding, "Positions"},
+    {Stage::EmbeddingIn, "Widened"},
     {Stage::Embedding, "Embedding"},
+    {Stage::EmbeddingNorm, "Embedding norm"},
     {Stage::Norm1, "Norm"},
     {Stage::Q, "Queries"},
     {Stage::K, "Keys"},
     {Stage::V, "Values"},
+    {Stage::QNormed, "Queries normed"},
+    {Stage::KNormed, "Keys normed"},
     {Stage::QRotated, "Queries turned"},
     {Stage::KRotated, "Keys turned"},
     {Stage::Scores, "Scores"},
     {Stage::Scaled, "Scaled"},
+    {Stage::Capped, "Capped"},
+    {Stage::Biased, "Distance counted"},
     {Stage::Masked, "Masked"},
     {Stage::Weights, "Weights"},
     {Stage::Dropped, "After dropout"},
     {Stage::Context, "Mixed values"},
     {Stage::Concat, "Heads joined"},
     {Stage::AttentionOut, "Projected"},
+    {Stage::AttentionNorm, "Norm of it"},
     {Stage::Residual1, "Added"},
     {Stage::Norm2, "Norm"},
     {Stage::FfnGate, "Gate"},
@@ -34,9 +41,12 @@ constexpr std::array<std::pair<Stage, std::string_view>, 29> kTitles = {{
     {Stage::FfnActivation, "Activated"},
     {Stage::FfnGated, "Gated"},
     {Stage::FfnOut, "Feed-forward"},
+    {Stage::FfnNorm, "Norm of it"},
     {Stage::Residual2, "Added"},
     {Stage::FinalNorm, "Final norm"},
+    {Stage::HeadIn, "Narrowed"},
     {Stage::Logits, "Logits"},
+    {Stage::LogitsCapped, "Logits capped"},
     {Stage::Probabilities, "Next word"},
 }};
 

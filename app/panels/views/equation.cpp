@@ -59,6 +59,12 @@ public:
         case Op::Scale:
             scale();
             break;
+        case Op::Cap:
+            rowwise(fmt::format("cap {:g}", node_.settings.cap));
+            break;
+        case Op::Bias:
+            rowwise("− slope · distance");
+            break;
         case Op::Mask:
             rowwise("mask");
             break;
@@ -118,7 +124,7 @@ private:
     }
 
     void norm() {
-        rowwise(node_.settings.norm_kind == NormKind::Rms ? "RMS norm" : "norm");
+        rowwise(node_.settings.norm_kind == NormKind::LayerNorm ? "norm" : "RMS norm");
         for (const auto& [part, symbol] : {std::pair{&node_.weight, "γ"}, std::pair{&node_.bias, "β"}}) {
             Matrix matrix = store_.parameter(trace_, part->name, Axis::N, Axis::C, 0, -1);
             matrix.symbol = symbol;
@@ -162,13 +168,13 @@ private:
     }
 
     void lookup() {
-        product(store_.one_hot(trace_, id_, batch_), parameter(node_.weight, "W_E", Axis::V, Axis::C), {}, "E");
+        product(store_.one_hot(trace_, id_, batch_), parameter(node_.weight, "W_E", Axis::V, node_.axes.back()), {}, "E");
         equation_.operands[0].row_axis = equation_.result.row_axis;
     }
 
     void linear() {
         const Stage self = to_self(id_.stage);
-        const Axis from = self == Stage::FfnOut ? Axis::F : Axis::C, to = node_.axes.back();
+        const Axis from = self == Stage::FfnOut ? Axis::F : self == Stage::EmbeddingIn ? Axis::N : Axis::C, to = node_.axes.back();
         Matrix left = input(0), weight;
         if (node_.has_heads()) left.row_axis = equation_.result.row_axis;
         if (node_.weight.transposed) weight = store_.transposed(parameter(node_.weight, "W_E", to, from), "W_Eᵀ");

@@ -27,6 +27,8 @@ Words add_words(PositionKind positions, const PlanNode& node) {
         return alone ? Words{"x = sublayer", "The sublayer's result replaces its input."}
                      : Words{"x = x + sublayer", "The sublayer's result is added to its input, so nothing is lost."};
     if (!alone) return {"X = E + P", "What the token is plus where it is."};
+    if (positions == PositionKind::Alibi)
+        return {"X = E", "Nothing is added for the position: scores are lowered by the distance instead."};
     return {"X = E", positions == PositionKind::Rotary ? "Nothing is added for the position: queries and keys are rotated by it."
                                                        : "No positions are added: the model cannot know the order."};
 }
@@ -34,11 +36,13 @@ Words add_words(PositionKind positions, const PlanNode& node) {
 Words norm_words(const OpSettings& settings) {
     const std::string eps = format_exact(static_cast<float>(settings.eps));
     if (settings.passes_on) return {"y = x", "Every row passes unchanged."};
-    if (settings.norm_kind == NormKind::Rms)
-        return {
-            "y = γ x ÷ √(mean(x²) + ε)",
-            fmt::format("Every row is divided by its root mean square (ε = {}), then multiplied by γ. Unlike LayerNorm it keeps its mean.",
-                        eps)};
+    if (settings.norm_kind != NormKind::LayerNorm) {
+        const bool plus_one = settings.norm_kind == NormKind::RmsPlusOne;
+        return {plus_one ? "y = (1 + γ) x ÷ √(mean(x²) + ε)" : "y = γ x ÷ √(mean(x²) + ε)",
+                fmt::format(
+                    "Every row{} is divided by its root mean square (ε = {}), then multiplied by {}. Unlike LayerNorm it keeps its mean.",
+                    settings.all_heads ? ", all heads together," : "", eps, plus_one ? "1 + γ" : "γ")};
+    }
     return {"y = γ (x − μ) ÷ √(σ² + ε) + β",
             fmt::format("Every row is shifted to mean 0 and scaled to variance 1 (ε = {}), then multiplied by γ and shifted by β.", eps)};
 }
@@ -61,6 +65,10 @@ Words linear_words(const Config& config, const PlanNode& node) {
     case Stage::V:
         return {"V = X W_V" + plus,
                 fmt::format("What each token passes on when attended to: {} times W_V of this head.{}", source, sharing(config))};
+    case Stage::EmbeddingIn:
+        return {"E = vectors W_in" + plus, "The word vectors are narrower than the residual stream; a matrix maps them to its width."};
+    case Stage::HeadIn:
+        return {"out = X W_out" + plus, "The head compares with the narrower word vectors; a matrix maps the stream to their width."};
     case Stage::AttentionOut:
         return {"out = concat W_O" + plus, "One more matrix mixes the heads' results."};
     case Stage::FfnGate:
@@ -75,12 +83,13 @@ Words linear_words(const Config& config, const PlanNode& node) {
     }
 }
 
-Words rotate_words(const Config& config) {
+Words rotate_words(const Config& config, const RotaryRule& rule) {
+    const std::string part = rule.size < config.head_size() ? fmt::format(" Only the first {} numbers of a head turn.", rule.size) : "";
     return {
         "x′ = x cos θ ∓ x_pair sin θ",
         fmt::format("Each pair of dimensions turns with the position, the first by one radian a token, later ones slower (base {:g}{}). "
-                    "How well a query fits a key then depends on how far apart they stand.",
-                    config.rotary_base, config.rotary_stretch.kind == RotaryScaling::None ? "" : ", lowered for long texts")};
+                    "How well a query fits a key then depends on how far apart they stand.{}",
+                    rule.base, rule.stretch.kind == RotaryScaling::None ? "" : ", lowered for long texts", part)};
 }
 
 Words scale_words(const Config& config, const OpSettings& settings) {
@@ -92,12 +101,13 @@ Words scale_words(const Config& config, const OpSettings& settings) {
     return {fmt::format("scaled = scores ÷ {:g}", divisor), "The scores are not divided by √d_head but by another number."};
 }
 
-Words mask_words(const MaskSettings& masks, bool cross) {
+Words mask_words(const MaskSettings& masks, std::int64_t own_window, bool cross) {
     std::string rules;
     const auto add = [&](const std::string& rule) { rules += (rules.empty() ? "" : "; ") + rule; };
     if (masks.causal && !cross)
         add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token attends to itself and the past");
     if (masks.padding) add("no token attends to padding");
+    if (own_window > 0) add(fmt::format("this layer sees {} tokens back", own_window));
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
     if (!masks.painted.empty() && !cross) add("cells painted by hand");
@@ -140,6 +150,10 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Tokens:
         return {"text → ids", "The text is split into tokens; each becomes its number in the vocabulary."};
     case Op::Embed:
+        if (node.settings.factor != 1)
+            return {fmt::format("E = {:g} onehot(id) W_E", node.settings.factor),
+                    fmt::format("A lookup: row id of the table, the same as the one-hot row times the table, then multiplied by {:g}.",
+                                node.settings.factor)};
         return {"E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
     case Op::Positions:
         return position_words(node);
@@ -150,13 +164,19 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Linear:
         return linear_words(config, node);
     case Op::Rotate:
-        return rotate_words(config);
+        return rotate_words(config, node.settings.rotary);
     case Op::Scores:
         return {"scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair." + sharing(config)};
     case Op::Scale:
         return scale_words(config, node.settings);
+    case Op::Cap:
+        return {fmt::format("y = {0:g} tanh(x ÷ {0:g})", node.settings.cap),
+                fmt::format("Small numbers pass almost unchanged; none gets beyond {:g}.", node.settings.cap)};
+    case Op::Bias:
+        return {"biased = scaled − slope (t − s)",
+                "Each head loses interest with the distance at a rate of its own. This is how the model knows the order of the words."};
     case Op::Mask:
-        return mask_words(trace.settings.masks, is_cross(node.id.stage));
+        return mask_words(trace.settings.masks, node.settings.window, is_cross(node.id.stage));
     case Op::Softmax:
         return softmax_words(trace.settings);
     case Op::Dropout:

@@ -172,8 +172,8 @@ void join_backward(Program<Scalar>& program, const Step<Scalar>& step) {
 template <class Scalar>
 struct FusedAttention {
     FusedAttention(Program<Scalar>& all, const Step<Scalar>& step)
-        : program(all), scores(step.first), mask(step.first + 2), weights(step.first + 3), dropped(step.first + 4), mix(step.first + 5),
-          concat(step.first + 6), q(all.node(scores).inputs[0]), k(all.node(scores).inputs[1]),
+        : program(all), scores(step.first), mask(step.last() - 4), weights(mask + 1), dropped(mask + 2), mix(mask + 3), concat(mask + 4),
+          q(all.node(scores).inputs[0]), k(all.node(scores).inputs[1]),
           v(all.node(mix).inputs[1]), sizes{all.value(q).shape()[0].size, all.config().num_heads,
                                             all.value(q).shape()[1].size, all.first_position() + all.value(k).shape()[1].size,
                                             all.config().head_size(),     all.config().head_size(),
@@ -183,7 +183,14 @@ struct FusedAttention {
     }
 
     AttentionRule rule() const {
-        return {*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
+        AttentionRule rule{*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
+        for (std::size_t i = scores + 2; i < mask; ++i) {
+            const PlanNode& node = *program.node(i).plan;
+            if (node.op == Op::Cap) rule.cap = node.settings.cap;
+            else rule.slopes = node.settings.slopes;
+        }
+        rule.first_position = program.first_position();
+        return rule;
     }
 
     /// Keys and values of all positions that are attended to, with what is kept of those before the pass.

@@ -30,10 +30,21 @@ void tokens_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     std::transform(tokens.ids.begin(), tokens.ids.end(), out.data(), [](std::int32_t id) { return static_cast<Scalar>(id); });
 }
 
+/// By the factor of an embedding's vectors, or of their gradient.
+template <class Scalar>
+void scale(const Program<Scalar>& program, std::size_t place, Tensor<Scalar>& vectors) {
+    const double factor = program.node(place).plan->settings.factor;
+    if (factor == 1) return;
+    for (Scalar& number : vectors.values()) number *= static_cast<Scalar>(factor);
+}
+
 template <class Scalar>
 void embed_into(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& out) {
-    out.resize(stream_sizes(program, place).stream());
-    embed<Scalar>(program.tokens(place).ids, program.node(place).weight, out.data());
+    const TokenBatch& tokens = program.tokens(place);
+    const Node<Scalar>& node = program.node(place);
+    out.resize({{Axis::B, tokens.size()}, {Axis::T, tokens.length}, {node.plan->axes.back(), node.weight.columns}});
+    embed<Scalar>(tokens.ids, node.weight, out.data());
+    scale(program, place, out);
 }
 
 template <class Scalar>
@@ -43,7 +54,9 @@ void embed_step_forward(Program<Scalar>& program, const Step<Scalar>& step) {
 
 template <class Scalar>
 void embed_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
-    embed_backward<Scalar>(program.tokens(step.first).ids, program.gradient(step.first).data(), program.config().d_model,
+    Tensor<Scalar>& gradient = program.gradient(step.first);
+    scale(program, step.first, gradient);
+    embed_backward<Scalar>(program.tokens(step.first).ids, gradient.data(), program.node(step.first).weight.columns,
                            program.dweight(step.first));
 }
 
@@ -105,6 +118,7 @@ void fused_embedding_backward(Program<Scalar>& program, const Step<Scalar>& step
     dropout(pattern, gradient.data(), gradient.size(), gradient.data());
     for (const std::size_t input : program.node(sum).inputs)
         if (input != embedding) add_to_table(program, input, gradient);
+    scale(program, embedding, gradient);
     embed_backward<Scalar>(program.tokens(embedding).ids, gradient.data(), program.config().d_model, program.dweight(embedding));
 }
 

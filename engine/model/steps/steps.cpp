@@ -26,6 +26,10 @@ StepFunctions<Scalar> step_of(Op op) {
         return scores_step<Scalar>();
     case Op::Scale:
         return scale_step<Scalar>();
+    case Op::Cap:
+        return cap_step<Scalar>();
+    case Op::Bias:
+        return bias_step<Scalar>();
     case Op::Mask:
         return mask_step<Scalar>();
     case Op::Softmax:
@@ -69,7 +73,10 @@ public:
     }
 
     std::size_t attention() const {
-        return follows({Op::Scores, Op::Scale, Op::Mask, Op::Softmax, Op::Dropout, Op::Mix, Op::JoinHeads}) ? 7 : 0;
+        if (!follows({Op::Scores, Op::Scale})) return 0;
+        std::size_t mask = first_ + 2;
+        while (op(mask) == Op::Cap || op(mask) == Op::Bias) ++mask;
+        return follows(mask, {Op::Mask, Op::Softmax, Op::Dropout, Op::Mix, Op::JoinHeads}) ? mask + 5 - first_ : 0;
     }
 
     std::size_t linear_and_add() const { return op(first_) == Op::Linear && adds_to_stream(first_) ? 2 : 0; }
@@ -86,8 +93,8 @@ private:
     const Node<Scalar>& node(std::size_t i) const { return program_.node(i); }
     Op op(std::size_t i) const { return i < size() ? node(i).plan->op : Op::Tokens; }
 
-    bool follows(std::initializer_list<Op> run) const {
-        std::size_t i = first_;
+    bool follows(std::initializer_list<Op> run) const { return follows(first_, run); }
+    bool follows(std::size_t i, std::initializer_list<Op> run) const {
         for (const Op wanted : run)
             if (i >= size() || op(i++) != wanted) return false;
         return true;

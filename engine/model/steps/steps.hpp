@@ -36,6 +36,10 @@ StepFunctions<Scalar> scores_step();
 template <class Scalar>
 StepFunctions<Scalar> scale_step();
 template <class Scalar>
+StepFunctions<Scalar> cap_step();
+template <class Scalar>
+StepFunctions<Scalar> bias_step();
+template <class Scalar>
 StepFunctions<Scalar> mask_step();
 template <class Scalar>
 StepFunctions<Scalar> softmax_step();

@@ -1,0 +1,71 @@
+/// Falcon (Almazrouei et al. 2023), as huggingface/transformers, models/falcon, has it: few heads of keys and values, attention and
+/// feed-forward side by side, queries, keys and values in one map in one of three orders.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 2> kFalconTypes = {"falcon", "RefinedWebModel"};
+constexpr std::array<std::string_view, 1> kFalconPrefixes = {"transformer."};
+
+Config read_falcon_config(JsonObject& json) {
+    Config config = read_decoder_sizes(json);
+    config.num_kv_heads = 0;
+    if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
+    bool new_order = false, one_head = true, parallel = true;
+    json.read("new_decoder_architecture", new_order);
+    json.read("multi_query", one_head);
+    json.read("parallel_attn", parallel);
+    if (new_order) {
+        if (json.has("num_kv_heads")) config.num_kv_heads = required_size(json, "num_kv_heads");
+        if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;
+    } else if (one_head && config.num_heads > 1) {
+        config.num_kv_heads = 1;
+    }
+    std::int64_t norms = new_order ? 2 : 1;
+    json.read("num_ln_in_parallel_attn", norms, 1, 2);
+    if (new_order || parallel) config.order = norms == 2 && new_order ? BlockOrder::Parallel : BlockOrder::ParallelOneNorm;
+    require_option(json, "alibi", false, false, "scores that fall with the distance before they are scaled");
+    json.read("bias", config.qkv_bias);
+    config.output_bias = config.ffn_bias = config.qkv_bias;
+    config.d_ff = json.has("ffn_hidden_size") ? required_size(json, "ffn_hidden_size") : 4 * config.d_model;
+    config.activation = read_activation_word(json, "activation", Activation::GeluErf);
+    json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
+    read_rotary(json, config);
+    return config;
+}
+
+std::vector<TensorSource> falcon_tensors(const Config& config) {
+    std::vector<TensorSource> out{{"token_embedding.weight", "word_embeddings.weight"}};
+    const bool two_norms = config.order == BlockOrder::Parallel;
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+        const std::string ours = fmt::format("layers.{}.", layer), theirs = fmt::format("h.{}.", layer);
+        add_norm(out, ours + "norm_1", theirs + (two_norms ? "ln_attn" : "input_layernorm"), config);
+        // With one head of keys the groups' order and that of all queries, all keys, all values are the same.
+        add_interleaved_projections(out, ours + "attention.", theirs + "self_attention.query_key_value", config, config.qkv_bias);
+        add_linear(out, ours + "attention.out", theirs + "self_attention.dense", true, config.output_bias);
+        if (two_norms) add_norm(out, ours + "norm_2", theirs + "ln_mlp", config);
+        else if (config.order == BlockOrder::InTurn) add_norm(out, ours + "norm_2", theirs + "post_attention_layernorm", config);
+        add_linear(out, ours + "ffn.in", theirs + "mlp.dense_h_to_4h", true, config.ffn_bias);
+        add_linear(out, ours + "ffn.out", theirs + "mlp.dense_4h_to_h", true, config.ffn_bias);
+    }
+    add_norm(out, "final_norm", "ln_f", config);
+    if (!config.tied_lm_head) out.push_back({"lm_head.weight", "lm_head.weight", true});
+    return out;
+}
+
+}  // namespace
+
+constinit const Family kFalconFamily{.name = "Falcon",
+                                     .model_types = kFalconTypes,
+                                     .prefixes = kFalconPrefixes,
+                                     .read_config = read_falcon_config,
+                                     .tensors = falcon_tensors,
+                                     .leftover = usual_leftover};
+
+}  // namespace attn

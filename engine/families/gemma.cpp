@@ -1,0 +1,127 @@
+/// Gemma 1, 2 and 3, as huggingface/transformers, models/gemma, gemma2 and gemma3, has them: what norms store is the gain less 1, the word
+/// vectors are multiplied by the root of their width, heads need not fill the stream; 2 and 3 norm what sublayers find, too, and let
+/// layers with and without a window take turns.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 1> kGemmaTypes = {"gemma"}, kGemma2Types = {"gemma2"}, kGemmaPrefixes = {"model."};
+constexpr std::array<std::string_view, 2> kGemma3Types = {"gemma3_text", "gemma3"};
+/// With pictures, the words' part has a prefix of its own.
+constexpr std::array<std::string_view, 3> kGemma3Prefixes = {"language_model.model.", "model.language_model.", "model."};
+
+/// The first files name "gelu", but the models were trained with its tanh form (huggingface/transformers, pull request 29402).
+Activation read_gemma_activation(JsonObject& json) {
+    if (json.has("hidden_activation")) return read_activation_word(json, "hidden_activation", Activation::GeluTanh);
+    std::string word;
+    json.read("hidden_act", word);
+    return word == "gelu" ? Activation::GeluTanh : read_activation_word(json, "hidden_act", Activation::GeluTanh);
+}
+
+Config read_gemma_config(JsonObject& json) {
+    Config config = read_decoder_sizes(json);
+    config.norm_kind = NormKind::RmsPlusOne;
+    config.ffn_gated = true;
+    if (config.d_head == 0) config.d_head = 256;
+    config.d_ff = required_size(json, "intermediate_size");
+    config.activation = read_gemma_activation(json);
+    config.layer_norm_eps = 1e-6;
+    json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
+    if (!json.has("tie_word_embeddings")) config.tied_lm_head = true;
+    json.read("attention_bias", config.qkv_bias);
+    config.output_bias = config.qkv_bias;
+    require_option(json, "use_bidirectional_attention", false, false, "attention to what comes later");
+    // In lower precision transformers rounds it as it rounds all numbers; here all are float32.
+    config.embedding_factor = static_cast<double>(std::sqrt(static_cast<float>(config.d_model)));
+    read_rotary(json, config);
+    return config;
+}
+
+/// What 2 and 3 add.
+Config read_sandwich_config(JsonObject& json) {
+    constexpr double kMost = 1e9;
+    Config config = read_gemma_config(json);
+    config.norm = NormPlacement::Sandwich;
+    double scalar = 256;
+    json.read("query_pre_attn_scalar", scalar, 1e-9, kMost);
+    config.score_factor = 1 / std::sqrt(scalar);
+    json.read("attn_logit_softcapping", config.score_cap, 0, kMost);
+    json.read("final_logit_softcapping", config.logit_cap, 0, kMost);
+    return config;
+}
+
+Config read_gemma2_config(JsonObject& json) {
+    Config config = read_sandwich_config(json);
+    if (!json.has("attn_logit_softcapping")) config.score_cap = 50;
+    if (!json.has("final_logit_softcapping")) config.logit_cap = 30;
+    read_windows(json, read_window(json, "sliding_window"), config, [](std::int64_t layer) { return layer % 2 == 0; });
+    return config;
+}
+
+Config read_gemma3_config(JsonObject& top) {
+    auto words = top.optional_object("text_config");
+    JsonObject& json = words ? *words : top;
+    Config config = read_sandwich_config(json);
+    config.qk_norm = QueryKeyNorm::PerHead;
+    std::int64_t pattern = 6;
+    json.read("sliding_window_pattern", pattern, 1, std::int64_t{1} << 20);
+    json.read("rope_local_base_freq", config.rotary_local_base, 1e-9, 1e15);
+    read_windows(json, read_window(json, "sliding_window"), config, [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; });
+    for (LayerKind& kind : config.layer_kinds)
+        if (kind.window > 0) kind.rotary = LayerRotary::Local;
+    return config;
+}
+
+std::vector<TensorSource> gemma_tensors(const Config& config) {
+    std::vector<TensorSource> out{{"token_embedding.weight", "embed_tokens.weight"}};
+    const bool sandwich = config.norm == NormPlacement::Sandwich;
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+        const std::string name = fmt::format("layers.{}.", layer);
+        add_norm(out, name + "norm_1", name + "input_layernorm", config);
+        for (const char* part : {"q", "k", "v"})
+            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, config.qkv_bias);
+        for (const char* part : {"q", "k"})
+            if (config.qk_norm != QueryKeyNorm::None)
+                out.push_back(
+                    {fmt::format("{}attention.{}_norm.weight", name, part), fmt::format("{}self_attn.{}_norm.weight", name, part)});
+        add_linear(out, name + "attention.out", name + "self_attn.o_proj", true, config.output_bias);
+        if (sandwich) {
+            add_norm(out, name + "attention_norm", name + "post_attention_layernorm", config);
+            add_norm(out, name + "norm_2", name + "pre_feedforward_layernorm", config);
+            add_norm(out, name + "ffn_norm", name + "post_feedforward_layernorm", config);
+        } else {
+            add_norm(out, name + "norm_2", name + "post_attention_layernorm", config);
+        }
+        add_linear(out, name + "ffn.gate", name + "mlp.gate_proj", true, false);
+        add_linear(out, name + "ffn.in", name + "mlp.up_proj", true, false);
+        add_linear(out, name + "ffn.out", name + "mlp.down_proj", true, false);
+    }
+    add_norm(out, "final_norm", "norm", config);
+    if (!config.tied_lm_head) out.push_back({"lm_head.weight", "lm_head.weight", true});
+    return out;
+}
+
+constexpr Family gemma_like(std::string_view name, std::span<const std::string_view> types, std::span<const std::string_view> prefixes,
+                            Config (*read)(JsonObject&)) {
+    return {.name = name,
+            .model_types = types,
+            .prefixes = prefixes,
+            .read_config = read,
+            .tensors = gemma_tensors,
+            .leftover = usual_leftover};
+}
+
+}  // namespace
+
+constinit const Family kGemmaFamily = gemma_like("Gemma", kGemmaTypes, kGemmaPrefixes, read_gemma_config);
+constinit const Family kGemma2Family = gemma_like("Gemma 2", kGemma2Types, kGemmaPrefixes, read_gemma2_config);
+constinit const Family kGemma3Family = gemma_like("Gemma 3", kGemma3Types, kGemma3Prefixes, read_gemma3_config);
+
+}  // namespace attn

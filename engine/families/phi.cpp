@@ -1,0 +1,91 @@
+/// Phi-1, 1.5 and 2: attention and feed-forward read the same norm, and a part of each head is turned. Phi-3 and later: a Llama whose maps
+/// lie in two fused ones. As huggingface/transformers, models/phi and phi3, has them.
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 1> kPhiTypes = {"phi"}, kPhi3Types = {"phi3"}, kPhiPrefixes = {"model."};
+
+Config read_phi_config(JsonObject& json) {
+    Config config = read_decoder_sizes(json);
+    config.order = BlockOrder::ParallelOneNorm;
+    config.qkv_bias = config.output_bias = config.ffn_bias = true;
+    config.lm_head_bias = true;
+    config.d_ff = required_size(json, "intermediate_size");
+    config.activation = read_activation_word(json, "hidden_act", Activation::GeluTanh);
+    json.read("layer_norm_eps", config.layer_norm_eps, 1e-30, 1);
+    require_option(json, "qk_layernorm", false, false, "a LayerNorm of queries and keys");
+    read_rotary(json, config);
+    return config;
+}
+
+std::vector<TensorSource> phi_tensors(const Config& config) {
+    std::vector<TensorSource> out{{"token_embedding.weight", "embed_tokens.weight"}};
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+        const std::string name = fmt::format("layers.{}.", layer);
+        add_norm(out, name + "norm_1", name + "input_layernorm", config);
+        for (const char* part : {"q", "k", "v"})
+            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, true);
+        add_linear(out, name + "attention.out", name + "self_attn.dense", true, true);
+        add_linear(out, name + "ffn.in", name + "mlp.fc1", true, true);
+        add_linear(out, name + "ffn.out", name + "mlp.fc2", true, true);
+    }
+    add_norm(out, "final_norm", "final_layernorm", config);
+    if (!config.tied_lm_head) out.push_back({"lm_head.weight", "lm_head.weight", true});
+    out.push_back({"lm_head.bias", "lm_head.bias"});
+    return out;
+}
+
+Config read_phi3_config(JsonObject& json) {
+    Config config = read_decoder_sizes(json);
+    config.norm_kind = NormKind::Rms;
+    config.ffn_gated = true;
+    config.d_ff = required_size(json, "intermediate_size");
+    config.activation = read_activation_word(json, "hidden_act", Activation::Silu);
+    json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
+    require_option(json, "attention_bias", false, false, "biases of fused projections");
+    read_rotary(json, config);
+    read_windows(json, read_window(json, "sliding_window"), config, [](std::int64_t) { return true; });
+    return config;
+}
+
+std::vector<TensorSource> phi3_tensors(const Config& config) {
+    std::vector<TensorSource> out{{"token_embedding.weight", "embed_tokens.weight"}};
+    const std::int64_t wide = config.d_ff;
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+        const std::string name = fmt::format("layers.{}.", layer);
+        add_norm(out, name + "norm_1", name + "input_layernorm", config);
+        add_fused_projections(out, name + "attention.", name + "self_attn.qkv_proj", config, false);
+        add_linear(out, name + "attention.out", name + "self_attn.o_proj", true, false);
+        add_norm(out, name + "norm_2", name + "post_attention_layernorm", config);
+        add_linear(out, name + "ffn.gate", name + "mlp.gate_up_proj", true, false, {{0, wide}}, 2 * wide);
+        add_linear(out, name + "ffn.in", name + "mlp.gate_up_proj", true, false, {{wide, wide}}, 2 * wide);
+        add_linear(out, name + "ffn.out", name + "mlp.down_proj", true, false);
+    }
+    add_norm(out, "final_norm", "norm", config);
+    if (!config.tied_lm_head) out.push_back({"lm_head.weight", "lm_head.weight", true});
+    return out;
+}
+
+}  // namespace
+
+constinit const Family kPhiFamily{.name = "Phi",
+                                  .model_types = kPhiTypes,
+                                  .prefixes = kPhiPrefixes,
+                                  .read_config = read_phi_config,
+                                  .tensors = phi_tensors,
+                                  .leftover = usual_leftover};
+constinit const Family kPhi3Family{.name = "Phi-3",
+                                   .model_types = kPhi3Types,
+                                   .prefixes = kPhiPrefixes,
+                                   .read_config = read_phi3_config,
+                                   .tensors = phi3_tensors,
+                                   .leftover = usual_leftover};
+
+}  // namespace attn

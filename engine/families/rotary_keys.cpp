@@ -1,0 +1,107 @@
+/// How config.json says what rotary positions are like (huggingface/transformers, modeling_rope_utils.py).
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+namespace {
+
+constexpr double kLeast = std::numeric_limits<double>::min(), kMost = 1e9;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+
+void read_yarn(JsonObject& json, const Config& config, RotaryStretch& stretch) {
+    stretch.kind = RotaryScaling::Yarn;
+    stretch.low = 1;
+    stretch.high = 32;
+    json.read("beta_slow", stretch.low, kLeast, kMost);
+    json.read("beta_fast", stretch.high, kLeast, kMost);
+    json.read("truncate", stretch.whole_pairs);
+    stretch.original_context = config.context_length;
+    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
+    // The factor is how much longer the longest text is, where it is left out.
+    if (!json.read("factor", stretch.factor, 1, kMost))
+        stretch.factor = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
+    const auto softened = [&](double scale) { return stretch.factor <= 1 ? 1 : 0.1 * scale * std::log(stretch.factor) + 1; };
+    double own = 0, all = 0;
+    json.read("mscale", own, 0, kMost);
+    json.read("mscale_all_dim", all, 0, kMost);
+    stretch.amplitude = own > 0 && all > 0 ? softened(own) / softened(all) : softened(1);
+    json.read("attention_factor", stretch.amplitude, kLeast, kMost);
+}
+
+void read_longrope(JsonObject& json, const Config& config, std::int64_t original, RotaryStretch& stretch) {
+    stretch.kind = RotaryScaling::LongRope;
+    stretch.original_context = original > 0 ? original : config.context_length;
+    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
+    if (!json.read("short_factor", stretch.short_factors, kLeast, kMost)) json.fail_missing("short_factor");
+    if (!json.read("long_factor", stretch.long_factors, kLeast, kMost)) json.fail_missing("long_factor");
+    const double longer = static_cast<double>(config.context_length) / static_cast<double>(stretch.original_context);
+    if (longer > 1) stretch.amplitude = std::sqrt(1 + std::log(longer) / std::log(static_cast<double>(stretch.original_context)));
+    json.read("attention_factor", stretch.amplitude, kLeast, kMost);
+    for (const char* key : {"short_mscale", "long_mscale"})
+        if (json.has(key)) json.fail(key, "would need another factor for short texts than for long ones", FileFault::Unsupported);
+}
+
+/// How frequencies are changed for long texts. `original` is what the top of the file says of the first training, or 0.
+void read_stretch(JsonObject& json, const Config& config, std::int64_t original, RotaryStretch& stretch) {
+    std::string type = "default";
+    const char* name = json.has("rope_type") ? "rope_type" : "type";
+    json.read(name, type);
+    // Dynamic stretching begins beyond the longest text of the model, which is the longest that is ever computed here.
+    if (type == "default" || type == "dynamic") return;
+    if (type == "yarn") return read_yarn(json, config, stretch);
+    if (type == "longrope" || type == "su") return read_longrope(json, config, original, stretch);
+    if (type != "linear" && type != "llama3")
+        json.fail(name,
+                  fmt::format("is \"{}\", which would need rotary frequencies of another kind: those there are, are linear, dynamic, "
+                              "llama3, yarn and longrope",
+                              escaped(type)),
+                  FileFault::Unsupported);
+    stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Llama3;
+    if (!json.read("factor", stretch.factor, 1, kMost)) json.fail_missing("factor");
+    json.read("low_freq_factor", stretch.low, kLeast, kMost);
+    json.read("high_freq_factor", stretch.high, kLeast, kMost);
+    json.read("original_max_position_embeddings", stretch.original_context, 1, kMostTokens);
+}
+
+void read_keys(JsonObject& json, double& base, double& share) {
+    for (const char* key : {"rope_theta", "rotary_emb_base"}) json.read(key, base, kLeast, std::numeric_limits<double>::max());
+    for (const char* key : {"partial_rotary_factor", "rotary_pct"}) json.read(key, share, 0, 1);
+}
+
+}  // namespace
+
+void read_rotary(JsonObject& json, Config& config) {
+    config.position = PositionKind::Rotary;
+    double share = 1;
+    std::int64_t original = 0;
+    json.read("original_max_position_embeddings", original, 1, kMostTokens);
+    read_keys(json, config.rotary_base, share);
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        auto rotary = json.optional_object(key);
+        if (!rotary) continue;
+        // Some families have one for each kind of layer.
+        if (auto local = rotary->optional_object("sliding_attention")) {
+            double unused = 1;
+            RotaryStretch none;
+            read_keys(*local, config.rotary_local_base, unused);
+            read_stretch(*local, config, 0, none);
+            if (none.kind != RotaryScaling::None)
+                local->fail("rope_type", "would need stretched rotary positions in layers with a window", FileFault::Unsupported);
+        }
+        auto full = rotary->optional_object("full_attention");
+        JsonObject& used = full ? *full : *rotary;
+        read_keys(used, config.rotary_base, share);
+        read_stretch(used, config, original, config.rotary_stretch);
+    }
+    const auto turned = static_cast<std::int64_t>(static_cast<double>(config.head_size()) * share);
+    config.rotary_size = share == 1 ? 0 : turned;
+    if (share != 1 && turned < 2) json.fail("partial_rotary_factor", "leaves nothing of a head to be turned");
+}
+
+}  // namespace attn

@@ -1,0 +1,80 @@
+/// What decoders of many families have in common.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+
+Config read_decoder_sizes(JsonObject& json) {
+    Config config;
+    config.architecture = Architecture::DecoderOnly;
+    config.vocab_size = required_size(json, "vocab_size");
+    config.d_model = required_size(json, "hidden_size");
+    config.num_layers = required_size(json, "num_hidden_layers");
+    config.num_heads = required_size(json, "num_attention_heads");
+    if (json.has("num_key_value_heads")) config.num_kv_heads = required_size(json, "num_key_value_heads");
+    if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;
+    if (json.has("head_dim")) config.d_head = required_size(json, "head_dim");
+    config.context_length = json.has("max_position_embeddings") ? required_size(json, "max_position_embeddings") : 2048;
+    config.tied_lm_head = false;
+    json.read("tie_word_embeddings", config.tied_lm_head);
+    config.qkv_bias = config.output_bias = config.ffn_bias = false;
+    return config;
+}
+
+std::int64_t read_window(JsonObject& json, std::string_view key) {
+    std::int64_t window = 0;
+    json.read(key, window, 0, std::int64_t{1} << 40);
+    return window;
+}
+
+void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides) {
+    std::vector<std::string> types;
+    if (json.read("layer_types", types) && static_cast<std::int64_t>(types.size()) != config.num_layers)
+        json.fail("layer_types", fmt::format("has {} entries for {} layers", types.size(), config.num_layers), FileFault::Schema);
+    std::vector<LayerKind> kinds(static_cast<std::size_t>(config.num_layers));
+    for (std::size_t layer = 0; layer < kinds.size(); ++layer) {
+        const bool listed = !types.empty();
+        if (listed && types[layer] != "sliding_attention" && types[layer] != "full_attention")
+            json.fail("layer_types", fmt::format("names \"{}\", which would need layers of another kind", escaped(types[layer])),
+                      FileFault::Unsupported);
+        if (listed ? types[layer] == "sliding_attention" : slides(static_cast<std::int64_t>(layer))) kinds[layer].window = window;
+    }
+    if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind != LayerKind{}; })) config.layer_kinds = kinds;
+}
+
+void add_fused_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor, const Config& config,
+                           bool biased) {
+    const std::int64_t q = config.attention_width(), k = config.kv_width(), all = q + 2 * k;
+    add_linear(out, attention + "q", tensor, true, biased, {{0, q}}, all);
+    add_linear(out, attention + "k", tensor, true, biased, {{q, k}}, all);
+    add_linear(out, attention + "v", tensor, true, biased, {{q + k, k}}, all);
+}
+
+void add_interleaved_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor,
+                                 const Config& config, bool biased) {
+    const std::int64_t size = config.head_size(), queries = config.group_size() * size, group = queries + 2 * size;
+    std::vector<OutputRun> q, k, v;
+    for (std::int64_t g = 0; g < config.kv_heads(); ++g) {
+        q.push_back({g * group, queries});
+        k.push_back({g * group + queries, size});
+        v.push_back({g * group + queries + size, size});
+    }
+    const std::int64_t all = config.kv_heads() * group;
+    add_linear(out, attention + "q", tensor, true, biased, q, all);
+    add_linear(out, attention + "k", tensor, true, biased, k, all);
+    add_linear(out, attention + "v", tensor, true, biased, v, all);
+}
+
+Leftover usual_leftover(std::string_view tensor, const Config& config) {
+    for (const std::string_view buffer :
+         {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias"})
+        if (tensor.ends_with(buffer)) return Leftover::Buffer;
+    if (config.tied_lm_head && (tensor == "lm_head.weight" || tensor == "embed_out.weight")) return Leftover::Copy;
+    return Leftover::Unknown;
+}
+
+}  // namespace attn

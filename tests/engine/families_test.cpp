@@ -1,0 +1,124 @@
+/// Models of every family against what transformers computes of them, and what config.json says that matters.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "engine/check/check.hpp"
+#include "engine/families/model_folder.hpp"
+#include "engine/io/file_error.hpp"
+#include "tests/engine/io_support.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const fs::path kFamilyFolders = fs::path(ATTN_TEST_DATA) / "golden/hf";
+
+struct FamilyCase {
+    const char *folder, *family;
+    std::size_t tensors;  ///< that transformers tells, of all runs
+    /// A place in config.json and what to put there: then numbers no longer agree.
+    const char *what, *by;
+};
+
+constexpr FamilyCase kFamilyCases[] = {
+    {"gpt_neo", "GPT-Neo", 19, R"("window_size": 8)", R"("window_size": 7)"},
+    {"gpt_neox", "GPT-NeoX", 19, R"("rotary_pct": 0.5)", R"("rotary_pct": 1.0)"},
+    {"mistral", "Mistral", 19, R"("sliding_window": 8)", R"("sliding_window": null)"},
+    {"qwen2", "Qwen2", 19, R"("sliding_attention")", R"("full_attention")"},
+    {"qwen3", "Qwen3", 19, R"("rms_norm_eps": 0.0001)", R"("rms_norm_eps": 0.01)"},
+    {"smollm3", "SmolLM3", 19, "    1,\n    0\n", "    1,\n    1\n"},
+    {"olmo2", "OLMo2", 26, R"("rope_theta": 1000.0)", R"("rope_theta": 10000.0)"},
+    {"gemma", "Gemma", 19, R"("gelu_pytorch_tanh")", R"("silu")"},
+    {"gemma2", "Gemma 2", 19, R"("attn_logit_softcapping": 4.0)", R"("attn_logit_softcapping": 5.0)"},
+    {"gemma3", "Gemma 3", 26, R"("rope_local_base_freq": 500.0)", R"("rope_local_base_freq": 5000.0)"},
+    {"phi", "Phi", 19, R"("partial_rotary_factor": 0.375)", R"("partial_rotary_factor": 0.5)"},
+    {"phi3", "Phi-3", 19, R"("sliding_window": 6)", R"("sliding_window": 5)"},
+    {"phi3_long", "Phi-3", 25, R"("original_max_position_embeddings": 12,)", R"("original_max_position_embeddings": 100,)"},
+    {"opt", "OPT", 31, R"("activation_function": "relu")", R"("activation_function": "gelu")"},
+    {"opt_post", "OPT", 19, R"("activation_function": "relu")", R"("activation_function": "gelu")"},
+    {"bloom", "BLOOM", 31, R"("layer_norm_epsilon": 0.0001)", R"("layer_norm_epsilon": 0.01)"},
+    {"falcon", "Falcon", 26, R"("rope_theta": 10000.0)", R"("rope_theta": 500.0)"},
+};
+
+/// A copy of a case's folder with something else in its config.json.
+void copy_folder(const FamilyCase& c, const fs::path& to, bool changed) {
+    for (const auto& entry : fs::directory_iterator(kFamilyFolders / c.folder)) {
+        std::string text = test::file_bytes(entry.path());
+        if (changed && entry.path().filename() == "config.json") {
+            std::size_t at = text.find(c.what);
+            ASSERT_NE(at, std::string::npos) << c.what;
+            for (; at != std::string::npos; at = text.find(c.what, at + 1)) text.replace(at, std::string(c.what).size(), c.by);
+        }
+        test::put_file(to / entry.path().filename(), text);
+    }
+}
+
+class Families : public testing::TestWithParam<FamilyCase> {};
+
+TEST_P(Families, AgreeWithTransformersInEveryRun) {
+    const FamilyCase& c = GetParam();
+    EXPECT_EQ(open_model_folder(kFamilyFolders / c.folder).family->name, c.family);
+    const check::Report report = check::check_file(kFamilyFolders / c.folder);
+    std::set<std::string> kinds;
+    for (const check::TensorResult& result : report.tensors) {
+        EXPECT_TRUE(result.ok) << result.name << ": " << result.max_abs;
+        kinds.insert(result.name);
+    }
+    EXPECT_EQ(report.tensors.size(), c.tensors);
+    for (const char* name : {"one.logits", "one.hidden.1", "one.attn.1.weights", "one.generated", "pad.logits"})
+        EXPECT_EQ(kinds.count(name), 1U) << name;
+    EXPECT_TRUE(check::check_file(kFamilyFolders / c.folder, {.in_double = true}).ok());
+}
+
+TEST_P(Families, DependOnWhatTheirConfigSays) {
+    const test::TemporaryFolder same, changed;
+    copy_folder(GetParam(), same.path(), false);
+    copy_folder(GetParam(), changed.path(), true);
+    EXPECT_TRUE(check::check_file(same.path()).ok());
+    EXPECT_FALSE(check::check_file(changed.path()).ok()) << GetParam().what << " to " << GetParam().by;
+}
+
+TEST_P(Families, UseEveryTensorOfTheFile) {
+    const ModelFolder folder = open_model_folder(kFamilyFolders / GetParam().folder);
+    for (const TensorUse& use : folder.tensors)
+        EXPECT_FALSE(use.parameters.empty() && use.leftover == Leftover::Unknown) << use.tensor->array.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases),
+                         [](const auto& one) { return one.param.folder; });
+
+/// config.json of a case with one thing changed; why it is refused.
+std::string family_refusal(const char* folder, const std::string& what, const std::string& by) {
+    const test::TemporaryFolder changed;
+    const FamilyCase c{folder, "", 0, what.c_str(), by.c_str()};
+    copy_folder(c, changed.path(), true);
+    try {
+        open_model_folder(changed.path());
+    } catch (const FileError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
+    EXPECT_THAT(family_refusal("falcon", R"("alibi": false)", R"("alibi": true)"), HasSubstr("/alibi: is true, which would need"));
+    EXPECT_THAT(family_refusal("bloom", R"("apply_residual_connection_post_layernorm": false)",
+                               R"("apply_residual_connection_post_layernorm": true)"),
+                HasSubstr("residual connections that begin behind the norm"));
+    EXPECT_THAT(family_refusal("phi", R"("qk_layernorm": false)", R"("qk_layernorm": true)"), HasSubstr("/qk_layernorm"));
+    EXPECT_THAT(family_refusal("gemma3", R"("use_bidirectional_attention": false)", R"("use_bidirectional_attention": true)"),
+                HasSubstr("attention to what comes later"));
+    EXPECT_THAT(family_refusal("gpt_neo", R"("local")", R"("strided")"), HasSubstr("names \"strided\", which is neither global nor local"));
+    EXPECT_THAT(family_refusal("phi3_long", R"("short_factor")", R"("short_factors")"), HasSubstr("/rope_parameters/short_factor"));
+    EXPECT_THAT(family_refusal("opt_post", R"("word_embed_proj_dim": 40)", R"("word_embed_proj_dim": 41)"), HasSubstr("has the shape"));
+}
+
+}  // namespace
+}  // namespace attn
