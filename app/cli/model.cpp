@@ -29,6 +29,8 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
             return "not used: can be computed";
         case Leftover::Copy:
             return "not used: tied to the token embedding";
+        case Leftover::Other:
+            return "not used: a part that is not computed";
         case Leftover::Unknown:
             return "not used: no parameter of this family";
         }

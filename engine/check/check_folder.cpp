@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "engine/check/case_file.hpp"
@@ -53,7 +55,7 @@ std::pair<std::string, int> without_number(std::string_view name) {
 /// One sequence of a run: where its tokens are among T positions, and what was computed from them alone.
 template <class Scalar>
 struct Sequence {
-    std::vector<std::int64_t> places;
+    std::vector<std::int64_t> places, source_places;
     Trace<Scalar> trace;
 };
 
@@ -78,103 +80,177 @@ private:
         for (const NamedArray& array : file_.arrays()) {
             if (!array.name.starts_with(run + ".")) continue;
             const std::string_view name = std::string_view(array.name).substr(run.size() + 1);
-            if (name == "input_ids" || name == "attention_mask" || name == "position_ids") continue;
-            report.tensors.push_back(name == "generated" ? compare_generated(array.name, run) : compare(array.name, name, sequences));
+            if (is_input(name)) continue;
+            if (name == "generated") report.tensors.push_back(compare_generated(array.name, run));
+            else if (name == "pooler_output") report.tensors.push_back(compare_pooled(array.name, sequences));
+            else report.tensors.push_back(compare(array.name, name, sequences));
         }
     }
 
-    std::vector<Sequence<Scalar>> compute(const std::string& run) const {
-        const std::string name = run + ".input_ids";
+    static bool is_input(std::string_view name) {
+        return name == "input_ids" || name == "attention_mask" || name == "position_ids" || name == "token_type_ids" ||
+               name == "decoder_input_ids";
+    }
+    bool two_stacks() const { return folder_.config.architecture == Architecture::EncoderDecoder; }
+
+    /// The real tokens of each text of an input, and where they are.
+    struct Text {
+        std::vector<std::int32_t> ids, segments;
+        std::vector<std::int64_t> places;
+    };
+    std::vector<Text> texts(const std::string& run, const std::string& name) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(name, 2);
         const std::vector<std::int32_t> ids = file_.ids(name, sizes, folder_.config.vocab_size);
-        std::vector<std::int32_t> mask(ids.size(), 1), positions;
-        if (file_.has(run + ".attention_mask")) mask = file_.ids(run + ".attention_mask", sizes, 2);
-        if (file_.has(run + ".position_ids")) positions = file_.ids(run + ".position_ids", sizes, folder_.config.context_length);
-        std::vector<Sequence<Scalar>> sequences;
+        std::vector<std::int32_t> mask(ids.size(), 1), positions, segments;
+        const bool whole = name.ends_with("decoder_input_ids");
+        if (!whole && file_.has(run + ".attention_mask")) mask = file_.ids(run + ".attention_mask", sizes, 2);
+        if (!whole && file_.has(run + ".position_ids")) positions = file_.ids(run + ".position_ids", sizes, folder_.config.context_length);
+        if (!whole && folder_.config.num_segments > 0 && file_.has(run + ".token_type_ids"))
+            segments = file_.ids(run + ".token_type_ids", sizes, folder_.config.num_segments);
+        std::vector<Text> out;
         for (std::int64_t b = 0; b < sizes[0]; ++b) {
-            Sequence<Scalar>& sequence = sequences.emplace_back();
-            std::vector<std::int32_t> own;
+            Text& text = out.emplace_back();
             for (std::int64_t t = 0; t < sizes[1]; ++t) {
                 const auto at = static_cast<std::size_t>(b * sizes[1] + t);
                 if (mask[at] == 0) continue;
-                const std::int64_t counted = folder_.family->counts_real_tokens ? static_cast<std::int64_t>(own.size()) : t;
+                const std::int64_t counted = folder_.family->counts_real_tokens ? static_cast<std::int64_t>(text.ids.size()) : t;
                 const std::int64_t position = positions.empty() ? counted : positions[at];
-                if (position != static_cast<std::int64_t>(own.size()))
+                if (position != static_cast<std::int64_t>(text.ids.size()))
                     file_.fail(name, fmt::format("token {} of text {} has position {}; attnscope counts positions from the first token", t,
                                                  b, position));
-                own.push_back(ids[at]);
-                sequence.places.push_back(t);
+                text.ids.push_back(ids[at]);
+                if (!segments.empty()) text.segments.push_back(segments[at]);
+                text.places.push_back(t);
             }
-            if (own.empty()) file_.fail(name, fmt::format("text {} has no token", b));
-            sequence.trace = trace(own, name);
+            if (text.ids.empty()) file_.fail(name, fmt::format("text {} has no token", b));
+        }
+        return out;
+    }
+
+    std::vector<Sequence<Scalar>> compute(const std::string& run) const {
+        const std::string name = run + ".input_ids", answers = run + ".decoder_input_ids";
+        std::vector<Text> read = texts(run, name), written;
+        if (two_stacks()) written = texts(run, answers);
+        if (two_stacks() && written.size() != read.size()) file_.fail(answers, "has another number of texts than input_ids");
+        std::vector<Sequence<Scalar>> sequences;
+        for (std::size_t b = 0; b < read.size(); ++b) {
+            Sequence<Scalar>& sequence = sequences.emplace_back();
+            if (two_stacks()) {
+                sequence.places = written[b].places;
+                sequence.source_places = read[b].places;
+                sequence.trace = trace(std::move(written[b]), answers, batch_of(std::move(read[b]), name));
+            } else {
+                sequence.places = read[b].places;
+                sequence.trace = trace(std::move(read[b]), name);
+            }
         }
         return sequences;
     }
 
-    Trace<Scalar> trace(std::vector<std::int32_t> ids, const std::string& name) const {
-        const auto length = static_cast<std::int64_t>(ids.size());
+    TokenBatch batch_of(Text text, const std::string& name) const {
+        const auto length = static_cast<std::int64_t>(text.ids.size());
         if (length > folder_.config.context_length)
             file_.fail(name, fmt::format("has {} tokens; the context length is {}", length, folder_.config.context_length));
         if (folder_.config.num_heads * length * length > kMaxCells) file_.fail(name, "would make attention maps that are too large");
-        ForwardSettings settings;
-        settings.masks.causal = folder_.config.architecture == Architecture::DecoderOnly;
-        return trace_forward<Scalar>(parameters_, {length, std::move(ids), {length}}, {}, settings);
+        return {length, std::move(text.ids), {length}, std::move(text.segments)};
     }
 
-    /// The stage that a name without its run means.
+    Trace<Scalar> trace(Text text, const std::string& name, TokenBatch source = {}) const {
+        ForwardSettings settings;
+        settings.masks.causal = folder_.config.architecture != Architecture::Encoder;
+        return trace_forward<Scalar>(parameters_, batch_of(std::move(text), name), std::move(source), settings);
+    }
+
+    /// What a name without its run is about.
+    struct Meaning {
+        std::string kind;
+        int number = -1;
+        Stack stack = Stack::Main;
+        bool cross = false;
+    };
+    static Meaning meaning_of(std::string_view name) {
+        Meaning out;
+        const auto takes = [&](std::string_view prefix) {
+            if (!name.starts_with(prefix)) return false;
+            name.remove_prefix(prefix.size());
+            return true;
+        };
+        if (takes("encoder.")) out.stack = Stack::Encoder;
+        else if (takes("decoder.")) out.stack = Stack::Decoder;
+        std::tie(out.kind, out.number) = without_number(name);
+        out.cross = out.kind.starts_with("cross.");
+        if (out.cross) out.kind.replace(0, 5, "attn");
+        return out;
+    }
+
     const Tensor<Scalar>& value(const std::string& tensor, std::string_view name, const Trace<Scalar>& trace) const {
-        const auto [kind, number] = without_number(name);
-        const int layers = static_cast<int>(folder_.config.num_layers);
+        const Meaning meant = meaning_of(name);
+        const std::string& kind = meant.kind;
         const auto first = [&](std::initializer_list<StageId> stages) -> const Tensor<Scalar>& {
-            for (const StageId& id : stages)
+            for (StageId id : stages) {
+                if (meant.stack != Stack::Main) id.stack = meant.stack;
+                if (meant.cross) id.stage = to_cross(id.stage);
                 if (const RecordedStage<Scalar>* stage = trace.find(id)) return stage->value;
+            }
             file_.fail(tensor, "is not among what attnscope computes of this model");
         };
         const auto left = [&](int layer) -> const Tensor<Scalar>& {
+            const std::vector<StageId> streams = trace.plan->streams(meant.stack);
+            const int layers = static_cast<int>(streams.size()) - 1;
             if (layer < 0 || layer > layers) file_.fail(tensor, fmt::format("names layer {} of {}", layer, layers));
-            const StageId stream = trace.plan->streams(Stack::Main).at(static_cast<std::size_t>(layer));
+            const StageId stream = streams[static_cast<std::size_t>(layer)];
             return layer == layers ? first({{Stage::HeadIn}, {Stage::FinalNorm}, stream}) : first({stream});
         };
-        if (kind == "logits") return first({trace.plan->logits()});
-        if (kind == "last_hidden_state") return left(layers);
-        if (kind == "hidden") return left(number);
-        if (kind == "attn.q") return first({{Stage::QRotated, number}, {Stage::QNormed, number}, {Stage::Q, number}});
-        if (kind == "attn.k") return first({{Stage::KRotated, number}, {Stage::KNormed, number}, {Stage::K, number}});
-        if (kind == "attn.v") return first({{Stage::V, number}});
-        if (kind == "attn.weights") return first({{Stage::Weights, number}});
+        if (kind == "logits") return trace.find(trace.plan->logits())->value;
+        if (kind == "last_hidden_state") return left(static_cast<int>(trace.plan->streams(meant.stack).size()) - 1);
+        if (kind == "hidden") return left(meant.number);
+        if (kind == "attn.q") return first({{Stage::QRotated, meant.number}, {Stage::QNormed, meant.number}, {Stage::Q, meant.number}});
+        if (kind == "attn.k") return first({{Stage::KRotated, meant.number}, {Stage::KNormed, meant.number}, {Stage::K, meant.number}});
+        if (kind == "attn.v") return first({{Stage::V, meant.number}});
+        if (kind == "attn.weights") return first({{Stage::Weights, meant.number}});
         return first({});
     }
 
     /// What our numbers are multiplied by to be those that transformers tells.
     double factor(std::string_view name, const Trace<Scalar>& trace) const {
-        const auto [kind, number] = without_number(name);
-        if (kind != "attn.q" || !folder_.family->scales_queries) return 1;
-        return trace.plan->at({Stage::Scaled, number}).settings.factor;
+        const Meaning meant = meaning_of(name);
+        if (meant.kind != "attn.q" || !folder_.family->scales_queries) return 1;
+        return trace.plan->at({Stage::Scaled, meant.number}).settings.factor;
     }
 
-    Tolerance tolerance(const std::string& tensor, const std::string& kind) const {
-        const auto found = tolerances_.find(kind);
-        if (found == tolerances_.end()) file_.fail(tensor, fmt::format("expected.json has no tolerance for \"{}\"", escaped(kind)));
-        return found->second;
+    Tolerance tolerance(const std::string& tensor, std::string_view name) const {
+        const Meaning meant = meaning_of(name);
+        const std::string kind = without_number(name).first;
+        // Files tell tolerances by the kind of tensor, with or without its stack.
+        for (const std::string& known : {kind, meant.kind, meant.cross ? "cross" + meant.kind.substr(4) : meant.kind})
+            if (const auto found = tolerances_.find(known); found != tolerances_.end()) return found->second;
+        file_.fail(tensor, fmt::format("expected.json has no tolerance for \"{}\"", escaped(kind)));
     }
 
     /// Rows of real tokens, of every head: [B,T,X] or [B,H,T,X].
     TensorResult compare(const std::string& tensor, std::string_view name, const std::vector<Sequence<Scalar>>& sequences) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(tensor);
         const std::vector<double> all = file_.numbers<double>(tensor);
-        const bool is_map = without_number(name).first == "attn.weights";
+        const Meaning meant = meaning_of(name);
+        const bool is_map = meant.kind == "attn.weights";
+        // Rows are positions of one text, columns of a map those of another.
+        const bool keys_read = meant.cross || meant.stack == Stack::Encoder;
+        const bool rows_read = meant.stack == Stack::Encoder || (meant.cross && (meant.kind == "attn.k" || meant.kind == "attn.v"));
+        const std::string run = tensor.substr(0, tensor.find('.')), read = run + ".input_ids";
+        const std::string own = two_stacks() ? run + ".decoder_input_ids" : read;
+        const std::int64_t length = file_.sizes(rows_read ? read : own, 2)[1], keys = file_.sizes(keys_read ? read : own, 2)[1];
         std::vector<double> expected;
         std::vector<Scalar> computed;
         for (std::size_t b = 0; b < sequences.size(); ++b) {
-            const std::vector<std::int64_t>& places = sequences[b].places;
+            const std::vector<std::int64_t>&places = rows_read ? sequences[b].source_places : sequences[b].places,
+                  &columns_at = keys_read ? sequences[b].source_places : sequences[b].places;
             const Tensor<Scalar>& value = this->value(tensor, name, sequences[b].trace);
             std::vector<std::int64_t> needed = sizes_of(value.shape());
             const std::size_t rank = needed.size();
-            const std::int64_t length = file_.sizes(tensor.substr(0, tensor.find('.')) + ".input_ids", 2)[1];
             const auto own_columns = needed.back();
             needed[0] = static_cast<std::int64_t>(sequences.size());
             needed[rank - 2] = length;
-            if (is_map) needed[rank - 1] = length;
+            if (is_map) needed[rank - 1] = keys;
             if (sizes != needed) file_.fail(tensor, fmt::format("has shape {} instead of {}", shape_text(sizes), shape_text(needed)));
             const std::int64_t heads = rank == 4 ? needed[1] : 1, columns = needed.back();
             for (std::int64_t h = 0; h < heads; ++h)
@@ -186,32 +262,70 @@ private:
                     if (is_map) {
                         const std::size_t begin = computed.size();
                         computed.resize(begin + static_cast<std::size_t>(columns), Scalar{0});
-                        for (std::size_t key = 0; key < places.size(); ++key)
-                            computed[begin + static_cast<std::size_t>(places[key])] = ours[key];
+                        for (std::size_t key = 0; key < columns_at.size(); ++key)
+                            computed[begin + static_cast<std::size_t>(columns_at[key])] = ours[key];
                     } else {
                         const auto factor = static_cast<Scalar>(this->factor(name, sequences[b].trace));
                         std::transform(ours, ours + columns, std::back_inserter(computed), [&](Scalar x) { return factor * x; });
                     }
                 }
         }
-        TensorResult result = compare_numbers<Scalar>(tensor, expected, computed, tolerance(tensor, without_number(name).first));
+        TensorResult result = compare_numbers<Scalar>(tensor, expected, computed, tolerance(tensor, name));
         result.shape = sizes;
+        return result;
+    }
+
+    /// tanh(W x + b) of the first token's last state, which sentence classifiers read.
+    TensorResult compare_pooled(const std::string& tensor, const std::vector<Sequence<Scalar>>& sequences) const {
+        const std::int64_t width = folder_.config.d_model;
+        const std::vector<double> expected = file_.numbers<double>(tensor);
+        if (file_.sizes(tensor) != std::vector<std::int64_t>{static_cast<std::int64_t>(sequences.size()), width})
+            file_.fail(tensor, "has another shape than texts and width");
+        const auto numbers = [&](const std::string& name) {
+            for (const std::string& prefix : {std::string(), std::string(folder_.family->prefixes.front())})
+                if (const WeightFiles::Tensor* found = folder_.weights->find(prefix + name)) {
+                    std::vector<double> values(found->array.bytes.size() / dtype_size(found->array.dtype));
+                    copy_values<double>(found->array, folder_.weights->file_name(*found), values);
+                    return values;
+                }
+            file_.fail(tensor, "is told, but the folder has no " + name);
+        };
+        const std::vector<double> weight = numbers("pooler.dense.weight"), bias = numbers("pooler.dense.bias");
+        if (static_cast<std::int64_t>(weight.size()) != width * width || static_cast<std::int64_t>(bias.size()) != width)
+            file_.fail(tensor, "is told, but the pooler's tensors have another shape");
+        std::vector<Scalar> computed;
+        for (const Sequence<Scalar>& sequence : sequences) {
+            const Tensor<Scalar>& last = value(tensor, "last_hidden_state", sequence.trace);
+            for (std::int64_t out = 0; out < width; ++out) {
+                double sum = bias[static_cast<std::size_t>(out)];
+                for (std::int64_t c = 0; c < width; ++c)
+                    sum += weight[static_cast<std::size_t>(out * width + c)] * static_cast<double>(last(0, 0, c));
+                computed.push_back(static_cast<Scalar>(std::tanh(sum)));
+            }
+        }
+        TensorResult result = compare_numbers<Scalar>(tensor, expected, computed, tolerance(tensor, "pooler_output"));
+        result.shape = file_.sizes(tensor);
         return result;
     }
 
     /// By induction: when the likeliest token after each beginning is the one that follows, the whole continuation is the greedy one.
     TensorResult compare_generated(const std::string& tensor, const std::string& run) const {
         const std::vector<std::int64_t>& sizes = file_.sizes(tensor, 2);
-        const std::vector<std::int64_t>& given = file_.sizes(run + ".input_ids", 2);
         const std::vector<std::int32_t> ids = file_.ids(tensor, sizes, folder_.config.vocab_size);
+        const std::vector<std::int64_t>& given = file_.sizes(run + ".input_ids", 2);
         const std::vector<std::int32_t> prompt = file_.ids(run + ".input_ids", given, folder_.config.vocab_size);
-        if (sizes[0] != 1 || given[0] != 1 || sizes[1] <= given[1] || !std::equal(prompt.begin(), prompt.end(), ids.begin()))
+        // A decoder beside an encoder begins with the start token alone.
+        const std::int64_t begin = two_stacks() ? 1 : given[1];
+        if (sizes[0] != 1 || given[0] != 1 || sizes[1] <= begin ||
+            (!two_stacks() && !std::equal(prompt.begin(), prompt.end(), ids.begin())))
             file_.fail(tensor, "does not continue the one text of input_ids");
-        const Trace<Scalar> trace = this->trace({ids.begin(), ids.end() - 1}, tensor);
+        TokenBatch source;
+        if (two_stacks()) source = batch_of({prompt, {}, {}}, run + ".input_ids");
+        const Trace<Scalar> trace = this->trace({{ids.begin(), ids.end() - 1}, {}, {}}, tensor, std::move(source));
         const Tensor<Scalar>& logits = value(tensor, "logits", trace);
         std::vector<double> expected;
         std::vector<Scalar> likeliest;
-        for (std::int64_t t = given[1] - 1; t + 1 < sizes[1]; ++t) {
+        for (std::int64_t t = begin - 1; t + 1 < sizes[1]; ++t) {
             const Scalar* const row = logits.data() + t * folder_.config.vocab_size;
             likeliest.push_back(static_cast<Scalar>(std::max_element(row, row + folder_.config.vocab_size) - row));
             expected.push_back(ids[static_cast<std::size_t>(t + 1)]);

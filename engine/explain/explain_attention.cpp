@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "engine/explain/explain_stage.hpp"
@@ -120,6 +121,15 @@ Divisor divisor_of(const TraceCells& cells, double factor) {
 Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const StageId input = node.inputs.at(0);
+    if (!is_attention_map(id.stage)) {
+        const std::string factor = fmt::format("{:g}", node.settings.factor);
+        Provenance out;
+        out.formula = cell(cells, id, index) + " = " + cell(cells, input, index) + " · " + factor;
+        out.sentence = "What the head reads is multiplied by " + factor + ".";
+        out.terms.push_back(product("", cells.operand(input, index), constant("factor", node.settings.factor)));
+        out.result = out.terms.front().value;
+        return out;
+    }
     const Divisor divisor = divisor_of(cells, node.settings.factor);
     Provenance out;
     out.formula = cell(cells, id, index) + " = " + cell(cells, input, index);
@@ -140,7 +150,27 @@ Provenance scale(const TraceCells& cells, const PlanNode& node, const Index& ind
     return out;
 }
 
+namespace {
+
+/// What a head has learned of a range of distances.
+Provenance learned_bias(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const std::int64_t head = index[1], offset = index[3] - index[2], bucket = bucket_of(node.settings.buckets, offset);
+    const Operand score = cells.operand(node.inputs.at(0), index);
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + " = " + score.label + " + bias[" + number(bucket) + "," + number(head) + "]";
+    out.sentence = "The key stands " + number(std::abs(offset)) + " positions " + (offset > 0 ? "behind" : "before") +
+                   " the query, which is range " + number(bucket) + " of distances; each head has learned a number for it.";
+    out.terms.push_back(single("", score));
+    out.terms.push_back(single("bias", cells.parameter(node.weight.name, {bucket, head, 0, 0})));
+    out.result = sum_of(out.terms);
+    out.steps.push_back({"sum", out.result, {}});
+    return out;
+}
+
+}  // namespace
+
 Provenance bias(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    if (!node.weight.empty()) return learned_bias(cells, node, index);
     const std::int64_t head = index[1], distance = index[2] - index[3];
     const double slope = node.settings.slopes.at(static_cast<std::size_t>(head));
     const Operand score = cells.operand(node.inputs.at(0), index);

@@ -23,7 +23,10 @@ Provenance embedding(const TraceCells& cells, const PlanNode& node, const Index&
     out.formula = cell(cells, id, index) + " = ";
     for (const StageId& input : node.inputs) {
         out.formula += (out.terms.empty() ? "" : " + ") + cell(cells, input, index);
-        out.terms.push_back(single(input.stage == Stage::PositionEmbedding ? "where" : "what", cells.operand(input, index)));
+        out.terms.push_back(single(input.stage == Stage::PositionEmbedding  ? "where"
+                                   : input.stage == Stage::SegmentEmbedding ? "part"
+                                                                            : "what",
+                                   cells.operand(input, index)));
     }
     out.result = sum_of(out.terms);
     out.sentence = out.terms.size() == 1 ? "No positions: the token's row alone." : "What the token is plus where it is.";

@@ -92,6 +92,18 @@ Provenance positions(const TraceCells& cells, const PlanNode& node, const Index&
     return out;
 }
 
+Provenance segments(const TraceCells& cells, const PlanNode& node, const Index& index) {
+    const auto [b, t, column, unused] = index;
+    const TokenBatch& batch = cells.tokens(node.id.stack);
+    const std::int64_t row = batch.segments.empty() ? 0 : batch.segments[static_cast<std::size_t>(b * batch.length + t)];
+    Provenance out;
+    out.formula = cell(cells, node.id, index) + " = S[" + number(row) + "," + number(column) + "]";
+    out.sentence = "The token belongs to part " + number(row) + " of the text and gets row " + number(row) + " of the table of parts.";
+    out.terms.push_back(single("", cells.parameter(node.weight.name, {row, column, 0, 0})));
+    out.result = out.terms.front().value;
+    return out;
+}
+
 Provenance probabilities(const TraceCells& cells, const PlanNode& node, const Index& index) {
     const StageId& id = node.id;
     const auto [b, t, own, unused] = index;

@@ -11,6 +11,7 @@ using Index = TraceCells::Index;
 Provenance tokens(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance embed(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance positions(const TraceCells& cells, const PlanNode& node, const Index& index);
+Provenance segments(const TraceCells& cells, const PlanNode& node, const Index& index);
 Provenance probabilities(const TraceCells& cells, const PlanNode& node, const Index& index);
 
 // explain_linear.cpp

@@ -44,6 +44,8 @@ Provenance explain_stage(const TraceCells& cells, const StageId& id, const Index
         return embed(cells, node, index);
     case Op::Positions:
         return positions(cells, node, index);
+    case Op::Segments:
+        return segments(cells, node, index);
     case Op::Add:
         return add(cells, node, index);
     case Op::Norm:

@@ -15,7 +15,11 @@ std::string parameter_symbol(const std::string& name) {
     const std::string letter = bias ? "b_" : "W_";
     const std::string owner = name.substr(0, name.rfind('.'));
     if (name == "token_embedding.weight") return "E";
-    if (name == "position_embedding.weight") return "P";
+    if (name.ends_with("position_embedding.weight")) return "P";
+    if (name == "segment_embedding.weight") return "S";
+    if (name.ends_with("position_bias.weight")) return "bias";
+    if (name == "head_transform.weight") return "W_h";
+    if (name == "head_transform.bias") return "b_h";
     if (name == "lm_head.weight") return "W_head";
     if (name == "lm_head.bias") return "b_head";
     if (name == "embedding_in.weight") return "W_in";

@@ -9,10 +9,10 @@
 namespace attn {
 namespace {
 
-constexpr std::array<const Family*, 17> kFamilies = {&kGpt2Family,   &kGptNeoFamily, &kGptNeoxFamily, &kLlamaFamily, &kMistralFamily,
-                                                     &kQwen2Family,  &kQwen3Family,  &kSmolLm3Family, &kOlmo2Family, &kGemmaFamily,
-                                                     &kGemma2Family, &kGemma3Family, &kPhiFamily,     &kPhi3Family,  &kOptFamily,
-                                                     &kBloomFamily,  &kFalconFamily};
+constexpr std::array<const Family*, 22> kFamilies = {
+    &kGpt2Family,   &kGptNeoFamily, &kGptNeoxFamily, &kLlamaFamily,      &kMistralFamily, &kQwen2Family, &kQwen3Family, &kSmolLm3Family,
+    &kOlmo2Family,  &kGemmaFamily,  &kGemma2Family,  &kGemma3Family,     &kPhiFamily,     &kPhi3Family,  &kOptFamily,   &kBloomFamily,
+    &kFalconFamily, &kBertFamily,   &kRobertaFamily, &kDistilBertFamily, &kT5Family,      &kBartFamily};
 
 /// huggingface/transformers, activations.py: ACT2FN.
 constexpr std::array<std::pair<std::string_view, Activation>, 7> kActivations = {{{"gelu", Activation::GeluErf},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@ struct TensorSource {
     std::vector<OutputRun> runs{};  ///< which of the tensor's outputs these are, in order; empty: all
     std::int64_t outputs = 0;       ///< how many outputs the tensor has; only with `runs`
     std::int64_t first_row = 0;     ///< of a table: its rows before this one are no part of the parameter
+    bool as_row = false;            ///< of a bias: stored as a matrix of one row
+    std::string other_name{};       ///< what some checkpoints call the tensor
 };
 
 /// Why a tensor of a checkpoint is no parameter.
@@ -34,6 +37,7 @@ enum class Leftover : std::uint8_t {
     Unknown,  ///< nobody knows what it is for
     Buffer,   ///< can be computed: a mask, positions
     Copy,     ///< of another tensor, to which it is tied
+    Other,    ///< of a part of the checkpoint that is not computed, such as another head
 };
 
 struct Family {
@@ -86,6 +90,10 @@ void add_interleaved_projections(std::vector<TensorSource>& out, const std::stri
 /// Buffers that old files hold, and a head that is tied.
 Leftover usual_leftover(std::string_view tensor, const Config& config);
 
+/// True when config.json's "architectures" name a class that ends with one of these words, or when it names none.
+bool names_class(JsonObject& json, std::initializer_list<std::string_view> endings);
+
+extern const Family kBertFamily, kRobertaFamily, kDistilBertFamily, kT5Family, kBartFamily;
 extern const Family kGpt2Family, kGptNeoFamily, kGptNeoxFamily, kLlamaFamily, kMistralFamily, kQwen2Family, kQwen3Family, kSmolLm3Family,
     kOlmo2Family, kGemmaFamily, kGemma2Family, kGemma3Family, kPhiFamily, kPhi3Family, kOptFamily, kBloomFamily, kFalconFamily;
 

@@ -34,11 +34,16 @@ const Family& family_of(JsonObject& json, const std::string& model_type) {
 }
 
 /// The tensor of this name, with or without one of the family's prefixes.
-const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const std::string& name) {
+const WeightFiles::Tensor* find_named(const ModelFolder& folder, const std::string& name) {
     if (const WeightFiles::Tensor* found = folder.weights->find(name)) return found;
     for (const std::string_view prefix : folder.family->prefixes)
         if (const WeightFiles::Tensor* found = folder.weights->find(std::string(prefix) + name)) return found;
     return nullptr;
+}
+
+const WeightFiles::Tensor* find_tensor(const ModelFolder& folder, const TensorSource& source) {
+    const WeightFiles::Tensor* found = find_named(folder, source.tensor);
+    return found == nullptr && !source.other_name.empty() ? find_named(folder, source.other_name) : found;
 }
 
 std::string_view without_prefix(const Family& family, std::string_view name) {
@@ -50,7 +55,7 @@ std::string_view without_prefix(const Family& family, std::string_view name) {
 /// The shape that a source's tensor has to have for the parameter at `place`.
 std::vector<std::int64_t> stored_shape(const TensorSource& source, const ParameterPlace& place) {
     const std::int64_t outputs = source.runs.empty() ? place.columns : source.outputs;
-    if (place.whole->shape.rank() == 1) return {outputs};
+    if (place.whole->shape.rank() == 1) return source.as_row ? std::vector<std::int64_t>{1, outputs} : std::vector{outputs};
     if (source.transposed) return {outputs, place.rows()};
     return {source.first_row + place.rows(), outputs};
 }
@@ -61,7 +66,7 @@ void match_tensors(ModelFolder& folder) {
     std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
     std::vector<std::string> missing;
     for (TensorSource& source : folder.family->tensors(folder.config)) {
-        const WeightFiles::Tensor* tensor = find_tensor(folder, source.tensor);
+        const WeightFiles::Tensor* tensor = find_tensor(folder, source);
         if (tensor == nullptr) {
             if (std::find(missing.begin(), missing.end(), source.tensor) == missing.end()) missing.push_back(source.tensor);
             continue;

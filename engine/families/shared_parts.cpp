@@ -69,6 +69,14 @@ void add_interleaved_projections(std::vector<TensorSource>& out, const std::stri
     add_linear(out, attention + "v", tensor, true, biased, v, all);
 }
 
+bool names_class(JsonObject& json, std::initializer_list<std::string_view> endings) {
+    std::vector<std::string> classes;
+    if (!json.read("architectures", classes) || classes.empty()) return true;
+    return std::any_of(classes.begin(), classes.end(), [&](const std::string& name) {
+        return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
+    });
+}
+
 Leftover usual_leftover(std::string_view tensor, const Config& config) {
     for (const std::string_view buffer :
          {"rotary_emb.inv_freq", ".attn.bias", ".attn.masked_bias", ".attention.bias", ".attention.masked_bias"})

@@ -44,8 +44,10 @@ bool can_cache(const Config& config, const ForwardSettings& settings) {
     causal.causal = true;
     causal.padding = settings.masks.padding;
     const DropoutSettings& dropout = settings.dropout;
-    return config.architecture == Architecture::DecoderOnly && settings.masks == causal && settings.mistake == Mistake::None &&
-           settings.edits.empty() && dropout.attention == 0 && dropout.residual == 0 && dropout.embedding == 0;
+    // What is learned of ranges of distances is added in single stages only.
+    return config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && settings.masks == causal &&
+           settings.mistake == Mistake::None && settings.edits.empty() && dropout.attention == 0 && dropout.residual == 0 &&
+           dropout.embedding == 0;
 }
 
 template <class Scalar>

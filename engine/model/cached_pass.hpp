@@ -18,7 +18,7 @@ namespace attn {
 bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after);
 
 /// Whether a position's numbers never change when text is added behind it, so that they can be kept: in a decoder-only model under the
-/// causal mask alone, with neither mistakes nor edits nor dropout.
+/// causal mask alone, with neither mistakes nor edits nor dropout nor biases of ranges of distances.
 bool can_cache(const Config& config, const ForwardSettings& settings);
 
 /// Passes over one text from one position to another. The numbers are, bit for bit, those of a ModelPass over all of the text.

@@ -22,6 +22,11 @@ void require_one_batch(const TokenBatch& batch, const Config& config, const char
         throw ConfigError(std::string(what) + ": " + std::to_string(batch.length) + " positions are more than the context length " +
                           std::to_string(config.context_length));
     require_ids(batch.ids, config.vocab_size, "token id");
+    if (batch.segments.empty() || config.num_segments == 0) return;
+    if (batch.segments.size() != batch.ids.size())
+        throw ShapeError(std::string(what) + ": " + std::to_string(batch.segments.size()) + " segments for " +
+                         std::to_string(batch.ids.size()) + " tokens");
+    require_ids(batch.segments, config.num_segments, "segment");
 }
 
 }  // namespace

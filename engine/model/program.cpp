@@ -25,8 +25,9 @@ bool can_fuse(const Plan& plan) {
         // What is turned is turned in place, so that nothing else may read it; nor what heads' norms are taken of.
         const bool alone = node.op == Op::Rotate || (node.op == Op::Norm && node.has_heads());
         const bool shares = alone && (readers_of(plan, node.inputs[0]) > 1 || readers_of(plan, node.id) == 0);
+        const bool learns_distances = node.op == Op::Bias && !node.weight.empty();
         const bool leaves_heads = node.has_heads() && node.settings.passes_on;
-        return shares || leaves_heads || makes_by_single_nodes(node.settings);
+        return shares || learns_distances || leaves_heads || makes_by_single_nodes(node.settings);
     });
 }
 
@@ -157,10 +158,10 @@ void Program<Scalar>::share_gradients() {
     gradient_slots_.resize(nodes_.size());
     for (std::size_t i = 0; i < nodes_.size(); ++i) gradient_slots_[i] = i;
     if (!fused()) return;
-    const int last_layer = static_cast<int>(config().num_layers) - 1;
     std::vector<char> read(nodes_.size());  // by a node that comes later
     for (std::size_t i = nodes_.size(); i-- > 0;) {
         const PlanNode& node = *nodes_[i].plan;
+        const int last_layer = static_cast<int>(config().layers_of(node.id.stack)) - 1;
         const StageId last{node.id.stage, last_layer, node.id.stack};
         if (node.id.layer >= 0 && node.id.layer < last_layer && gradient_slots_[i] == i && plan_.find(last) != nullptr)
             gradient_slots_[i] = gradient_slots_[place(last)];

@@ -120,8 +120,17 @@ void require_factor(std::string_view what, double value) {
         throw ConfigError(std::string(what) + " is " + std::to_string(value) + "; expected a number from 0 on");
 }
 
+/// Half of them are for single distances; in an encoder half of all are for keys behind the query.
+void require_buckets(const Config& config) {
+    if (config.position != PositionKind::Buckets) return;
+    require_range("position_buckets", config.position_buckets, 4, std::int64_t{1} << 16);
+    require_range("position_distance", config.position_distance, config.position_buckets / 2 + 1, std::int64_t{1} << 40);
+}
+
 /// A head that is tied needs the width of the embedding.
 void require_embedding(const Config& config) {
+    require_range("num_segments", config.num_segments, 0, std::int64_t{1} << 16);
+    if (!std::isfinite(config.head_factor)) throw ConfigError("head_factor is not a finite number");
     require_range("d_embedding", config.d_embedding, 0, std::int64_t{1} << 16);
     if (!std::isfinite(config.embedding_factor)) throw ConfigError("embedding_factor is not a finite number");
 }
@@ -133,11 +142,13 @@ bool has_later_parts(const Config& config) {
     plain.qk_norm = QueryKeyNorm::None;
     plain.order = BlockOrder::InTurn;
     plain.score_factor = plain.score_cap = plain.logit_cap = 0;
-    plain.lm_head_bias = plain.embedding_norm = false;
+    plain.lm_head_bias = plain.embedding_norm = plain.head_transform = plain.stack_positions = false;
+    plain.num_segments = plain.encoder_layers = plain.encoder_ff = 0;
+    plain.head_factor = 1;
     plain.embedding_factor = 1;
     plain.d_embedding = plain.rotary_size = 0;
     plain.layer_kinds.clear();
-    return plain != config || config.norms_result() || config.norm_kind == NormKind::RmsPlusOne || config.position == PositionKind::Alibi;
+    return plain != config || config.norms_result() || config.norm_kind == NormKind::RmsPlusOne || config.position >= PositionKind::Alibi;
 }
 
 void validate(const Config& config) {
@@ -157,6 +168,9 @@ void validate(const Config& config) {
     require_norm_of_results(config);
     require_parallel(config);
     require_embedding(config);
+    require_buckets(config);
+    require_range("encoder_layers", config.encoder_layers, 0, std::int64_t{1} << 10);
+    require_range("encoder_ff", config.encoder_ff, 0, std::int64_t{1} << 18);
     require_factor("score_factor", config.score_factor);
     require_factor("score_cap", config.score_cap);
     require_factor("logit_cap", config.logit_cap);

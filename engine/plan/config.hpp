@@ -29,8 +29,9 @@ enum class BlockOrder : std::uint8_t {
     ParallelOneNorm,  ///< both read the same norm
 };
 enum class Activation : std::uint8_t { Relu, GeluErf, GeluTanh, Silu };
-/// Rotary turns queries and keys by their position instead of adding anything to the embedding; Alibi lowers scores by the distance.
-enum class PositionKind : std::uint8_t { None, Learned, Sinusoidal, Rotary, Alibi };
+/// Rotary turns queries and keys by their position instead of adding anything to the embedding; Alibi lowers scores by the distance;
+/// Buckets adds to them what each head has learned about a range of distances, the same in all layers of a stack.
+enum class PositionKind : std::uint8_t { None, Learned, Sinusoidal, Rotary, Alibi, Buckets };
 
 /// How the frequencies of rotary positions were changed for longer texts than a model was first trained on; see plan/rotary.hpp.
 enum class RotaryScaling : std::uint8_t { None, Linear, Llama3, Yarn, LongRope };
@@ -59,6 +60,9 @@ struct LayerKind {
     bool operator==(const LayerKind&) const = default;
 };
 
+/// Which stack of layers: an encoder-decoder has both, every other model has only Main.
+enum class Stack : std::uint8_t { Main, Encoder, Decoder };
+
 /// How fresh parameters are drawn.
 enum class Init : std::uint8_t {
     Gpt2,         ///< N(0, 0.02), residual projections scaled by 1/sqrt(2 L); biases 0
@@ -73,10 +77,12 @@ struct Config {
     std::int64_t context_length = 64;  ///< longest sequence; rows of a learned position table
     std::int64_t d_model = 32;
     std::int64_t num_heads = 4;
-    std::int64_t num_kv_heads = 0;  ///< heads that keys and values have, of which each serves equally many heads; 0: num_heads
-    std::int64_t d_head = 0;        ///< 0: d_model / num_heads
-    std::int64_t num_layers = 2;    ///< of each stack
+    std::int64_t num_kv_heads = 0;    ///< heads that keys and values have, of which each serves equally many heads; 0: num_heads
+    std::int64_t d_head = 0;          ///< 0: d_model / num_heads
+    std::int64_t num_layers = 2;      ///< of each stack
+    std::int64_t encoder_layers = 0;  ///< of the encoder beside a decoder; 0: num_layers
     std::int64_t d_ff = 128;
+    std::int64_t encoder_ff = 0;  ///< of the encoder beside a decoder; 0: d_ff
 
     bool separate_heads = false;  ///< every head owns its W_Q, W_K, W_V (drawn head by head) instead of slices of a packed one
     bool qkv_bias = true;
@@ -95,17 +101,23 @@ struct Config {
     bool lm_head = true;       ///< logits and probabilities exist
     bool tied_lm_head = true;  ///< the head is the token embedding transposed
     bool lm_head_bias = false;
-    double logit_cap = 0;          ///< logits x become cap tanh(x / cap); 0: they stay
-    double embedding_factor = 1;   ///< what rows of the token embedding are multiplied by; not of its use as head
-    std::int64_t d_embedding = 0;  ///< width of the token embedding, mapped to d_model and back before a tied head; 0: d_model
-    bool embedding_norm = false;   ///< of what enters the first layer
+    bool head_transform = false;    ///< before the head a linear map with bias, the activation and a norm
+    double head_factor = 1;         ///< what the head reads is multiplied by
+    double logit_cap = 0;           ///< logits x become cap tanh(x / cap); 0: they stay
+    double embedding_factor = 1;    ///< what rows of the token embedding are multiplied by; not of its use as head
+    std::int64_t d_embedding = 0;   ///< width of the token embedding, mapped to d_model and back before a tied head; 0: d_model
+    std::int64_t num_segments = 0;  ///< parts of a text that tokens may belong to, each with a vector that is added; 0: none
+    bool embedding_norm = false;    ///< of what enters the first layer
     NormPlacement norm = NormPlacement::Pre;
     NormKind norm_kind = NormKind::LayerNorm;
     Activation activation = Activation::GeluTanh;
     PositionKind position = PositionKind::Learned;
-    double rotary_base = 10000;        ///< of rotary positions
-    std::int64_t rotary_size = 0;      ///< so many numbers of each head are turned, the first ones; 0: all
-    double rotary_local_base = 10000;  ///< in layers of kind Local
+    bool stack_positions = false;          ///< each stack has a learned table of positions of its own
+    std::int64_t position_buckets = 32;    ///< of Buckets: how many ranges of distances there are
+    std::int64_t position_distance = 128;  ///< of Buckets: where the last one begins
+    double rotary_base = 10000;            ///< of rotary positions
+    std::int64_t rotary_size = 0;          ///< so many numbers of each head are turned, the first ones; 0: all
+    double rotary_local_base = 10000;      ///< in layers of kind Local
     RotaryStretch rotary_stretch{};
     std::vector<LayerKind> layer_kinds{};  ///< of the layers in turn, over and over; empty: all are usual
     double layer_norm_eps = 1e-5;          ///< of every norm, of either kind
@@ -119,6 +131,8 @@ struct Config {
     /// Several heads share their keys and values: head h those of h / group_size().
     bool grouped() const { return kv_heads() != num_heads; }
     std::int64_t group_size() const { return num_heads / kv_heads(); }
+    std::int64_t layers_of(Stack stack) const { return stack == Stack::Encoder && encoder_layers > 0 ? encoder_layers : num_layers; }
+    std::int64_t ff_of(Stack stack) const { return stack == Stack::Encoder && encoder_ff > 0 ? encoder_ff : d_ff; }
     std::int64_t embedding_width() const { return d_embedding > 0 ? d_embedding : d_model; }
     std::int64_t rotated_size() const { return rotary_size > 0 ? rotary_size : head_size(); }
     bool norms_input() const { return norm == NormPlacement::Pre || norm == NormPlacement::Sandwich; }      ///< of sublayers

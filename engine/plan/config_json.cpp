@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> kNormKinds = {"layer_norm", "rms", "rm
 constexpr std::array<std::string_view, 3> kQueryKeyNorms = {"none", "per_head", "all_heads"};
 constexpr std::array<std::string_view, 3> kOrders = {"in_turn", "parallel", "parallel_one_norm"};
 constexpr std::array<std::string_view, 4> kActivations = {"relu", "gelu_erf", "gelu_tanh", "silu"};
-constexpr std::array<std::string_view, 5> kPositions = {"none", "learned", "sinusoidal", "rotary", "alibi"};
+constexpr std::array<std::string_view, 6> kPositions = {"none", "learned", "sinusoidal", "rotary", "alibi", "buckets"};
 constexpr std::array<std::string_view, 5> kStretches = {"none", "linear", "llama3", "yarn", "longrope"};
 constexpr std::array<std::string_view, 3> kLayerRotaries = {"usual", "local", "none"};
 constexpr std::array<std::string_view, 4> kInits = {"gpt2", "transformer", "vivid", "numpy"};
@@ -115,6 +115,14 @@ Json to_json(const Config& config, ConfigFields fields) {
     add("embedding_factor", finite("embedding_factor", config.embedding_factor), config.embedding_factor != usual.embedding_factor);
     add("d_embedding", config.d_embedding, config.d_embedding != usual.d_embedding);
     add("embedding_norm", config.embedding_norm, config.embedding_norm);
+    add("encoder_layers", config.encoder_layers, config.encoder_layers != usual.encoder_layers);
+    add("encoder_ff", config.encoder_ff, config.encoder_ff != usual.encoder_ff);
+    add("head_transform", config.head_transform, config.head_transform);
+    add("head_factor", finite("head_factor", config.head_factor), config.head_factor != usual.head_factor);
+    add("num_segments", config.num_segments, config.num_segments != usual.num_segments);
+    add("stack_positions", config.stack_positions, config.stack_positions);
+    add("position_buckets", config.position_buckets, config.position_buckets != usual.position_buckets);
+    add("position_distance", config.position_distance, config.position_distance != usual.position_distance);
     add("rotary_size", config.rotary_size, config.rotary_size != usual.rotary_size);
     add("rotary_local_base", finite("rotary_local_base", config.rotary_local_base), config.rotary_local_base != usual.rotary_local_base);
     if (config.rotary_stretch != usual.rotary_stretch) out["rotary_stretch"] = to_json(config.rotary_stretch);
@@ -157,6 +165,14 @@ Config config_from_json(JsonObject object, Config config) {
     object.read("embedding_factor", config.embedding_factor, -kMost, kMost);
     object.read("d_embedding", config.d_embedding, 0, kMaxSize);
     object.read("embedding_norm", config.embedding_norm);
+    object.read("encoder_layers", config.encoder_layers, 0, kMaxSize);
+    object.read("encoder_ff", config.encoder_ff, 0, kMaxSize);
+    object.read("head_transform", config.head_transform);
+    object.read("head_factor", config.head_factor, -kMost, kMost);
+    object.read("num_segments", config.num_segments, 0, kMaxSize);
+    object.read("stack_positions", config.stack_positions);
+    object.read("position_buckets", config.position_buckets, 1, kMaxSize);
+    object.read("position_distance", config.position_distance, 1, kMaxSize);
     object.read("rotary_base", config.rotary_base, kLeast, kMost);
     object.read("rotary_size", config.rotary_size, 0, kMaxSize);
     object.read("rotary_local_base", config.rotary_local_base, kLeast, kMost);

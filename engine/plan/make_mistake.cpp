@@ -8,7 +8,7 @@ namespace {
 bool is_map_rule(Op op) { return op == Op::Mask || op == Op::Softmax; }
 
 void scale_by(PlanNode& node, double factor) {
-    if (node.op == Op::Scale) node.settings.factor = factor;
+    if (node.op == Op::Scale && is_attention_map(node.id.stage)) node.settings.factor = factor;
 }
 
 void mask_by(PlanNode& node, MaskRule rule) {

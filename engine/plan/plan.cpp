@@ -66,9 +66,12 @@ private:
         std::vector<StageId> parts{vectors};
         if (config_.position == PositionKind::Learned || config_.position == PositionKind::Sinusoidal) {
             Owner table;
-            if (config_.position == PositionKind::Learned) table.weight.name = "position_embedding.weight";
+            const std::string own = config_.stack_positions ? stack_prefix(stack) : "";
+            if (config_.position == PositionKind::Learned) table.weight.name = own + "position_embedding.weight";
             parts.push_back(add({Stage::PositionEmbedding, -1, stack}, Op::Positions, {}, stream_axes(), table));
         }
+        if (config_.num_segments > 0)
+            parts.push_back(add({Stage::SegmentEmbedding, -1, stack}, Op::Segments, {}, stream_axes(), {{"segment_embedding.weight"}, {}}));
         const StageId sum = add({Stage::Embedding, -1, stack}, Op::Add, parts, stream_axes());
         return config_.embedding_norm ? norm({Stage::EmbeddingNorm, -1, stack}, sum, stack_prefix(stack) + "embedding_norm") : sum;
     }
@@ -77,7 +80,7 @@ private:
     StageId stack(Stack stack, const StageId* memory) {
         StageId x = embed(stack);
         plan_.streams_.push_back(x);
-        for (int i = 0; i < config_.num_layers; ++i) {
+        for (int i = 0; i < config_.layers_of(stack); ++i) {
             x = layer({stack, i, false}, x, memory);
             plan_.streams_.push_back(x);
         }
@@ -141,6 +144,12 @@ private:
         if (config_.position == PositionKind::Alibi && !layer.cross) {
             scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes());
             last().slopes = alibi_slopes(config_.num_heads);
+        }
+        if (config_.position == PositionKind::Buckets && !layer.cross) {
+            const std::string table = stack_prefix(layer.stack) + "position_bias.weight";
+            scaled = add(layer.at(Stage::Biased), Op::Bias, {scaled}, map_axes(), {{table}, {}});
+            const bool both_ways = config_.architecture == Architecture::Encoder || layer.stack == Stack::Encoder;
+            last().buckets = {config_.position_buckets, config_.position_distance, both_ways};
         }
         const StageId masked = add(layer.at(Stage::Masked), Op::Mask, {scaled}, map_axes());
         const StageId weights = add(layer.at(Stage::Weights), Op::Softmax, {masked}, map_axes());
@@ -212,6 +221,16 @@ private:
     void predict(StageId x, Stack stack) {
         if (!config_.lm_head) return;
         const Axes axes{Axis::B, Axis::T, Axis::V};
+        if (config_.head_transform) {
+            x = add({Stage::HeadHidden, -1, stack}, Op::Linear, {x}, stream_axes(), owner("head_transform", true));
+            x = add({Stage::HeadActivation, -1, stack}, Op::Activate, {x}, stream_axes());
+            last().activation = config_.activation;
+            x = norm({Stage::HeadNorm, -1, stack}, x, "head_norm");
+        }
+        if (config_.head_factor != 1) {
+            x = add({Stage::HeadScaled, -1, stack}, Op::Scale, {x}, stream_axes());
+            last().factor = config_.head_factor;
+        }
         if (config_.tied_lm_head && config_.embedding_width() != config_.d_model)
             x = add({Stage::HeadIn, -1, stack}, Op::Linear, {x}, {Axis::B, Axis::T, Axis::N}, {{"head_in.weight"}, {}});
         Owner head;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/buckets.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/plan/mask_rule.hpp"
 #include "engine/plan/mistake.hpp"
@@ -21,6 +22,7 @@ enum class Op : std::uint8_t {
     Tokens,         ///< the ids themselves
     Embed,          ///< row id of a table, times a factor
     Positions,      ///< row t of a learned table, or sines and cosines
+    Segments,       ///< row of a learned table: that of the part of the text which the token belongs to
     Add,            ///< sum of the inputs, with dropout
     Norm,           ///< of every row, of every head's row, or of those of all heads together
     Linear,         ///< x W + b; cut into heads where the result has an axis H or G
@@ -28,7 +30,7 @@ enum class Op : std::uint8_t {
     Scores,         ///< Q K^T
     Scale,          ///< times a factor: 1 / sqrt(d_head)
     Cap,            ///< cap tanh(x / cap)
-    Bias,           ///< minus the distance of query and key times the head's slope
+    Bias,           ///< minus the distance of query and key times the head's slope, or plus what a table holds for the distance
     Mask,           ///< -inf where attention is not allowed, plus the bias
     Softmax,        ///< over the keys
     Dropout,        ///< of the weights
@@ -58,7 +60,8 @@ struct OpSettings {
     double factor = 1;                             ///< Scale, Embed
     double cap = 1;                                ///< Cap
     RotaryRule rotary{};                           ///< Rotate
-    std::vector<double> slopes{};                  ///< Bias: of each head
+    std::vector<double> slopes{};                  ///< Bias: of each head; empty: there is a table
+    BucketRule buckets{};                          ///< Bias by a table
     std::int64_t window = 0;                       ///< Scores to Mix: keys that a query sees, on either side; 0: all
     bool by_reshape = false;                       ///< Linear into heads, JoinHeads: numbers keep their order instead (a mistake)
     MaskRule mask_rule = MaskRule::Right;          ///< Mask and Softmax: which cells are masked

@@ -17,6 +17,7 @@ constexpr std::array<StageText, kStageCount> kStages = {{
     {"tokens", "tokens", 0},
     {"token_embedding", "E", 1},
     {"position_embedding", "P", 2},
+    {"segment_embedding", "S", 52},
     {"embedding_in", "·W_in", 42},
     {"embedding", "E+P", 3},
     {"embedding_norm", "norm", 43},
@@ -62,6 +63,10 @@ constexpr std::array<StageText, kStageCount> kStages = {{
     {"ffn_norm", "norm", 49},
     {"residual_2", "+x", 34},
     {"final_norm", "norm", 35},
+    {"head_hidden", "·W_h", 53},
+    {"head_activation", "act", 54},
+    {"head_norm", "norm", 55},
+    {"head_scaled", "scale", 56},
     {"head_in", "·W_out", 50},
     {"logits", "logits", 36},
     {"logits_capped", "cap", 51},
@@ -105,6 +110,8 @@ std::string_view linear_subscript(Stage stage) {
         return "2";
     case Stage::EmbeddingIn:
         return "in";
+    case Stage::HeadHidden:
+        return "h";
     case Stage::HeadIn:
         return "out";
     case Stage::Logits:

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "engine/plan/config.hpp"
+
 namespace attn {
 
 enum class Stage : std::uint8_t {
@@ -13,6 +15,7 @@ enum class Stage : std::uint8_t {
     Tokens,             ///< [B,T] ids
     TokenEmbedding,     ///< [B,T,C]
     PositionEmbedding,  ///< [B,T,C]
+    SegmentEmbedding,   ///< [B,T,C]
     EmbeddingIn,        ///< [B,T,C] of a token embedding that is not as wide as the stream: mapped to it
     Embedding,          ///< [B,T,C] their sum, after embedding dropout
     EmbeddingNorm,      ///< [B,T,C]
@@ -59,16 +62,17 @@ enum class Stage : std::uint8_t {
     FfnNorm,        ///< [B,T,C] norm of what the sublayer found
     Residual2,      ///< [B,T,C]
     // after the layers
-    FinalNorm,      ///< [B,T,C]
-    HeadIn,         ///< [B,T,N] mapped to the width of the token embedding
-    Logits,         ///< [B,T,V]
-    LogitsCapped,   ///< [B,T,V] bent so that none is larger than a cap
-    Probabilities,  ///< [B,T,V]
+    FinalNorm,       ///< [B,T,C]
+    HeadHidden,      ///< [B,T,C] a map before the head
+    HeadActivation,  ///< [B,T,C]
+    HeadNorm,        ///< [B,T,C]
+    HeadScaled,      ///< [B,T,C]
+    HeadIn,          ///< [B,T,N] mapped to the width of the token embedding
+    Logits,          ///< [B,T,V]
+    LogitsCapped,    ///< [B,T,V] bent so that none is larger than a cap
+    Probabilities,   ///< [B,T,V]
 };
 inline constexpr int kStageCount = static_cast<int>(Stage::Probabilities) + 1;
-
-/// Which stack of layers: an encoder-decoder has both, every other model has only Main.
-enum class Stack : std::uint8_t { Main, Encoder, Decoder };
 
 /// One recorded tensor of a model. `layer` is -1 for the stages outside the layers.
 struct StageId {

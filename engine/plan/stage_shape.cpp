@@ -11,7 +11,7 @@ std::int64_t axis_size(const Config& config, const PlanNode& node, Axis axis) {
     case Axis::D:
         return config.head_size();
     case Axis::F:
-        return config.d_ff;
+        return config.ff_of(node.id.stack);
     case Axis::V:
         return config.vocab_size;
     case Axis::N:

@@ -118,7 +118,10 @@ private:
         case Op::Cap:
             return each(input(node), [&](double x) { return capped(x, settings.cap); });
         case Op::Bias:
-            return lowered_by_distance(input(node));
+            if (node.weight.empty()) return lowered_by_distance(input(node));
+            return biased_by_range(input(node), parameter(node.weight).data, settings.buckets);
+        case Op::Segments:
+            return segments(node);
         case Op::Mask:
             return apply_mask(input(node), *permissions);
         case Op::Softmax:
@@ -217,6 +220,17 @@ private:
             for (std::int64_t c = 0; c < table.columns; ++c)
                 out.data()[static_cast<std::int64_t>(i) * table.columns + c] =
                     node.settings.factor * static_cast<double>(table.data[ids[i] * table.stride + c]);
+        return out;
+    }
+
+    Matrix segments(const PlanNode& node) const {
+        const TokenBatch& tokens = batch(node);
+        const double* table = parameter(node.weight).data;
+        Matrix out({{Axis::B, tokens.size()}, {Axis::T, tokens.length}, {Axis::C, config_.d_model}});
+        for (std::int64_t i = 0; i < tokens.size() * tokens.length; ++i) {
+            const std::int64_t row = tokens.segments.empty() ? 0 : tokens.segments[static_cast<std::size_t>(i)];
+            for (std::int64_t c = 0; c < config_.d_model; ++c) out.data()[i * config_.d_model + c] = table[row * config_.d_model + c];
+        }
         return out;
     }
 

@@ -133,6 +133,41 @@ Tensor<double> lowered_by_distance(const Tensor<double>& scaled) {
     return y;
 }
 
+namespace {
+
+/// Which of the ranges a key belongs to that stands s - t positions behind the query: one for each of the first distances, then ranges
+/// that grow by a constant factor until `farthest`. Ahead of the query and behind it ranges of their own, or only one for all behind it.
+std::int64_t range_of(const BucketRule& rule, std::int64_t behind) {
+    std::int64_t ranges = rule.count, first = 0, distance = behind < 0 ? -behind : 0;
+    if (rule.both_ways) {
+        ranges = rule.count / 2;
+        if (behind > 0) first = ranges;
+        distance = behind < 0 ? -behind : behind;
+    }
+    const std::int64_t single = ranges / 2;
+    if (distance < single) return first + distance;
+    const double steps = static_cast<double>(ranges - single);
+    // The borders are those of single precision, in which these models are trained.
+    const float step = std::log(static_cast<float>(distance) / static_cast<float>(single)) /
+                       static_cast<float>(std::log(static_cast<double>(rule.farthest) / static_cast<double>(single))) *
+                       static_cast<float>(steps);
+    const std::int64_t range = single + static_cast<std::int64_t>(step);
+    return first + (range < ranges ? range : ranges - 1);
+}
+
+}  // namespace
+
+Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule) {
+    const Shape& shape = scaled.shape();
+    Tensor<double> y(shape);
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h)
+            for (std::int64_t t = 0; t < shape[2].size; ++t)
+                for (std::int64_t s = 0; s < shape[3].size; ++s)
+                    y(b, h, t, s) = scaled(b, h, t, s) + table[range_of(rule, s - t) * shape[1].size + h];
+    return y;
+}
+
 Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b) {
     Tensor<double> y(a.shape());
     for (std::int64_t i = 0; i < a.size(); ++i) y.data()[i] = a.data()[i] * b.data()[i];

@@ -3,6 +3,7 @@
 ///
 /// Written to be read and believed, not to be fast; nothing here calls the engine's fast path.
 
+#include "engine/plan/buckets.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/plan/rotary.hpp"
 #include "engine/reference/permissions.hpp"
@@ -43,6 +44,8 @@ double capped(double x, double cap);
 /// ALiBi (Press et al. 2022): scaled [B,H,T,S] minus slope of head h times t - s. With n the largest power of two up to H the slopes are
 /// 2^(-8/n), 2^(-16/n), ..., and for heads from n on every other one of those that 2n heads would have.
 Tensor<double> lowered_by_distance(const Tensor<double>& scaled);
+/// T5 (Raffel et al. 2020): scaled [B,H,T,S] plus table[range of s - t][h], table [buckets,H].
+Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule);
 
 /// q [B,H,T,D], k [B,G,S,D] -> Σ_d q k [B,H,T,S]. G divides H: query head h reads key head h / (H/G) (Ainslie et al. 2023).
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);

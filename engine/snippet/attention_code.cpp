@@ -99,13 +99,32 @@ void write_scores(Script& script) {
 void write_scale(Script& script) {
     const std::string scores = script.input();
     const double factor = script.node().settings.factor, root = std::sqrt(static_cast<double>(script.config().head_size()));
-    if (std::abs(factor * root - 1) > 1e-9) return script.line(fmt::format("{} = {} * {:.17g}", script.result_name(), scores, factor));
+    if (!is_attention_map(script.id().stage) || std::abs(factor * root - 1) > 1e-9)
+        return script.line(fmt::format("{} = {} * {:.17g}", script.result_name(), scores, factor));
     script.line(fmt::format("d_head = {}", script.config().head_size()));
     script.line(fmt::format("{} = {} / np.sqrt(d_head)", script.result_name(), scores),
                 fmt::format("{} = {} / math.sqrt(d_head)", script.result_name(), scores));
 }
 
+namespace {
+
+/// The bias of every distance, from the table of ranges.
+void write_learned_bias(Script& script) {
+    const Shape& shape = script.result().value.shape();
+    const std::string scaled = script.input(), table = script.parameter(script.node().weight, "bias");
+    std::vector<std::int64_t> ranges;
+    for (std::int64_t t = 0; t < shape[2].size; ++t)
+        for (std::int64_t s = 0; s < shape[3].size; ++s) ranges.push_back(bucket_of(script.node().settings.buckets, s - t));
+    script.integers("ranges", {shape[2].size, shape[3].size}, ranges);
+    script.remark("ranges: which range of distances a query and a key belong to; each head has a number for each.");
+    script.line(fmt::format("{} = {} + {}[ranges].transpose(2, 0, 1)", script.result_name(), scaled, table),
+                fmt::format("{} = {} + {}[ranges].permute(2, 0, 1)", script.result_name(), scaled, table));
+}
+
+}  // namespace
+
 void write_bias(Script& script) {
+    if (!script.node().weight.empty()) return write_learned_bias(script);
     const Shape& shape = script.result().value.shape();
     const std::string scaled = script.input();
     script.line(fmt::format("slope = np.array([{:.17g}])[:, None, None]", fmt::join(script.node().settings.slopes, ", ")),

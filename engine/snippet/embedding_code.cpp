@@ -75,6 +75,15 @@ void write_positions(Script& script) {
     script.line("position_embedding = np.broadcast_to(table, (B, T, C))", "position_embedding = table.expand(B, T, C)");
 }
 
+void write_segments(Script& script) {
+    const TokenBatch& batch = script.id().stack == Stack::Encoder ? script.trace().source_tokens : script.trace().tokens;
+    const std::vector<std::int32_t> all = batch.segments.empty() ? std::vector<std::int32_t>(batch.ids.size()) : batch.segments;
+    script.integers("segments", {batch.size(), batch.length}, {all.begin(), all.end()});
+    const std::string table = script.parameter(script.node().weight, "S");
+    script.remark("Which part of the text a token belongs to.");
+    script.line(fmt::format("segment_embedding = {}[segments]", table));
+}
+
 void write_probabilities(Script& script) {
     const std::string logits = script.input();
     if (script.torch()) return script.line(fmt::format("probabilities = torch.softmax({}, dim=-1)", logits));

@@ -70,6 +70,7 @@ private:
 void write_tokens(Script& script, const SnippetTexts& texts);
 void write_embed(Script& script);
 void write_positions(Script& script);
+void write_segments(Script& script);
 void write_probabilities(Script& script);
 
 // block_code.cpp

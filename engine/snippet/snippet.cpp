@@ -16,6 +16,8 @@ void write_code(snippet::Script& script, const SnippetTexts& texts) {
         return snippet::write_embed(script);
     case Op::Positions:
         return snippet::write_positions(script);
+    case Op::Segments:
+        return snippet::write_segments(script);
     case Op::Add:
         return snippet::write_add(script);
     case Op::Norm:

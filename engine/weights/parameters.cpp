@@ -18,14 +18,19 @@ public:
         const Dim narrow{Axis::N, width};
         add("token_embedding.weight", {{Axis::V, config_.vocab_size}, width == c ? Dim{Axis::C, c} : narrow});
         if (width != c) add("embedding_in.weight", {narrow, {Axis::C, c}});
-        if (config_.position == PositionKind::Learned) add("position_embedding.weight", {{Axis::N, config_.context_length}, {Axis::C, c}});
+        if (!config_.stack_positions) positions("");
+        if (config_.num_segments > 0) add("segment_embedding.weight", {{Axis::N, config_.num_segments}, {Axis::C, c}});
         if (config_.architecture == Architecture::EncoderDecoder) {
-            stack("encoder.", false);
-            stack("decoder.", true);
+            stack(Stack::Encoder, "encoder.");
+            stack(Stack::Decoder, "decoder.");
         } else {
-            stack("", false);
+            stack(Stack::Main, "");
         }
         if (!config_.lm_head) return;
+        if (config_.head_transform) {
+            linear("head_transform", {Axis::C, c}, {Axis::C, c}, true);
+            norm("head_norm");
+        }
         if (config_.tied_lm_head && width != c) add("head_in.weight", {{Axis::C, c}, narrow});
         if (!config_.tied_lm_head) add("lm_head.weight", {{Axis::C, c}, {Axis::V, config_.vocab_size}});
         if (config_.lm_head_bias) add("lm_head.bias", {{Axis::V, config_.vocab_size}});
@@ -56,13 +61,21 @@ private:
         }
         linear(prefix + std::string(letters), {Axis::C, config_.d_model}, {Axis::N, columns}, config_.qkv_bias);
     }
-    void stack(const std::string& prefix, bool cross) {
+    void positions(const std::string& prefix) {
+        if (config_.position != PositionKind::Learned) return;
+        add(prefix + "position_embedding.weight", {{Axis::N, config_.context_length}, {Axis::C, config_.d_model}});
+    }
+    void stack(Stack stack, const std::string& prefix) {
+        if (config_.stack_positions) positions(prefix);
+        if (config_.position == PositionKind::Buckets)
+            add(prefix + "position_bias.weight", {{Axis::N, config_.position_buckets}, {Axis::H, config_.num_heads}});
         if (config_.embedding_norm) norm(prefix + "embedding_norm");
-        for (std::int64_t i = 0; i < config_.num_layers; ++i) layer(prefix + "layers." + std::to_string(i) + ".", cross);
+        for (std::int64_t i = 0; i < config_.layers_of(stack); ++i) layer(prefix + "layers." + std::to_string(i) + ".", stack);
         if (config_.final_norm) norm(prefix + "final_norm");
     }
-    void layer(const std::string& prefix, bool cross) {
-        const Dim c{Axis::C, config_.d_model}, f{Axis::F, config_.d_ff};
+    void layer(const std::string& prefix, Stack stack) {
+        const Dim c{Axis::C, config_.d_model}, f{Axis::F, config_.ff_of(stack)};
+        const bool cross = stack == Stack::Decoder;
         const std::int64_t width = config_.attention_width();
         const bool norms = config_.norms_input() || config_.norm == NormPlacement::Post;
         if (norms) norm(prefix + "norm_1");

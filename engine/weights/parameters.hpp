@@ -32,14 +32,17 @@ struct ParameterPlace {
 };
 
 /// Names and places of a configuration's parameters, in order:
-///   token_embedding.weight [V,C], or [V,N=d_embedding] with embedding_in.weight [N,C] · position_embedding.weight [N=context,C] (learned)
-///   · (embedding_norm.*) · per layer `layers.N.` (or `encoder.layers.N.`, `decoder.layers.N.`):
+///   token_embedding.weight [V,C], or [V,N=d_embedding] with embedding_in.weight [N,C] ·
+///   position_embedding.weight [N=context,C] (learned; with stack_positions one of each stack) · segment_embedding.weight [N,C] ·
+///   per stack, with `encoder.` or `decoder.` before all where there are two: position_bias.weight [N=buckets,H] · embedding_norm.* ·
+///   per layer `layers.N.`:
 ///     norm_1.{weight,bias} · attention.qkv.weight [C,N=HD+2GD], columns Q then K then V, each head after head · attention.qkv.bias ·
-///     (attention.q_norm.weight, attention.k_norm.weight: [N=D], or the width of all heads) · attention.out.weight [N=HD,C] ·
-///     attention.out.bias · (attention_norm.*) · (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias ·
-///     cross_attention.kv.weight [C,N=2GD] · .kv.bias · cross_attention.out.*) · norm_2.* · (gated: ffn.gate.*) · ffn.in.weight [C,F] ·
-///     ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias · (ffn_norm.*) ·
-///   final_norm.* (encoder.final_norm.*, decoder.final_norm.*) · (head_in.weight [C,N]) · lm_head.weight [C,V] (untied) · (lm_head.bias)
+///     attention.q_norm.weight, attention.k_norm.weight [N=D, or the width of all heads] ·
+///     attention.out.weight [N=HD,C] · attention.out.bias · attention_norm.* ·
+///     (decoder: cross_norm.* · cross_attention.q.weight [C,N=HD] · .q.bias · cross_attention.kv.weight [C,N=2GD] · .kv.bias ·
+///     cross_attention.out.*) · norm_2.* · (gated: ffn.gate.*) · ffn.in.weight [C,F] · ffn.in.bias · ffn.out.weight [F,C] · ffn.out.bias ·
+///     ffn_norm.* ·
+///   final_norm.* of the stack · head_transform.*, head_norm.* · head_in.weight [C,N] · lm_head.weight [C,V] (untied) · lm_head.bias
 /// Entries that the configuration lacks are absent.
 /// q, k and v have names of their own, "attention.q.weight", under which place() finds their columns.
 class ParameterLayout {

@@ -24,6 +24,7 @@ RandomModel random_writer(unsigned seed) {
     RandomModel random(seed, seed % 3 != 0);
     random.config.architecture = Architecture::DecoderOnly;
     random.config.lm_head = true;
+    if (random.config.position == PositionKind::Buckets) random.config.position = PositionKind::None;
     const double temperature = random.settings.temperature;
     random.settings = {};
     random.settings.masks.causal = true;

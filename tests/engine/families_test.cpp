@@ -45,6 +45,13 @@ constexpr FamilyCase kFamilyCases[] = {
     {"opt_post", "OPT", 19, R"("activation_function": "relu")", R"("activation_function": "gelu")"},
     {"bloom", "BLOOM", 31, R"("layer_norm_epsilon": 0.0001)", R"("layer_norm_epsilon": 0.01)"},
     {"falcon", "Falcon", 26, R"("rope_theta": 10000.0)", R"("rope_theta": 500.0)"},
+    {"bert", "BERT", 18, R"("layer_norm_eps": 1e-12)", R"("layer_norm_eps": 0.01)"},
+    {"bert_hub", "BERT", 20, R"("layer_norm_eps": 1e-05)", R"("layer_norm_eps": 0.01)"},
+    {"roberta", "RoBERTa", 18, R"("hidden_act": "gelu")", R"("hidden_act": "relu")"},
+    {"distilbert", "DistilBERT", 18, R"("activation": "gelu")", R"("activation": "relu")"},
+    {"t5", "T5", 33, R"("relative_attention_max_distance": 16)", R"("relative_attention_max_distance": 128)"},
+    {"t5_v1_1", "T5", 45, R"("feed_forward_proj": "gated-gelu")", R"("feed_forward_proj": "gated-silu")"},
+    {"bart", "BART", 45, R"("scale_embedding": true)", R"("scale_embedding": false)"},
 };
 
 /// A copy of a case's folder with something else in its config.json.
@@ -72,8 +79,13 @@ TEST_P(Families, AgreeWithTransformersInEveryRun) {
         kinds.insert(result.name);
     }
     EXPECT_EQ(report.tensors.size(), c.tensors);
-    for (const char* name : {"one.logits", "one.hidden.1", "one.attn.1.weights", "one.generated", "pad.logits"})
+    const ModelFolder folder = open_model_folder(kFamilyFolders / c.folder);
+    const std::string stack = folder.config.architecture == Architecture::EncoderDecoder ? "decoder." : "";
+    const char* end = folder.config.lm_head ? "logits" : "last_hidden_state";
+    for (const std::string& name :
+         {"one." + stack + "hidden.1", "one." + stack + "attn.0.weights", "one." + std::string(end), "pad." + std::string(end)})
         EXPECT_EQ(kinds.count(name), 1U) << name;
+    EXPECT_EQ(kinds.count("one.generated"), folder.config.architecture == Architecture::Encoder ? 0U : 1U);
     EXPECT_TRUE(check::check_file(kFamilyFolders / c.folder, {.in_double = true}).ok());
 }
 
@@ -91,8 +103,7 @@ TEST_P(Families, UseEveryTensorOfTheFile) {
         EXPECT_FALSE(use.parameters.empty() && use.leftover == Leftover::Unknown) << use.tensor->array.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases),
-                         [](const auto& one) { return one.param.folder; });
+INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases), [](const auto& one) { return one.param.folder; });
 
 /// config.json of a case with one thing changed; why it is refused.
 std::string family_refusal(const char* folder, const std::string& what, const std::string& by) {

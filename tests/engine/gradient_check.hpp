@@ -5,13 +5,17 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace attn {
 
+inline constexpr double kGradientTolerance = 1e-6;
+
 /// Largest error of `gradient` against fourth-order central differences of `loss` with respect to `x`, relative to the larger of the
-/// two numbers, but no less than a thousandth of the tensor's largest gradient. Infinite when anything is NaN.
+/// two numbers, but no less than a thousandth of the tensor's largest gradient and what the rounding of the loss leaves undetermined.
+/// Infinite when anything is NaN.
 inline double worst_gradient_error(std::span<double> x, std::span<const double> gradient, const std::function<double()>& loss) {
     constexpr double kStep = 1e-3;
     double largest = 0;
@@ -26,15 +30,16 @@ inline double worst_gradient_error(std::span<double> x, std::span<const double> 
         x[i] = before;
         largest = std::max({largest, std::abs(numeric[i]), std::abs(gradient[i])});
     }
+    if (!std::isfinite(loss())) return HUGE_VAL;
+    // Differences of numbers as large as the loss are known to some of its last bits.
+    const double undetermined = 4 * std::numeric_limits<double>::epsilon() * std::abs(loss()) / (kStep * kGradientTolerance);
     double worst = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
-        const double size = std::max({std::abs(numeric[i]), std::abs(gradient[i]), 1e-3 * largest, 1e-12});
+        const double size = std::max({std::abs(numeric[i]), std::abs(gradient[i]), 1e-3 * largest, undetermined, 1e-12});
         const double error = std::abs(numeric[i] - gradient[i]) / size;
         if (!(error <= worst)) worst = std::isnan(error) ? HUGE_VAL : error;
     }
     return worst;
 }
-
-inline constexpr double kGradientTolerance = 1e-6;
 
 }  // namespace attn

@@ -50,6 +50,13 @@ TEST(ConfigJson, EveryFieldSurvives) {
     config.embedding_factor = 1.1;
     config.d_embedding = 12;
     config.rotary_size = 6;
+    config.encoder_layers = 4;
+    config.encoder_ff = 13;
+    config.head_transform = config.stack_positions = true;
+    config.head_factor = 0.7;
+    config.num_segments = 2;
+    config.position_buckets = 8;
+    config.position_distance = 9;
     config.rotary_local_base = 33;
     config.rotary_stretch = {RotaryScaling::LongRope, 2, 0.5, 3, 77, true, 1.1, {1, 2, 3}, {4, 5, 6}};
     config.layer_kinds = {{3, LayerRotary::Local}, {0, LayerRotary::None}};
@@ -61,8 +68,8 @@ TEST(ConfigJson, EveryFieldSurvives) {
     EXPECT_EQ(config_from_json("{}", "c"), Config{});
     config.rotary_stretch = {RotaryScaling::Yarn, 2, 0.5, 3, 77, false, 1.1, {}, {}};
     EXPECT_EQ(config_from_json(to_json(config).dump(), "c"), config);
-    EXPECT_EQ(to_json(config).size(), 42U) << "a field was added to Config: write and read it, and count it here";
-    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 40U);
+    EXPECT_EQ(to_json(config).size(), 50U) << "a field was added to Config: write and read it, and count it here";
+    EXPECT_EQ(to_json(Config{}, ConfigFields::All).size(), 48U);
     EXPECT_EQ(to_json(Config{}).size(), 23U);  // as files have it that were written before some parts existed
 }
 

@@ -139,6 +139,30 @@ std::vector<Case> cases() {
         c.config.tied_lm_head = false;
         c.config.lm_head_bias = true;
     });
+    with("a head with a map before it, parts of the text", [](Case& c) {
+        c.config.architecture = Architecture::Encoder;
+        c.config.norm = NormPlacement::Post;
+        c.config.final_norm = false;
+        c.config.head_transform = c.config.lm_head_bias = c.config.embedding_norm = true;
+        c.config.num_segments = 2;
+        c.settings.masks.causal = false;
+    });
+    with("ranges of distances, stacks that differ", [](Case& c) {
+        c.config.architecture = Architecture::EncoderDecoder;
+        c.config.norm_kind = NormKind::Rms;
+        c.config.position = PositionKind::Buckets;
+        c.config.position_buckets = 6;
+        c.config.position_distance = 5;
+        c.config.score_factor = 1;
+        c.config.head_factor = 0.6;
+        c.config.encoder_layers = 1;
+        c.config.encoder_ff = 3;
+    });
+    with("positions of each stack", [](Case& c) {
+        c.config.architecture = Architecture::EncoderDecoder;
+        c.config.norm = NormPlacement::Post;
+        c.config.stack_positions = c.config.embedding_norm = true;
+    });
     with("encoder-decoder without feed-forward", [](Case& c) {
         c.config.architecture = Architecture::EncoderDecoder;
         c.config.feed_forward = c.config.final_norm = false;

@@ -91,9 +91,14 @@ private:
         if (coin(0.2)) config.score_factor = 0.4;
         if (coin(0.2)) config.score_cap = coin() ? 0.7 : 5;
         if (coin(0.2)) config.position = PositionKind::Alibi;
+        if (coin(0.2)) {
+            config.position = PositionKind::Buckets;
+            config.position_buckets = 2 * between(2, 4);
+            config.position_distance = config.position_buckets / 2 + between(1, 4);
+        }
         for (std::int64_t i = coin(0.3) ? between(1, 3) : 0; i > 0; --i)
             config.layer_kinds.push_back({between(0, 4), one_of<LayerRotary>(3)});
-        if (config.position != PositionKind::Alibi && coin(0.6)) draw_rotary();
+        if (config.position < PositionKind::Alibi && coin(0.6)) draw_rotary();
     }
 
     void draw_block() {
@@ -110,6 +115,13 @@ private:
         config.d_embedding = coin(0.6) ? 0 : between(1, 7);
         config.lm_head_bias = coin();
         config.logit_cap = coin() ? 0 : 1.5;
+        config.head_transform = coin(0.3);
+        config.head_factor = coin(0.7) ? 1 : 0.6;
+        config.num_segments = coin(0.7) ? 0 : between(1, 3);
+        if (config.architecture != Architecture::EncoderDecoder) return;
+        config.encoder_layers = coin() ? 0 : between(1, 3);
+        config.encoder_ff = coin() ? 0 : between(1, 9);
+        config.stack_positions = coin();
     }
 
     void draw_rotary() {
@@ -143,6 +155,8 @@ private:
         for (std::int64_t i = 0; i < batch * out.length; ++i)
             out.ids.push_back(static_cast<std::int32_t>(between(0, config.vocab_size - 1)));
         for (std::int64_t b = 0; b < batch; ++b) out.lengths.push_back(between(1, out.length));
+        for (std::int64_t i = 0; config.num_segments > 1 && i < batch * out.length; ++i)
+            out.segments.push_back(static_cast<std::int32_t>(between(0, config.num_segments - 1)));
         return out;
     }
 

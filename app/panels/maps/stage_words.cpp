@@ -8,10 +8,11 @@
 namespace attn::app {
 namespace {
 
-constexpr std::array<std::pair<Stage, std::string_view>, 39> kTitles = {{
+constexpr std::array<std::pair<Stage, std::string_view>, 44> kTitles = {{
     {Stage::Tokens, "Words"},
     {Stage::TokenEmbedding, "Word vectors"},
     {Stage::PositionEmbedding, "Positions"},
+    {Stage::SegmentEmbedding, "Parts"},
     {Stage::EmbeddingIn, "Widened"},
     {Stage::Embedding, "Embedding"},
     {Stage::EmbeddingNorm, "Embedding norm"},
@@ -44,6 +45,10 @@ constexpr std::array<std::pair<Stage, std::string_view>, 39> kTitles = {{
     {Stage::FfnNorm, "Norm of it"},
     {Stage::Residual2, "Added"},
     {Stage::FinalNorm, "Final norm"},
+    {Stage::HeadHidden, "Mapped for the head"},
+    {Stage::HeadActivation, "Activated for the head"},
+    {Stage::HeadNorm, "Head norm"},
+    {Stage::HeadScaled, "Scaled for the head"},
     {Stage::HeadIn, "Narrowed"},
     {Stage::Logits, "Logits"},
     {Stage::LogitsCapped, "Logits capped"},

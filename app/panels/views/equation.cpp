@@ -41,6 +41,9 @@ public:
         case Op::Positions:
             equation_.result.symbol = "P";
             break;
+        case Op::Segments:
+            equation_.result.symbol = "S";
+            break;
         case Op::Add:
             sum("+");
             break;
@@ -63,7 +66,7 @@ public:
             rowwise(fmt::format("cap {:g}", node_.settings.cap));
             break;
         case Op::Bias:
-            rowwise("− slope · distance");
+            rowwise(node_.weight.empty() ? "− slope · distance" : "+ bias of the distance");
             break;
         case Op::Mask:
             rowwise("mask");
@@ -118,6 +121,7 @@ private:
     }
 
     void scale() {
+        if (!is_attention_map(id_.stage)) return rowwise(fmt::format("× {:.4g}", node_.settings.factor));
         const double divisor = 1 / node_.settings.factor, size = static_cast<double>(trace_.config.head_size());
         const bool root = std::abs(divisor - std::sqrt(size)) <= 1e-9 * divisor;
         rowwise(root ? fmt::format("÷ √{}", size) : divisor == 1 ? "" : fmt::format("÷ {:.4g}", divisor));

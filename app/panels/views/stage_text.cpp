@@ -27,6 +27,8 @@ Words add_words(PositionKind positions, const PlanNode& node) {
         return alone ? Words{"x = sublayer", "The sublayer's result replaces its input."}
                      : Words{"x = x + sublayer", "The sublayer's result is added to its input, so nothing is lost."};
     if (!alone) return {"X = E + P", "What the token is plus where it is."};
+    if (positions == PositionKind::Buckets)
+        return {"X = E", "Nothing is added for the position: scores are biased by the distance instead."};
     if (positions == PositionKind::Alibi)
         return {"X = E", "Nothing is added for the position: scores are lowered by the distance instead."};
     return {"X = E", positions == PositionKind::Rotary ? "Nothing is added for the position: queries and keys are rotated by it."
@@ -67,6 +69,8 @@ Words linear_words(const Config& config, const PlanNode& node) {
                 fmt::format("What each token passes on when attended to: {} times W_V of this head.{}", source, sharing(config))};
     case Stage::EmbeddingIn:
         return {"E = vectors W_in" + plus, "The word vectors are narrower than the residual stream; a matrix maps them to its width."};
+    case Stage::HeadHidden:
+        return {"hidden = X W_h" + plus, "Before the head each token's vector is mapped once more."};
     case Stage::HeadIn:
         return {"out = X W_out" + plus, "The head compares with the narrower word vectors; a matrix maps the stream to their width."};
     case Stage::AttentionOut:
@@ -157,6 +161,8 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
         return {"E = onehot(id) W_E", "A lookup: row id of the table, the same as the one-hot row times the table."};
     case Op::Positions:
         return position_words(node);
+    case Op::Segments:
+        return {"S = S[part]", "Tokens of the first part of a text and of the second, if there is one, get a vector each."};
     case Op::Add:
         return add_words(config.position, node);
     case Op::Norm:
@@ -168,11 +174,17 @@ Words words_of(const Trace<float>& trace, const PlanNode& node) {
     case Op::Scores:
         return {"scores = Q Kᵀ", "Every query is compared with every key: one dot product for each pair." + sharing(config)};
     case Op::Scale:
+        if (!is_attention_map(node.id.stage))
+            return {fmt::format("y = {:g} x", node.settings.factor), "What the head reads is multiplied by a constant."};
         return scale_words(config, node.settings);
     case Op::Cap:
         return {fmt::format("y = {0:g} tanh(x ÷ {0:g})", node.settings.cap),
                 fmt::format("Small numbers pass almost unchanged; none gets beyond {:g}.", node.settings.cap)};
     case Op::Bias:
+        if (!node.weight.empty())
+            return {"biased = scaled + bias[range of s − t]",
+                    "Each head has learned a number for each range of distances, the same in all layers. This is how the model knows the "
+                    "order of the words."};
         return {"biased = scaled − slope (t − s)",
                 "Each head loses interest with the distance at a rate of its own. This is how the model knows the order of the words."};
     case Op::Mask:

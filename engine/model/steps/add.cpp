@@ -23,6 +23,8 @@ void sum_inputs(Program<Scalar>& program, std::size_t place, Tensor<Scalar>& out
     const Tensor<Scalar>& first = program.input(place);
     if (program.node(place).inputs.size() == 1) std::copy(first.values().begin(), first.values().end(), out.data());
     else add(first.data(), program.input(place, 1).data(), out.size(), out.data());
+    for (std::size_t i = 2; i < program.node(place).inputs.size(); ++i)
+        add(out.data(), program.input(place, i).data(), out.size(), out.data());
 }
 
 template <class Scalar>

@@ -44,25 +44,70 @@ void cap_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
+/// What each head adds to the score of a key so many positions behind the query: for offsets -before to behind.
+struct BiasByOffset {
+    std::int64_t before = 0, offsets = 0;
+    std::vector<double> values{};  ///< [H,offsets]
+
+    const double* of_head(std::int64_t head) const { return values.data() + head * offsets + before; }
+};
+
+template <class Scalar>
+BiasByOffset bias_by_offset(const Program<Scalar>& program, std::size_t place, const Shape& map) {
+    const Node<Scalar>& node = program.node(place);
+    const OpSettings& settings = node.plan->settings;
+    const std::int64_t heads = map[1].size, first = program.first_position();
+    BiasByOffset out{first + map[2].size - 1, first + map[2].size - 1 + map[3].size, {}};
+    std::vector<double> table;
+    if (node.weight) {
+        table.resize(static_cast<std::size_t>(node.weight.rows * heads));
+        copy_numbers(node.weight, table.data());
+    }
+    for (std::int64_t head = 0; head < heads; ++head)
+        for (std::int64_t offset = -out.before; offset < map[3].size; ++offset) {
+            if (table.empty()) out.values.push_back(settings.slopes[static_cast<std::size_t>(head)] * static_cast<double>(offset));
+            else out.values.push_back(table[static_cast<std::size_t>(bucket_of(settings.buckets, offset) * heads + head)]);
+        }
+    return out;
+}
+
 template <class Scalar>
 void bias_forward(Program<Scalar>& program, const Step<Scalar>& step) {
     const Tensor<Scalar>& x = program.input(step.first);
     Tensor<Scalar>& out = program.value(step.first);
     out.resize(x.shape());
-    const std::vector<double>& slopes = program.node(step.first).plan->settings.slopes;
     const std::int64_t heads = x.shape()[1].size, queries = x.shape()[2].size, keys = x.shape()[3].size;
+    const BiasByOffset bias = bias_by_offset(program, step.first, x.shape());
     parallel_for(x.shape()[0].size * heads, queries * keys, [&](std::int64_t bh) {
-        const double slope = slopes[static_cast<std::size_t>(bh % heads)];
-        for (std::int64_t t = 0; t < queries; ++t)
-            for (std::int64_t s = 0; s < keys; ++s) {
-                const std::int64_t cell = (bh * queries + t) * keys + s, distance = program.first_position() + t - s;
-                out.data()[cell] = x.data()[cell] - static_cast<Scalar>(slope * static_cast<double>(distance));
-            }
+        for (std::int64_t t = 0; t < queries; ++t) {
+            const double* const added = bias.of_head(bh % heads) - program.first_position() - t;
+            const std::int64_t row = (bh * queries + t) * keys;
+            for (std::int64_t s = 0; s < keys; ++s) out.data()[row + s] = x.data()[row + s] + static_cast<Scalar>(added[s]);
+        }
+    });
+}
+
+/// Of the table, a head after the other, in the order of the cells.
+template <class Scalar>
+void add_to_buckets(Program<Scalar>& program, std::size_t place) {
+    const Tensor<Scalar>& dy = program.gradient(place);
+    const BucketRule& rule = program.node(place).plan->settings.buckets;
+    const Shape& map = dy.shape();
+    const std::int64_t heads = map[1].size, queries = map[2].size, keys = map[3].size;
+    Scalar* const dtable = program.dweight(place);
+    std::vector<std::int64_t> buckets;
+    for (std::int64_t offset = 1 - queries; offset < keys; ++offset) buckets.push_back(bucket_of(rule, offset));
+    parallel_for(heads, map[0].size * queries * keys, [&](std::int64_t head) {
+        for (std::int64_t b = 0; b < map[0].size; ++b)
+            for (std::int64_t t = 0; t < queries; ++t)
+                for (std::int64_t s = 0; s < keys; ++s)
+                    dtable[buckets[static_cast<std::size_t>(s - t + queries - 1)] * heads + head] += dy(b, head, t, s);
     });
 }
 
 template <class Scalar>
 void bias_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    if (program.dweight(step.first) != nullptr) add_to_buckets(program, step.first);
     program.pass_on(step.first, program.node(step.first).inputs[0]);
 }
 

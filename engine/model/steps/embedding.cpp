@@ -54,6 +54,7 @@ void embed_step_forward(Program<Scalar>& program, const Step<Scalar>& step) {
 
 template <class Scalar>
 void embed_step_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    if (!program.has_gradient(step.first)) return;  // nothing reads it
     Tensor<Scalar>& gradient = program.gradient(step.first);
     scale(program, step.first, gradient);
     embed_backward<Scalar>(program.tokens(step.first).ids, gradient.data(), program.node(step.first).weight.columns,
@@ -85,7 +86,29 @@ void add_to_table(Program<Scalar>& program, std::size_t positions, const Tensor<
 
 template <class Scalar>
 void positions_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    if (!program.has_gradient(step.first)) return;  // nothing reads it
     add_to_table(program, step.first, program.gradient(step.first));
+}
+
+/// The segment of every position.
+template <class Scalar>
+std::vector<std::int32_t> segments_of(const Program<Scalar>& program, std::size_t place) {
+    const TokenBatch& tokens = program.tokens(place);
+    return tokens.segments.empty() ? std::vector<std::int32_t>(tokens.ids.size()) : tokens.segments;
+}
+
+template <class Scalar>
+void segments_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    Tensor<Scalar>& out = program.value(step.first);
+    out.resize(stream_sizes(program, step.first).stream());
+    embed<Scalar>(segments_of(program, step.first), program.node(step.first).weight, out.data());
+}
+
+template <class Scalar>
+void segments_backward(Program<Scalar>& program, const Step<Scalar>& step) {
+    if (!program.has_gradient(step.first)) return;  // nothing reads it
+    embed_backward<Scalar>(segments_of(program, step.first), program.gradient(step.first).data(), program.config().d_model,
+                           program.dweight(step.first));
 }
 
 /// With nobody to show them to, the two parts are not kept.
@@ -137,6 +160,10 @@ StepFunctions<Scalar> positions_step() {
     return {&positions_forward<Scalar>, &positions_backward<Scalar>};
 }
 template <class Scalar>
+StepFunctions<Scalar> segments_step() {
+    return {&segments_forward<Scalar>, &segments_backward<Scalar>};
+}
+template <class Scalar>
 StepFunctions<Scalar> fused_embedding_step() {
     return {&fused_embedding_forward<Scalar>, &fused_embedding_backward<Scalar>};
 }
@@ -147,6 +174,8 @@ template StepFunctions<float> embed_step();
 template StepFunctions<double> embed_step();
 template StepFunctions<float> positions_step();
 template StepFunctions<double> positions_step();
+template StepFunctions<float> segments_step();
+template StepFunctions<double> segments_step();
 template StepFunctions<float> fused_embedding_step();
 template StepFunctions<double> fused_embedding_step();
 

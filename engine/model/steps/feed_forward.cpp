@@ -58,7 +58,7 @@ public:
 
     void forward() const {
         const Tensor<Scalar>& in = program_.value(in_);
-        const Shape wide{in.shape()[0], in.shape()[1], {Axis::F, program_.config().d_ff}};
+        const Shape wide{in.shape()[0], in.shape()[1], {Axis::F, this->wide()}};
         for (const std::size_t place : {source_, hidden_, active_, product_}) program_.value(place).resize(wide);
         const DropoutPattern pattern = residual_pattern(in.shape());
         Tensor<Scalar>& out = program_.value(sum_);
@@ -82,6 +82,8 @@ public:
     }
 
 private:
+    /// Hidden units.
+    std::int64_t wide() const { return program_.node(source_).weight.columns; }
     DropoutPattern residual_pattern(const Shape& shape) const {
         return adds_ ? residual_dropout(program_, sum_, shape) : DropoutPattern(0, 0, {});
     }
@@ -99,15 +101,14 @@ private:
     /// read again for each lot, and it takes so many rows to make that cheap.
     std::int64_t rows_at_once(std::int64_t rows) const {
         constexpr std::int64_t kNumbers = 100'000, kGrain = 48, kManyRows = 256, kWeights = 200'000;
-        const Config& config = program_.config();
         if (program_.node(source_).packed.data == nullptr) return rows;
-        if (config.d_model * config.d_ff > kWeights) return kManyRows;
-        return std::max<std::int64_t>(1, kNumbers / config.d_ff / kGrain) * kGrain;
+        if (program_.config().d_model * wide() > kWeights) return kManyRows;
+        return std::max<std::int64_t>(1, kNumbers / wide() / kGrain) * kGrain;
     }
 
     /// Some rows at a time through all of it. With nobody to show it to, what the activation is taken of matters to the way back alone.
     void run(const Tensor<Scalar>& in, const Scalar* stream, Tensor<Scalar>& out) const {
-        const std::int64_t rows = rows_of(in), at_once = rows_at_once(rows), wide = program_.config().d_ff;
+        const std::int64_t rows = rows_of(in), at_once = rows_at_once(rows), wide = this->wide();
         const std::int64_t parts = (rows + at_once - 1) / std::max<std::int64_t>(1, at_once);
         parallel_for(parts, at_once * wide * program_.config().d_model / 16, [&](std::int64_t part) {
             const std::int64_t first = part * at_once, here = std::min(at_once, rows - first);

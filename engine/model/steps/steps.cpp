@@ -14,6 +14,8 @@ StepFunctions<Scalar> step_of(Op op) {
         return embed_step<Scalar>();
     case Op::Positions:
         return positions_step<Scalar>();
+    case Op::Segments:
+        return segments_step<Scalar>();
     case Op::Add:
         return add_step<Scalar>();
     case Op::Norm:
@@ -68,7 +70,8 @@ public:
 
     std::size_t embedding() const {
         if (!follows({Op::Tokens, Op::Embed})) return 0;
-        const std::size_t add = first_ + (op(first_ + 2) == Op::Positions ? 3 : 2);
+        std::size_t add = first_ + 2;
+        if (op(add) == Op::Positions) ++add;
         return op(add) == Op::Add ? add + 1 - first_ : 0;
     }
 

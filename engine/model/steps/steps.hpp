@@ -24,6 +24,8 @@ StepFunctions<Scalar> embed_step();
 template <class Scalar>
 StepFunctions<Scalar> positions_step();
 template <class Scalar>
+StepFunctions<Scalar> segments_step();
+template <class Scalar>
 StepFunctions<Scalar> add_step();
 template <class Scalar>
 StepFunctions<Scalar> norm_step();

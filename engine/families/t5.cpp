@@ -1,0 +1,110 @@
+/// T5 (Raffel et al. 2020), its version 1.1 and Flan-T5, as huggingface/transformers, models/t5, has them: scores that are not divided but
+/// biased by ranges of distances, and no biases anywhere else.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "engine/families/family.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::array<std::string_view, 2> kT5Types = {"t5", "mt5"};
+constexpr std::array<std::string_view, 1> kT5Prefixes = {"transformer."};
+
+/// "relu", "gelu", or "gated-" before one of these.
+void read_feed_forward(JsonObject& json, Config& config) {
+    std::string word = "relu";
+    json.read("feed_forward_proj", word);
+    config.ffn_gated = word.starts_with("gated-");
+    if (config.ffn_gated) word.erase(0, std::string_view("gated-").size());
+    // The gated form is trained with the tanh formula whatever it is called.
+    if (word == "relu") config.activation = Activation::Relu;
+    else if (word == "gelu") config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::GeluErf;
+    else if (word == "gelu_new") config.activation = Activation::GeluTanh;
+    else if (word == "silu") config.activation = Activation::Silu;
+    else
+        json.fail("feed_forward_proj", fmt::format("the activation \"{}\" is not among those of attnscope", escaped(word)),
+                  FileFault::Unsupported);
+}
+
+Config read_t5_config(JsonObject& json) {
+    Config config;
+    config.architecture = Architecture::EncoderDecoder;
+    config.vocab_size = required_size(json, "vocab_size");
+    config.d_model = required_size(json, "d_model");
+    config.d_head = required_size(json, "d_kv");
+    config.num_heads = required_size(json, "num_heads");
+    const std::int64_t encoder = required_size(json, "num_layers");
+    config.num_layers = json.has("num_decoder_layers") ? required_size(json, "num_decoder_layers") : encoder;
+    if (encoder != config.num_layers) config.encoder_layers = encoder;
+    config.d_ff = required_size(json, "d_ff");
+    config.context_length = json.has("n_positions") ? required_size(json, "n_positions") : 512;
+    config.norm_kind = NormKind::Rms;
+    config.layer_norm_eps = 1e-6;
+    json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
+    config.qkv_bias = config.output_bias = config.ffn_bias = false;
+    config.score_factor = 1;
+    config.position = PositionKind::Buckets;
+    json.read("relative_attention_num_buckets", config.position_buckets, 4, std::int64_t{1} << 16);
+    json.read("relative_attention_max_distance", config.position_distance, 1, std::int64_t{1} << 40);
+    read_feed_forward(json, config);
+    config.tied_lm_head = true;
+    json.read("tie_word_embeddings", config.tied_lm_head);
+    if (config.tied_lm_head) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
+    return config;
+}
+
+/// The sublayers of a block have numbers: self-attention, in the decoder cross-attention, feed-forward.
+void add_block(std::vector<TensorSource>& out, const Config& config, const std::string& stack, std::int64_t layer, bool cross) {
+    const std::string ours = fmt::format("{}layers.{}.", stack, layer), theirs = fmt::format("{}block.{}.layer.", stack, layer);
+    const auto add_attention = [&](const std::string& name, const std::string& tensor) {
+        for (const char* part : {"q", "k", "v"}) add_linear(out, name + part, tensor + part, true, false);
+        add_linear(out, name + "out", tensor + "o", true, false);
+    };
+    add_norm(out, ours + "norm_1", theirs + "0.layer_norm", config);
+    add_attention(ours + "attention.", theirs + "0.SelfAttention.");
+    if (cross) {
+        add_norm(out, ours + "cross_norm", theirs + "1.layer_norm", config);
+        add_attention(ours + "cross_attention.", theirs + "1.EncDecAttention.");
+    }
+    const std::string last = theirs + (cross ? "2." : "1.");
+    add_norm(out, ours + "norm_2", last + "layer_norm", config);
+    if (config.ffn_gated) add_linear(out, ours + "ffn.gate", last + "DenseReluDense.wi_0", true, false);
+    add_linear(out, ours + "ffn.in", last + (config.ffn_gated ? "DenseReluDense.wi_1" : "DenseReluDense.wi"), true, false);
+    add_linear(out, ours + "ffn.out", last + "DenseReluDense.wo", true, false);
+}
+
+std::vector<TensorSource> t5_tensors(const Config& config) {
+    std::vector<TensorSource> out{
+        {.parameter = "token_embedding.weight", .tensor = "shared.weight", .other_name = "encoder.embed_tokens.weight"}};
+    for (const auto& [stack, name] : {std::pair{Stack::Encoder, std::string("encoder.")}, {Stack::Decoder, std::string("decoder.")}}) {
+        out.push_back({name + "position_bias.weight", name + "block.0.layer.0.SelfAttention.relative_attention_bias.weight"});
+        for (std::int64_t layer = 0; layer < config.layers_of(stack); ++layer) add_block(out, config, name, layer, stack == Stack::Decoder);
+        add_norm(out, name + "final_norm", name + "final_layer_norm", config);
+    }
+    if (!config.tied_lm_head) out.push_back({"lm_head.weight", "lm_head.weight", true});
+    return out;
+}
+
+Leftover t5_leftover(std::string_view tensor, const Config& config) {
+    if (tensor == "encoder.embed_tokens.weight" || tensor == "decoder.embed_tokens.weight" || tensor == "shared.weight")
+        return Leftover::Copy;
+    if (config.tied_lm_head && tensor == "lm_head.weight") return Leftover::Copy;
+    // Old files hold a table for cross-attention that was never used.
+    if (tensor.ends_with("EncDecAttention.relative_attention_bias.weight")) return Leftover::Other;
+    return Leftover::Unknown;
+}
+
+}  // namespace
+
+constinit const Family kT5Family{.name = "T5",
+                                 .model_types = kT5Types,
+                                 .prefixes = kT5Prefixes,
+                                 .read_config = read_t5_config,
+                                 .tensors = t5_tensors,
+                                 .leftover = t5_leftover};
+
+}  // namespace attn
