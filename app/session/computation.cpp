@@ -1,5 +1,6 @@
 #include "app/session/computation.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -54,7 +55,12 @@ Computation Computation::engine() {
         },
         [](std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token stop) {
             Recomputation<float> again(outline, Keep::OneLayer);
-            const auto show = [&](const StageObserver<float>& each) { again.show_around(within, each, stop); };
+            const auto show = [&](const reference::StageRowsObserver<float>& each) {
+                const auto rows = [&](const StageRows<float>& shown) { each(shown.id, shown.first, shown.value, shown.mask); };
+                // The reference takes twice as much for a number.
+                again.show_rows_around(within, rows, stop,
+                                       std::max<std::int64_t>(1, rows_at_a_time(outline->config, outline->tokens.length) / 4));
+            };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },
         [](const Trace<float>& trace, std::stop_token stop) {
