@@ -37,18 +37,17 @@ Computation Computation::engine() {
            const ForwardSettings& settings,
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-           const ForwardSettings& settings,
-           std::stop_token stop) { return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop)); },
+           const ForwardSettings& settings, bool attended, std::stop_token stop) {
+            return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop), {attended});
+        },
         [](const Trace<float>& outline, const TokenBatch& tokens, std::stop_token stop) {
             return continue_outline(outline, tokens, std::move(stop));
         },
         [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
             return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
         },
-        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, const std::function<bool(const StageId&)>& wanted,
-           std::stop_token stop) {
-            return Recomputation<float>(std::move(outline), wanted ? Keep::OneLayer : Keep::Everything)
-                .trace_around(within, std::move(stop), wanted);
+        [](const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted, std::stop_token stop) {
+            return look_at_part(outline, within, wanted, std::move(stop));
         },
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));

@@ -15,23 +15,27 @@ void extend(StageRange& range, float value) {
 
 }  // namespace
 
-StageRange stage_range(const RecordedStage<float>& stage) {
-    StageRange range;
-    range.id = stage.id;
-    if (stage.mask == nullptr) {
-        for (const float value : stage.value.values()) extend(range, value);
-        return range;
+void extend(StageRange& range, const Tensor<float>& rows, const Mask* mask) {
+    if (mask == nullptr) {
+        for (const float value : rows.values()) extend(range, value);
+        return;
     }
-    const Shape& shape = stage.value.shape();
+    const Shape& shape = rows.shape();
     const std::int64_t keys = shape[3].size;
-    const float* row = stage.value.data();
+    const float* row = rows.data();
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)
             for (std::int64_t t = 0; t < shape[2].size; ++t, row += keys) {
-                const std::uint8_t* keep = stage.mask->keep_row(b, h, t);
+                const std::uint8_t* keep = mask->keep_row(b, h, t);
                 for (std::int64_t s = 0; s < keys; ++s)
                     if (keep[s] != 0) extend(range, row[s]);
             }
+}
+
+StageRange stage_range(const RecordedStage<float>& stage) {
+    StageRange range;
+    range.id = stage.id;
+    extend(range, stage.value, stage.mask.get());
     return range;
 }
 
