@@ -240,6 +240,12 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     WantedOfPart wanted;
     if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
     wanted.head = inside.head;
+    std::int64_t most = 0;
+    for (const auto& known : work.results.all(inside)) {
+        const std::shared_ptr<const Trace<float>>& other = known->trace;
+        if (other->parameters != outline->trace->parameters || other->settings != outline->trace->settings) continue;
+        if (const std::int64_t kept = positions_kept(*other, outline->trace->tokens); kept > most) wanted.before = other, most = kept;
+    }
     Snapshot made = *outline;
     LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted, work.stop);
     made.trace = std::make_shared<const Trace<float>>(std::move(part.trace));

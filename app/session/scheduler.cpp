@@ -13,7 +13,7 @@ namespace {
 
 /// Of what nobody wants just now, so much is kept for whoever comes back to it.
 constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
-constexpr double kMostIdleMiB = 256;
+constexpr double kMostIdleMiB = 48;
 
 /// The same facet of the same state but for the moment of a training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {
@@ -250,16 +250,26 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
     return fact;
 }
 
+/// What else is promptly known of the state is shown together with it: a frame between would only take time from it.
+bool Scheduler::more_follows_at_once(const Request& request) const {
+    const bool prompt = info_of(request.facet).lane == Lane::Prompt;
+    return prompt && std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
+               return other.state == request.state && other != request && comes_with_trace(other) && is_open(other);
+           });
+}
+
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
+    bool more_follows = false;
     {
         std::shared_ptr<const Results::Facts> facts;  // what it replaces is destroyed after the lock is given back
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
+        more_follows = ended && fact != nullptr && more_follows_at_once(fact->request);
     }
     changed_.notify_all();
-    wake_();
+    if (!more_follows) wake_();
 }
 
 }  // namespace attn::app

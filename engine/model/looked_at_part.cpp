@@ -85,11 +85,107 @@ private:
     LookedAtPart out_;
 };
 
+bool is_mix(const PlanNode& node) { return node.op == Op::Mix; }
+
+/// A layer of a text that continues another: the maps are computed as a whole, as they have grown by a column; of everything else the
+/// positions behind those that the two begin with.
+class ContinuedPart {
+public:
+    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before, std::stop_token stop)
+        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()), weights_(*outline.parameters),
+          program_(*outline.plan, weights_, Form::Staged, Keep::Everything), tap_(false, std::move(stop)),
+          positions_(outline.tokens.length), kept_(std::min(positions_kept(before, outline.tokens), positions_ - 1)) {
+        const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(part.first),
+                   last = nodes_.begin() + static_cast<std::ptrdiff_t>(part.end);
+        maps_ = static_cast<std::size_t>(std::find_if(first, last, [](const PlanNode& node) { return node.op == Op::Scores; }) -
+                                         nodes_.begin());
+        mix_ = static_cast<std::size_t>(std::find_if(first, last, is_mix) - nodes_.begin());
+    }
+
+    /// A layer whose maps stand together, and every stage of which the other text has.
+    bool possible() const {
+        if (kept_ < 1 || mix_ >= part_.end || maps_ >= mix_) return false;
+        for (std::size_t i = part_.first; i < part_.end; ++i)
+            if (before_.find(nodes_[i].id) == nullptr || is_attention_map(nodes_[i].id.stage) != (i >= maps_ && i < mix_)) return false;
+        return true;
+    }
+
+    Trace<float> compute() {
+        const RecordedStage<float>& stream = *outline_.find(*part_.stream);
+        out_ = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
+        out_.stages.push_back(stream);
+        Tensor<float>& given = program_.value(program_.place(stream.id));
+        given.resize(with_positions(stream.value.shape(), positions_ - kept_));
+        copy_positions(stream.value, kept_, given, 0, positions_ - kept_);
+        run(kept_, part_.first, maps_);
+        for (std::size_t i = part_.first; i < maps_; ++i) add_rows(i);
+        for (std::size_t i = part_.first; i < maps_; ++i)
+            if (is_read_by_maps(nodes_[i].id)) program_.value(i) = out_.stages[1 + i - part_.first].value;
+        const std::shared_ptr<const Mask> mask = run(0, maps_, mix_);
+        for (std::size_t i = maps_; i < mix_; ++i) {
+            const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
+            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? mask : nullptr});
+        }
+        const std::size_t read = program_.place(nodes_[mix_].inputs[0]);
+        const Tensor<float>& map = out_.stages[1 + read - part_.first].value;
+        program_.value(read).resize(with_positions(map.shape(), positions_ - kept_));
+        copy_positions(map, kept_, program_.value(read), 0, positions_ - kept_);
+        run(kept_, mix_, part_.end);
+        for (std::size_t i = mix_; i < part_.end; ++i) add_rows(i);
+        return std::move(out_);
+    }
+
+private:
+    bool is_read_by_maps(const StageId& id) const {
+        for (std::size_t i = maps_; i <= mix_; ++i)
+            if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
+        return false;
+    }
+    /// Computes nodes for the positions from `first` on; returns their mask.
+    std::shared_ptr<const Mask> run(std::int64_t first, std::size_t begin, std::size_t end) {
+        const auto mask = std::make_shared<Mask>();
+        const std::int64_t count = positions_ - first;
+        mask->assign(1, count, positions_, [first](std::int64_t, std::int64_t t, std::int64_t s) { return s <= first + t; });
+        const PassMasks masks{mask, nullptr, nullptr};
+        const TokenBatch some{count, {outline_.tokens.ids.begin() + first, outline_.tokens.ids.end()}, {count}};
+        PassSetting<float> setting{outline_.settings, masks, tap_, &some};
+        setting.first_position = first;
+        program_.forward(setting, begin, end);
+        return mask;
+    }
+    /// The other text's rows, and behind them those that were computed.
+    void add_rows(std::size_t place) {
+        RecordedStage<float> stage{nodes_[place].id, Tensor<float>(outline_.shape_of(nodes_[place].id))};
+        copy_positions(before_.find(stage.id)->value, 0, stage.value, 0, kept_);
+        copy_positions(program_.value(place), 0, stage.value, kept_, positions_ - kept_);
+        out_.stages.push_back(std::move(stage));
+    }
+
+    const Trace<float>&outline_, &before_;
+    const PlanPart part_;
+    const std::vector<PlanNode>& nodes_;
+    Weights weights_;
+    Program<float> program_;
+    Tap<float> tap_;
+    std::int64_t positions_, kept_;
+    std::size_t maps_ = 0, mix_ = 0;
+    Trace<float> out_;
+};
+
 }  // namespace
 
 LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
                           std::stop_token stop) {
     const PlanPart part = outline->plan->part_around(within);
+    if (wanted.before != nullptr && !wanted.stages && !wanted.head && part.stream && outline->find(*part.stream) != nullptr) {
+        ContinuedPart continued(*outline, part, *wanted.before, stop);
+        if (continued.possible()) {
+            LookedAtPart found{continued.compute(), {}, {}};
+            found.ranges = stage_ranges(found.trace);
+            found.head_scores = head_scores(found.trace);
+            return found;
+        }
+    }
     const std::int64_t rows = wanted.rows > 0 ? wanted.rows : rows_at_a_time(outline->config, outline->tokens.length);
     if (!part.stream || rows >= outline->tokens.length || !can_compute_in_rows(outline->config, outline->tokens, outline->settings))
         return at_once(outline, within, wanted, std::move(stop));

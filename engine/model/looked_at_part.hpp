@@ -20,6 +20,9 @@ struct WantedOfPart {
     std::optional<std::int64_t> head{};
     /// As in OutlineMemory.
     std::int64_t rows = 0;
+    /// The same part of another text that begins alike (see positions_kept()): where all stages of both are wanted, only what differs is
+    /// computed. May be null.
+    std::shared_ptr<const Trace<float>> before{};
 };
 
 struct LookedAtPart {
