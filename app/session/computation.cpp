@@ -1,6 +1,5 @@
 #include "app/session/computation.hpp"
 
-#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -12,6 +11,9 @@
 
 namespace attn::app {
 namespace {
+
+/// So many positions are verified at a time.
+constexpr std::int64_t kVerifiedRows = 16;
 
 std::span<const std::int32_t> first_of(const TokenBatch& batch) {
     return {batch.ids.data(), static_cast<std::size_t>(batch.lengths.at(0))};
@@ -56,9 +58,8 @@ Computation Computation::engine() {
             Recomputation<float> again(outline, Keep::OneLayer);
             const auto show = [&](const reference::StageRowsObserver<float>& each) {
                 const auto rows = [&](const StageRows<float>& shown) { each(shown.id, shown.first, shown.value, shown.mask); };
-                // The reference takes twice as much for a number.
-                again.show_rows_around(within, rows, stop,
-                                       std::max<std::int64_t>(1, rows_at_a_time(outline->config, outline->tokens.length) / 4));
+                // The reference takes twice as much for a number, and is told to stop between the rows.
+                again.show_rows_around(within, rows, stop, kVerifiedRows);
             };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },

@@ -54,7 +54,7 @@ facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::opt
     }
     const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
     const double most = most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0));
-    const bool in_rows = can_compute_in_rows(trace.config, trace.tokens, trace.settings);
+    const bool in_rows = can_compute_in_rows(*trace.plan, trace.config, trace.tokens, trace.settings);
     if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
     if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
     if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);

@@ -21,8 +21,12 @@ bool is_attended(const Plan& plan, const StageId& id) {
                        [&](const PlanNode& node) { return (node.op == Op::Scores || node.op == Op::Mix) && node.inputs[1] == id; });
 }
 
-bool can_compute_in_rows(const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
-    return tokens.size() == 1 && tokens.lengths[0] == tokens.length && can_cache(config, settings);
+bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
+    const auto depends_on_length = [](const PlanNode& node) {
+        return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope;
+    };
+    return tokens.size() == 1 && tokens.lengths[0] == tokens.length && can_cache(config, settings) &&
+           std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 
 std::int64_t rows_at_a_time(const Config& config, std::int64_t positions) {
@@ -52,8 +56,7 @@ void LayerInRows<Scalar>::give(const StageId& stream, const Tensor<Scalar>& whol
 template <class Scalar>
 void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end,
                                   const RowsObserver<Scalar>& each) {
-    mask_->assign(1, count, tokens_.length, [first](std::int64_t, std::int64_t t, std::int64_t s) { return s <= first + t; });
-    const PassMasks masks{mask_, nullptr, nullptr};
+    const PassMasks masks = masks_behind(plan_, first, count, tokens_.length);
     const TokenBatch some{count, {tokens_.ids.begin() + first, tokens_.ids.begin() + first + count}, {count}};
     Tap<Scalar> tap(false, stop_);
     tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });

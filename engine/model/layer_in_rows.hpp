@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <stop_token>
 #include <vector>
 
@@ -27,8 +26,9 @@ using RowsObserver = std::function<void(const StageRows<Scalar>&)>;
 
 /// Keys and values as attention reads them.
 bool is_attended(const Plan& plan, const StageId& id);
-/// Whether the layers of a pass can be computed so: one text, in a decoder-only model under the causal mask alone (see can_cache()).
-bool can_compute_in_rows(const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
+/// Whether the layers of a pass can be computed so: one text, in a decoder-only model under the causal mask alone (see can_cache()), whose
+/// rotary positions do not depend on how many there are.
+bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
 
 /// So many rows that the maps of all heads take a few MiB.
 std::int64_t rows_at_a_time(const Config& config, std::int64_t positions);
@@ -60,7 +60,6 @@ private:
     const TokenBatch& tokens_;
     std::stop_token stop_;
     Program<Scalar> program_;
-    std::shared_ptr<Mask> mask_ = std::make_shared<Mask>();
 };
 
 }  // namespace attn

@@ -32,7 +32,7 @@ public:
     RowsOfPart(const Trace<float>& outline, const PlanPart& part, const WantedOfPart& wanted)
         : outline_(outline),
           wanted_(wanted), out_{unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings), {}, {}} {
-        mask_ = std::make_shared<const Mask>(build_mask(outline.settings.masks, outline.tokens.lengths, outline.tokens.length));
+        masks_ = masks_behind(*outline.plan, 0, outline.tokens.length);
         const RecordedStage<float>& stream = *outline.find(*part.stream);
         out_.trace.stages.push_back(stream);
         out_.ranges.push_back(stage_range(stream));
@@ -62,7 +62,7 @@ private:
         if (found != stages.end()) return *found;
         Shape shape = outline_.shape_of(shown.id);
         RecordedStage<float> stage{shown.id, {}};
-        if (shown.mask != nullptr) stage.mask = mask_;
+        if (shown.mask != nullptr) stage.mask = masks_.of(shown.id, outline_.plan->at(shown.id).settings.window);
         if (wanted_.head && is_attention_map(shown.id.stage)) {
             stage.only_head = wanted_.head;
             shape = shape.with_size(1, 1);
@@ -80,7 +80,7 @@ private:
 
     const Trace<float>& outline_;
     const WantedOfPart& wanted_;
-    std::shared_ptr<const Mask> mask_;
+    PassMasks masks_;
     std::optional<HeadScoreSums> sums_;
     LookedAtPart out_;
 };
@@ -121,10 +121,10 @@ public:
         for (std::size_t i = part_.first; i < maps_; ++i) add_rows(i);
         for (std::size_t i = part_.first; i < maps_; ++i)
             if (is_read_by_maps(nodes_[i].id)) program_.value(i) = out_.stages[1 + i - part_.first].value;
-        const std::shared_ptr<const Mask> mask = run(0, maps_, mix_);
+        const PassMasks masks = run(0, maps_, mix_);
         for (std::size_t i = maps_; i < mix_; ++i) {
             const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
-            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? mask : nullptr});
+            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? masks.of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
         }
         const std::size_t read = program_.place(nodes_[mix_].inputs[0]);
         const Tensor<float>& map = out_.stages[1 + read - part_.first].value;
@@ -141,17 +141,15 @@ private:
             if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
         return false;
     }
-    /// Computes nodes for the positions from `first` on; returns their mask.
-    std::shared_ptr<const Mask> run(std::int64_t first, std::size_t begin, std::size_t end) {
-        const auto mask = std::make_shared<Mask>();
+    /// Computes nodes for the positions from `first` on; returns their masks.
+    PassMasks run(std::int64_t first, std::size_t begin, std::size_t end) {
         const std::int64_t count = positions_ - first;
-        mask->assign(1, count, positions_, [first](std::int64_t, std::int64_t t, std::int64_t s) { return s <= first + t; });
-        const PassMasks masks{mask, nullptr, nullptr};
+        PassMasks masks = masks_behind(*outline_.plan, first, count);
         const TokenBatch some{count, {outline_.tokens.ids.begin() + first, outline_.tokens.ids.end()}, {count}};
         PassSetting<float> setting{outline_.settings, masks, tap_, &some};
         setting.first_position = first;
         program_.forward(setting, begin, end);
-        return mask;
+        return masks;
     }
     /// The other text's rows, and behind them those that were computed.
     void add_rows(std::size_t place) {
@@ -187,7 +185,8 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
         }
     }
     const std::int64_t rows = wanted.rows > 0 ? wanted.rows : rows_at_a_time(outline->config, outline->tokens.length);
-    if (!part.stream || rows >= outline->tokens.length || !can_compute_in_rows(outline->config, outline->tokens, outline->settings))
+    if (!part.stream || rows >= outline->tokens.length ||
+        !can_compute_in_rows(*outline->plan, outline->config, outline->tokens, outline->settings))
         return at_once(outline, within, wanted, std::move(stop));
     if (outline->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
     RowsOfPart found(*outline, part, wanted);

@@ -125,7 +125,7 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     require_batch(parameters->config(), tokens, source);
     const Config& config = parameters->config();
     const std::int64_t rows = memory.rows > 0 ? memory.rows : rows_at_a_time(config, tokens.length);
-    if (!each && rows < tokens.length && can_compute_in_rows(config, tokens, settings))
+    if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
         return outline_in_rows(std::move(parameters), tokens, settings, stop, {memory.attended, rows});
     return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
 }
@@ -146,6 +146,17 @@ TokenBatch rest_of(const TokenBatch& tokens, std::int64_t kept) {
 
 }  // namespace
 
+namespace {
+
+/// Keys and values of every layer.
+template <class Scalar>
+bool holds_attended(const Trace<Scalar>& outline) {
+    const std::vector<StageId> all = outline_stages(*outline.plan);
+    return std::all_of(all.begin(), all.end(), [&](const StageId& id) { return outline.find(id) != nullptr; });
+}
+
+}  // namespace
+
 template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens) {
     const TokenBatch& before = outline.tokens;
@@ -153,6 +164,9 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
         before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
     if (!one_text || !can_cache(outline.config, outline.settings)) return 0;
     if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
+    // What is computed again of the positions that are kept must not depend on how many there are.
+    const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);
+    if (again) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
 }
 
@@ -195,9 +209,7 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
     const Plan& plan = *out.plan;
     const std::vector<StageId> all = outline_stages(plan);
     if (kept == 0) {
-        const auto is_held = [&](const StageId& id) { return outline.find(id) != nullptr; };
-        return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop,
-                                     {std::all_of(all.begin(), all.end(), is_held)});
+        return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop, {holds_attended(outline)});
     }
     const Weights weights(*out.parameters);
     AttendedAgain<Scalar> again(outline, weights, kept, stop);
@@ -280,7 +292,7 @@ void Recomputation<Scalar>::show_rows_around(const StageId& id, const RowsObserv
     const PlanPart part = plan_.part_around(id);
     const std::int64_t positions = trace_->tokens.length;
     if (rows <= 0) rows = rows_at_a_time(trace_->config, positions);
-    if (!part.stream || rows >= positions || !can_compute_in_rows(trace_->config, trace_->tokens, trace_->settings)) {
+    if (!part.stream || rows >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
         const auto show = [&](const StageId& stage, const Tensor<Scalar>& value, const Mask* mask) { each({stage, 0, value, mask}); };
         return show_around(id, show, std::move(stop));
     }
