@@ -42,17 +42,20 @@ Scheduler::~Scheduler() {
 
 void Scheduler::want(std::vector<Request> wanted, bool following) {
     std::shared_ptr<const Results::Facts> facts;  // what is dropped is destroyed after the lock is given back
+    bool tells = false;
     {
         const std::lock_guard lock(mutex_);
         if (wanted == wanted_ && following == following_) return;
         std::swap(wanted_, wanted);
         following_ = following;
+        tells = std::exchange(untold_, false);  // what was to follow is perhaps not wanted any more
         for (Running& running : running_)
             if (running.request && !is_useful(*running.request)) running.stop.request_stop();
         facts = facts_with(nullptr);
         facts_.swap(facts);
     }
     changed_.notify_all();
+    if (tells) wake_();
 }
 
 Results Scheduler::results() const {
@@ -259,17 +262,20 @@ bool Scheduler::more_follows_at_once(const Request& request) const {
 }
 
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
-    bool more_follows = false;
+    bool tells = false;
     {
         std::shared_ptr<const Results::Facts> facts;  // what it replaces is destroyed after the lock is given back
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
-        more_follows = ended && fact != nullptr && more_follows_at_once(fact->request);
+        const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
+        // What was given up is nothing new, but nothing follows it either.
+        tells = fact != nullptr ? !follows : untold_;
+        untold_ = follows;
     }
     changed_.notify_all();
-    if (!more_follows) wake_();
+    if (tells) wake_();
 }
 
 }  // namespace attn::app

@@ -78,10 +78,11 @@ private:
     const double budget_mib_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the four below; held for looking things up and pointer swaps only
+    mutable std::mutex mutex_;  // guards the five below; held for looking things up and pointer swaps only
     std::condition_variable_any changed_;
     std::vector<Request> wanted_;
     bool following_ = false;
+    bool untold_ = false;  ///< nobody was woken for the last fact, as more was to follow at once
     std::array<Running, kLanes> running_;
     std::shared_ptr<const Results::Facts> facts_;
 
