@@ -67,7 +67,7 @@ void draw_figures(const PanelContext& context, const TensorStatistics& s) {
 
 void draw_histogram_section(PanelContext& context) {
     if (!context.ready()) return;
-    const RecordedStage<float>* stage = context.trace().find(context.view.stage);
+    const RecordedStage<float>* stage = context.recorded(context.trace(), context.view.stage);
     if (stage == nullptr || stage->value.empty() || stage->id.stage == Stage::Tokens) return;
     const Ui ui = context.ui();
     HistogramView& view = context.view.histogram;

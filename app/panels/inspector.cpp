@@ -195,7 +195,7 @@ void draw_steps(PanelContext& context, const Provenance& provenance) {
 /// "because → sat" in the colours of the axes, the number at the right.
 void draw_title(const PanelContext& context, const CellRef& cell, const Provenance& provenance) {
     const auto& [colors, fonts, scale] = context.theme;
-    const Shape& shape = context.trace().find(cell.stage)->value.shape();
+    const Shape shape = context.trace().shape_of(cell.stage);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
@@ -226,7 +226,7 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
     int id = 0;
     for (const Operand& operand : next) {
         ImGui::PushID(id++);
-        const RecordedStage<float>* stage = context.trace().find(operand.cell.stage);
+        const RecordedStage<float>* stage = context.recorded(context.trace(), operand.cell.stage);
         const auto& index = operand.cell.index;
         const bool masked = stage != nullptr && stage->mask != nullptr && is_attention_map(operand.cell.stage.stage) &&
                             !stage->mask->may_attend(index[0], index[1], index[2], index[3]);
@@ -315,7 +315,7 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
 /// Until the arithmetic of another cell is there, that of the last one stays.
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
-    if (const auto answer = context.ask(facet::Explanation{cell})) state = {answer.value, context.snapshot.serial};
+    if (const auto answer = context.ask(facet::Explanation{cell, context.only_head()})) state = {answer.value, context.snapshot.serial};
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
 

@@ -24,6 +24,8 @@ namespace {
 
 /// Frames drawn after an event, so that what reacts to hovering settles.
 constexpr int kFramesPerEvent = 3;
+/// While a text is typed what follows from a letter is computed at once, and needs the cores: seconds until those frames but the first.
+constexpr double kSettleWhileTyping = 0.1;
 /// Seconds between looks at a blinking caret, and at changed shader files.
 constexpr double kCaretPeriod = 0.25, kShaderPeriod = 0.5;
 /// Seconds between looks at fonts that are being made.
@@ -49,6 +51,7 @@ void remember_placement(GLFWwindow* window, Settings& settings) {
 /// What GLFW's callbacks leave for the loop.
 struct Events {
     bool any = true;
+    bool letter = false;          ///< typed, as is all that has happened besides unless `any`
     std::set<int> pressed;        ///< keys that went down since the last frame
     int modifiers = 0;            ///< what was held down with them
     std::set<int> short_presses;  ///< and came up again before it
@@ -56,6 +59,12 @@ struct Events {
     double blind = 0;  ///< seconds that the last frame took, in which no event could be noticed
     std::vector<std::string> dropped_files;
 };
+
+/// A key that changes a text by a letter. GLFW numbers keys that print below Escape; what they print comes as characters.
+bool is_letter_key(int key, int modifiers) {
+    const bool prints = key >= GLFW_KEY_SPACE && key < GLFW_KEY_ESCAPE;
+    return (prints || key == GLFW_KEY_BACKSPACE) && (modifiers & (GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER)) == 0;
+}
 
 Events& events_of(GLFWwindow* window) { return *static_cast<Events*>(glfwGetWindowUserPointer(window)); }
 
@@ -71,12 +80,12 @@ void listen(GLFWwindow* window, Events& events) {
     glfwSetScrollCallback(window, [](GLFWwindow* w, double, double) { events_of(w).any = true; });
     glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int, int action, int modifiers) {
         Events& found = events_of(w);
-        found.any = true;
+        (is_letter_key(key, modifiers) ? found.letter : found.any) = true;
         if (action == GLFW_PRESS) found.pressed.insert(key);
         if (action == GLFW_PRESS && key < GLFW_KEY_LEFT_SHIFT) found.modifiers |= modifiers;
         if (action == GLFW_RELEASE && found.pressed.count(key) > 0) found.short_presses.insert(key);
     });
-    glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).any = true; });
+    glfwSetCharCallback(window, [](GLFWwindow* w, unsigned) { events_of(w).letter = true; });
     glfwSetWindowFocusCallback(window, [](GLFWwindow* w, int) { events_of(w).any = true; });
     glfwSetFramebufferSizeCallback(window, [](GLFWwindow* w, int, int) { events_of(w).any = true; });
     glfwSetWindowRefreshCallback(window, [](GLFWwindow* w) { events_of(w).any = true; });
@@ -160,6 +169,18 @@ private:
             if (minimized || sleep > 0) glfwWaitEventsTimeout(std::max(sleep, minimized ? 0.1 : 0.001));
         }
         const bool timed = glfwGetTime() >= redraw_at_ || !options_.shader_folder.empty();
+        if (std::exchange(events_.letter, false)) {
+            if (typing_) {
+                frames_due_ = std::max(frames_due_, 1);
+                settle_at_ = glfwGetTime() + kSettleWhileTyping;
+            } else {
+                events_.any = true;
+            }
+        }
+        if (glfwGetTime() >= settle_at_) {
+            settle_at_ = std::numeric_limits<double>::infinity();
+            frames_due_ = std::max(frames_due_, kFramesPerEvent - 1);
+        }
         // A tooltip's window is measured in the first of them and seen from the second on.
         if (std::exchange(events_.any, false) || glfwGetTime() >= tooltip_at_) frames_due_ = kFramesPerEvent;
         if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, 1);
@@ -187,7 +208,9 @@ private:
         if (requests.picture) orders_.push_back(*requests.picture);
         double next = requests.redraw_after;
         if (!take_pictures(ui, target) || requests.fonts_pending) next = std::min(next, kFontsPeriod);
-        if (requests.typing) next = std::min(next, kCaretPeriod);
+        typing_ = requests.typing;
+        if (typing_) next = std::min(next, kCaretPeriod);
+        next = std::min(next, settle_at_ - glfwGetTime());
         tooltip_at_ = glfwGetTime() + requests.tooltip_after;
         next = std::min(next, requests.tooltip_after);
         events_.blind = glfwGetTime() - begun;
@@ -239,6 +262,8 @@ private:
     int frames_due_ = kFramesPerEvent;
     double redraw_at_ = 0;
     double tooltip_at_ = std::numeric_limits<double>::infinity();
+    double settle_at_ = std::numeric_limits<double>::infinity();  ///< the rest of a letter's frames
+    bool typing_ = false;                                         ///< a text field has the keyboard
     bool close_asked_ = false, quit_ = false;
     std::string reported_, title_;
     std::deque<PictureOrder> orders_;  // that are not carried out yet

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/platform/imgui_compat.hpp"
 #include "app/platform/platform_error.hpp"
 #include "assets/embedded.hpp"
 #include "engine/io/input_file.hpp"
@@ -56,17 +57,23 @@ float line_height(std::string_view name) {
     return name == "math.ttf" ? 1.164F : 1.21F;
 }
 
-ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* glyphs, ImFont* into) {
-    const EmbeddedFile& file = font_file(name);
-    ImFontConfig config;
-    config.FontDataOwnedByAtlas = false;
-    config.MergeMode = into != nullptr;
+/// The bytes outlive the atlas and are only read, though its interface has no const: it is told that it owns them, or it would copy them,
+/// once for every size, and told otherwise before it could free them.
+ImFont* add_bytes(ImFontAtlas& atlas, std::string_view bytes, float line, ImFontConfig config, const ImWchar* glyphs) {
     // Positions are whole pixels, so horizontal oversampling would only blur.
     config.OversampleH = config.OversampleV = 1;
     config.PixelSnapH = true;
-    // The atlas only reads the bytes; its interface has no const.
-    void* bytes = const_cast<char*>(file.bytes.data());
-    ImFont* font = atlas.AddFontFromMemoryTTF(bytes, static_cast<int>(file.bytes.size()), size, &config, glyphs);
+    config.FontDataOwnedByAtlas = true;
+    ImFont* font = atlas.AddFontFromMemoryTTF(const_cast<char*>(bytes.data()), static_cast<int>(bytes.size()), line, &config, glyphs);
+    imgui_compat::disown_last_font(atlas);
+    return font;
+}
+
+ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* glyphs, ImFont* into) {
+    const EmbeddedFile& file = font_file(name);
+    ImFontConfig config;
+    config.MergeMode = into != nullptr;
+    ImFont* font = add_bytes(atlas, file.bytes, size, config, glyphs);
     if (font == nullptr) throw PlatformError(std::string("the font ") + name + " is damaged");
     return font;
 }
@@ -74,15 +81,11 @@ ImFont* add(ImFontAtlas& atlas, const char* name, float size, const ImWchar* gly
 /// The system's letters behind ours; a file that is no font that we can read is passed over.
 void add_system_font(ImFontAtlas& atlas, const ReadFont& more, float size, ImFont* into) {
     ImFontConfig config;
-    config.FontDataOwnedByAtlas = false;
     config.MergeMode = true;
-    config.OversampleH = config.OversampleV = 1;
-    config.PixelSnapH = true;
     config.FontNo = more.face;
     config.DstFont = into;
     static_assert(sizeof(ImWchar) == sizeof(unsigned short));
-    void* bytes = const_cast<char*>(more.bytes.data());
-    atlas.AddFontFromMemoryTTF(bytes, static_cast<int>(more.bytes.size()), size, &config, more.ranges.data());
+    add_bytes(atlas, more.bytes, size, config, more.ranges.data());
 }
 
 /// TrueType or OpenType, alone or in a collection: what the rasteriser reads.

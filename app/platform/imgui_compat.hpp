@@ -45,6 +45,15 @@ inline constexpr bool kAtlasIsRasterisedAtOnce = true;
 inline constexpr bool kAtlasIsRasterisedAtOnce = false;
 #endif
 
+/// The font added last has bytes that the atlas may not free.
+inline void disown_last_font(ImFontAtlas& atlas) {
+#if IMGUI_VERSION_NUM < 19200
+    if (!atlas.ConfigData.empty()) atlas.ConfigData.back().FontDataOwnedByAtlas = false;
+#else
+    if (!atlas.Sources.empty()) atlas.Sources.back().FontDataOwnedByAtlas = false;
+#endif
+}
+
 /// How much of each pixel a glyph covers, [height, width].
 struct AtlasPixels {
     const unsigned char* coverage = nullptr;

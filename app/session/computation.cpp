@@ -12,6 +12,9 @@
 namespace attn::app {
 namespace {
 
+/// So many positions are verified at a time.
+constexpr std::int64_t kVerifiedRows = 16;
+
 std::span<const std::int32_t> first_of(const TokenBatch& batch) {
     return {batch.ids.data(), static_cast<std::size_t>(batch.lengths.at(0))};
 }
@@ -36,25 +39,28 @@ Computation Computation::engine() {
            const ForwardSettings& settings,
            std::stop_token stop) { return trace_forward<float>(std::move(parameters), tokens, source, settings, std::move(stop)); },
         [](std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-           const ForwardSettings& settings,
-           std::stop_token stop) { return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop)); },
+           const ForwardSettings& settings, bool attended, std::stop_token stop) {
+            return trace_outline<float>(std::move(parameters), tokens, source, settings, {}, std::move(stop), {attended});
+        },
         [](const Trace<float>& outline, const TokenBatch& tokens, std::stop_token stop) {
             return continue_outline(outline, tokens, std::move(stop));
         },
         [](std::shared_ptr<const Trace<float>> trace, const std::vector<Edit>& edits, std::stop_token stop) {
             return Recomputation<float>(std::move(trace)).with_edits(edits, std::move(stop));
         },
-        [](std::shared_ptr<const Trace<float>> outline, const StageId& within, const std::function<bool(const StageId&)>& wanted,
-           std::stop_token stop) {
-            return Recomputation<float>(std::move(outline), wanted ? Keep::OneLayer : Keep::Everything)
-                .trace_around(within, std::move(stop), wanted);
+        [](const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted, std::stop_token stop) {
+            return look_at_part(outline, within, wanted, std::move(stop));
         },
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
         },
         [](std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token stop) {
             Recomputation<float> again(outline, Keep::OneLayer);
-            const auto show = [&](const StageObserver<float>& each) { again.show_around(within, each, stop); };
+            const auto show = [&](const reference::StageRowsObserver<float>& each) {
+                const auto rows = [&](const StageRows<float>& shown) { each(shown.id, shown.first, shown.value, shown.mask); };
+                // The reference takes twice as much for a number, and is told to stop between the rows.
+                again.show_rows_around(within, rows, stop, kVerifiedRows);
+            };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },
         [](const Trace<float>& trace, std::stop_token stop) {

@@ -9,6 +9,7 @@
 
 #include "app/session/doctor_report.hpp"
 #include "app/session/readings.hpp"
+#include "engine/model/looked_at_part.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/gradient_trace.hpp"
@@ -24,15 +25,14 @@ struct Computation {
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
                                const ForwardSettings&, std::stop_token)>
         forward;
-    /// The same as an outline; the second of a text that continues one whose outline is known.
+    /// The same as an outline, with keys and values if `attended`; the second of a text that continues one whose outline is known.
     std::function<Trace<float>(std::shared_ptr<const Parameters<float>>, const TokenBatch& tokens, const TokenBatch& source,
-                               const ForwardSettings&, std::stop_token)>
+                               const ForwardSettings&, bool attended, std::stop_token)>
         outline;
     std::function<Trace<float>(const Trace<float>& outline, const TokenBatch& tokens, std::stop_token)> continued;
     /// The same with other edits, and one part of an outline.
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
-    std::function<Trace<float>(std::shared_ptr<const Trace<float>> outline, const StageId& within,
-                               const std::function<bool(const StageId&)>& wanted, std::stop_token)>
+    std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, std::stop_token)>
         inside;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
     std::function<reference::Verification(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> verify_part;

@@ -46,6 +46,9 @@ struct FacetInfo {
     bool tensors = false;  ///< views draw its numbers where they lie
 };
 
+/// What a large layer is looked at in.
+enum class LayerHalf : std::uint8_t { Attention, FeedForward };
+
 namespace facet {
 
 /// The forward pass with every stage recorded, or of a large one the outline, and what names its axes.
@@ -63,6 +66,10 @@ struct Inside {
     /// Of a long text the part holds few of its attention maps, which are large: this one (of self-attention's name), what it is computed
     /// from, and the weights. None: all.
     std::optional<Stage> map{};
+    /// Of its maps this head alone. None: all.
+    std::optional<std::int64_t> head{};
+    /// Of a layer the stages before its feed-forward, or these alone. None: all.
+    std::optional<LayerHalf> half{};
     bool operator==(const Inside&) const = default;
 };
 
@@ -132,6 +139,7 @@ struct Explanation {
     using Value = app::Explanation;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     CellRef cell;
+    std::optional<std::int64_t> head{};  ///< that is looked at alone, see Inside
     bool operator==(const Explanation&) const = default;
 };
 

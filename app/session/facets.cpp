@@ -58,12 +58,15 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
 /// The part of an outline that a facet of one stage is about; none where all of the trace is there.
 std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
     std::optional<StageId> id;
-    if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty())
+    std::optional<std::int64_t> head;
+    if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty()) {
         id = explanation->cell.stage;
+        head = explanation->head;
+    }
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
     if (const auto* statistics = std::get_if<facet::Statistics>(&facet)) id = statistics->stage;
     if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
-    return inside_with(trace, *id);
+    return inside_with(trace, *id, head);
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -194,8 +197,8 @@ Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_pt
         if (const std::int64_t kept = positions_kept(*trace, prepared.tokens); kept > most) nearest = trace, most = kept;
     }
     if (nearest != nullptr) return engine.continued(*nearest, prepared.tokens, work.stop);
-    const auto& from_the_start = prepared.whole ? engine.forward : engine.outline;
-    return from_the_start(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
+    if (prepared.whole) return engine.forward(std::move(parameters), prepared.tokens, prepared.source, settings, work.stop);
+    return engine.outline(std::move(parameters), prepared.tokens, prepared.source, settings, prepared.size.attended, work.stop);
 }
 
 FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
@@ -234,13 +237,21 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     if (outline->trace->whole()) return {outline.value, 0};
     const double mib = mib_of(inside, *outline->trace);
     expect_room(mib, work.room_mib);
-    std::function<bool(const StageId&)> wanted;
-    if (inside.map) wanted = [&](const StageId& id) { return holds(inside, id); };
+    WantedOfPart wanted;
+    if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
+    wanted.head = inside.head;
+    std::int64_t most = 0;
+    for (const auto& known : work.results.all(inside)) {
+        const std::shared_ptr<const Trace<float>>& other = known->trace;
+        if (other->parameters != outline->trace->parameters || other->settings != outline->trace->settings) continue;
+        if (const std::int64_t kept = positions_kept(*other, outline->trace->tokens); kept > most) wanted.before = other, most = kept;
+    }
     Snapshot made = *outline;
-    made.trace = std::make_shared<const Trace<float>>(work.engine.inside(outline->trace, inside.first, wanted, work.stop));
+    LookedAtPart part = work.engine.inside(outline->trace, inside.first, wanted, work.stop);
+    made.trace = std::make_shared<const Trace<float>>(std::move(part.trace));
     if (state->setup->model != nullptr) state->setup->model->require_intact();
-    made.ranges = stage_ranges(*made.trace);
-    made.head_scores = head_scores(*made.trace);
+    made.ranges = std::move(part.ranges);
+    made.head_scores = std::move(part.head_scores);
     made.serial = next_serial();
     return value(std::move(made), mib);
 }

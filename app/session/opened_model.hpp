@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/shared_words.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tokenizer/model_tokenizer.hpp"
 
@@ -34,7 +35,7 @@ public:
     const Config& config() const;
     const ModelTokenizer& tokenizer() const;
     /// The text of every id, as bytes: " the", or a part of a character.
-    const std::vector<std::string>& vocabulary() const { return vocabulary_; }
+    const SharedWords& vocabulary() const { return vocabulary_; }
     /// Mapped, as far as they can stay as the file has them, when they are first asked for. Throws FileError.
     std::shared_ptr<const Parameters<float>> parameters() const;
     /// Throws FileError when the files are no longer what they were: what was computed with them since is worth nothing.
@@ -45,7 +46,7 @@ private:
 
     std::filesystem::path path_;
     std::unique_ptr<const ModelFolder> folder_;
-    std::vector<std::string> vocabulary_;
+    SharedWords vocabulary_;
     mutable std::mutex mutex_;  // guards the one below while it is read
     mutable std::shared_ptr<const Parameters<float>> parameters_;
 };

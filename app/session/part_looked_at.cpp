@@ -1,5 +1,9 @@
 #include "app/session/part_looked_at.hpp"
 
+#include <algorithm>
+
+#include "engine/model/layer_in_rows.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -10,35 +14,71 @@ Stage map_for(const StageId& id) {
     return is_attention_map(id.stage) ? self : Stage::Weights;
 }
 
-/// Of the stages of a part that somebody chooses.
-template <class Chosen>
-double mib_of_stages(const Trace<float>& trace, const PlanPart& part, const Chosen& chosen) {
-    double numbers = 0;
-    for (std::size_t i = part.first; i < part.end; ++i)
-        if (const StageId& id = trace.plan->nodes()[i].id; chosen(id)) numbers += static_cast<double>(trace.shape_of(id).count());
-    return numbers * sizeof(float) / (1024.0 * 1024.0);
+double mib_of_stage(const Trace<float>& trace, const StageId& id) {
+    return static_cast<double>(trace.shape_of(id).count()) * sizeof(float) / (1024.0 * 1024.0);
 }
 
-}  // namespace
+bool is_map(const StageId& id) { return is_attention_map(id.stage); }
 
-facet::Inside inside_with(const Trace<float>& trace, const StageId& id) {
-    const PlanPart part = trace.plan->part_around(id);
-    facet::Inside inside{trace.plan->nodes()[part.first].id};
-    const double maps = mib_of_stages(trace, part, [](const StageId& stage) { return is_attention_map(stage.stage); });
-    if (maps > kMapsMiB) inside.map = map_for(id);
-    return inside;
-}
-
-bool holds(const facet::Inside& inside, const StageId& id) {
-    if (!inside.map || !is_attention_map(id.stage)) return true;
+/// The maps of an attention follow each other, each computed from the one before.
+bool holds_map(const facet::Inside& inside, const StageId& id) {
+    if (!inside.map) return true;
     const Stage self = to_self(id.stage);
-    // The maps of an attention follow each other, each computed from the one before.
     const bool is_input = static_cast<int>(self) + 1 == static_cast<int>(*inside.map);
     return self == *inside.map || self == Stage::Weights || is_input;
 }
 
+LayerHalf half_of(const StageId& id) { return id.stage < Stage::Norm2 ? LayerHalf::Attention : LayerHalf::FeedForward; }
+
+bool is_read_in(LayerHalf half, const Plan& plan, const PlanPart& part, const StageId& id) {
+    return std::any_of(plan.nodes().begin() + static_cast<std::ptrdiff_t>(part.first),
+                       plan.nodes().begin() + static_cast<std::ptrdiff_t>(part.end), [&](const PlanNode& node) {
+                           return half_of(node.id) == half && std::find(node.inputs.begin(), node.inputs.end(), id) != node.inputs.end();
+                       });
+}
+
+}  // namespace
+
+double most_beside_model_mib(double parameters_mib) {
+    constexpr double kLeast = 32, kShare = 1.0 / 16;
+    return std::max(kLeast, kShare * parameters_mib);
+}
+
+facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head) {
+    const PlanPart part = trace.plan->part_around(id);
+    facet::Inside inside{trace.plan->nodes()[part.first].id};
+    double maps = 0, others = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const StageId& stage = trace.plan->nodes()[i].id;
+        (is_map(stage) ? maps : others) += mib_of_stage(trace, stage);
+    }
+    const double numbers = trace.parameters == nullptr ? 0 : static_cast<double>(trace.parameters->layout().count());
+    const double most = most_beside_model_mib(numbers * sizeof(float) / (1024.0 * 1024.0));
+    const bool in_rows = can_compute_in_rows(*trace.plan, trace.config, trace.tokens, trace.settings);
+    if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
+    if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
+    if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);
+    if (maps / static_cast<double>(inside.head ? trace.config.num_heads : 1) > most) inside.map = map_for(id);
+    return inside;
+}
+
+std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& trace) {
+    const PlanPart part = trace.plan->part_around(inside.first);
+    std::vector<StageId> stages;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const StageId& id = trace.plan->nodes()[i].id;
+        const bool in_half =
+            !inside.half || half_of(id) == *inside.half || (!is_map(id) && is_read_in(*inside.half, *trace.plan, part, id));
+        if (in_half && (!is_map(id) || holds_map(inside, id))) stages.push_back(id);
+    }
+    return stages;
+}
+
 double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
-    return mib_of_stages(outline, outline.plan->part_around(inside.first), [&](const StageId& id) { return holds(inside, id); });
+    double mib = 0;
+    for (const StageId& id : stages_of(inside, outline))
+        mib += mib_of_stage(outline, id) / static_cast<double>(is_map(id) && inside.head ? outline.config.num_heads : 1);
+    return mib;
 }
 
 }  // namespace attn::app

@@ -1,19 +1,23 @@
 #pragma once
 /// Which part of an outline a stage is looked at in.
 
+#include <optional>
+#include <vector>
+
 #include "app/session/facet.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
 
-/// More than this of attention maps are not all held at once.
-inline constexpr double kMapsMiB = 96;
+/// Of a part more than this of attention maps, and more than this of other stages, is not held at once; of keys and values of all layers
+/// neither. MiB: what hardly counts beside the model itself.
+double most_beside_model_mib(double parameters_mib);
 
-/// The part around a stage that the model has.
-facet::Inside inside_with(const Trace<float>& trace, const StageId& id);
-/// Whether the part holds a stage of its own.
-bool holds(const facet::Inside& inside, const StageId& id);
-/// What the stages that it holds take, MiB.
+/// The part around a stage that the model has. `head`: whoever asks looks at this head alone.
+facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head = {});
+/// The stages that it holds.
+std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& trace);
+/// What they take, MiB.
 double mib_of(const facet::Inside& inside, const Trace<float>& outline);
 
 }  // namespace attn::app

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "app/session/document_error.hpp"
+#include "app/session/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/plan/plan.hpp"
@@ -239,20 +241,21 @@ Prepared prepare(const Setup& setup, double room_mib) {
 
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions) {
     const Plan plan(config);
-    const std::vector<StageId> outline = outline_stages(plan);
     const auto mib = [&](const PlanNode& node) { return 4 * sequences * stage_numbers(config, node, positions, source_positions) / kMiB; };
     TraceSize size;
     size.parameters = 4 * static_cast<double>(ParameterLayout(config).count()) / kMiB;
     for (std::size_t i = 0; i < plan.nodes().size();) {
         double part = 0;
-        for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i) {
-            const PlanNode& node = plan.nodes()[i];
-            part += mib(node);
-            if (std::find(outline.begin(), outline.end(), node.id) != outline.end()) size.outline += mib(node);
-        }
+        for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i) part += mib(plan.nodes()[i]);
         size.whole += part;
         size.part = std::max(size.part, part);
     }
+    const auto mib_of = [&](const std::vector<StageId>& stages) {
+        return std::accumulate(stages.begin(), stages.end(), 0.0, [&](double sum, const StageId& id) { return sum + mib(plan.at(id)); });
+    };
+    const double streams = mib_of(outline_stages(plan, false)), all = mib_of(outline_stages(plan));
+    size.attended = all - streams <= most_beside_model_mib(size.parameters);
+    size.outline = size.attended ? all : streams;
     return size;
 }
 

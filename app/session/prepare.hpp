@@ -9,6 +9,7 @@
 #include "app/session/document.hpp"
 #include "app/session/field.hpp"
 #include "app/session/memory_budget.hpp"
+#include "app/session/shared_words.hpp"
 #include "app/session/token.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/tensor/token_batch.hpp"
@@ -21,9 +22,10 @@ inline constexpr std::size_t kVocabularyTextLimitBytes = 1 << 20;
 /// MiB, counted in floating point so that no size overflows.
 struct TraceSize {
     double parameters = 0;
-    double whole = 0;    ///< every stage
-    double outline = 0;  ///< the residual stream, keys and values (see engine/model/outline.hpp)
-    double part = 0;     ///< the largest part of the model that is computed again at a time
+    double whole = 0;      ///< every stage
+    double outline = 0;    ///< the residual stream, and keys and values if `attended` (see engine/model/outline.hpp)
+    double part = 0;       ///< the largest part of the model that is computed again at a time
+    bool attended = true;  ///< keys and values are few enough to be held
 };
 
 /// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder.
@@ -39,7 +41,7 @@ struct Prepared {
     TokenBatch source;                             ///< what the encoder of an encoder-decoder reads; empty for every other model
     std::vector<std::vector<Token>> chips;         ///< [B][T], what the ids of `tokens` stand for
     std::vector<std::vector<Token>> source_chips;  ///< the same of `source`
-    std::vector<std::string> vocabulary;           ///< text of every id
+    SharedWords vocabulary;                        ///< text of every id
     TraceSize size;                                ///< what its numbers take
     bool whole = true;                             ///< few enough to record all of them; else an outline, and what is looked at
 };

@@ -24,18 +24,19 @@ std::shared_ptr<const Fact> Results::latest(const Request& request) const {
     return best;
 }
 
-const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id) {
+const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head) {
     const Trace<float>& trace = *snapshot.trace;
     if (trace.whole() || trace.plan->find(id) == nullptr) return snapshot;
-    const auto inside = ask(state, inside_with(trace, id));
+    const auto inside = ask(state, inside_with(trace, id, head));
     return inside ? *inside : snapshot;
 }
 
-std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id) {
+std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head) {
     const Trace<float>& trace = *snapshot.trace;
     if (trace.plan->find(id) == nullptr) return "This model has no such stage.";
-    if (with(state, snapshot, id).trace->find(id) != nullptr) return "";
-    const auto inside = ask(state, inside_with(trace, id));
+    const Trace<float>& held = *with(state, snapshot, id, head).trace;
+    if ((head ? held.find(id, *head) : held.find(id)) != nullptr) return "";
+    const auto inside = ask(state, inside_with(trace, id, head));
     return inside.problem.empty() ? "Computing …" : inside.problem;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,11 +101,11 @@ public:
     }
 
     /// The snapshot that has a stage of a computed state: of a large model that of the part around it, which is asked for; the outline
-    /// until that is there.
-    const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id);
+    /// until that is there. `head`: this head alone is looked at, and of a long text is all that is there (see Trace::find()).
+    const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {});
 
     /// Why that snapshot lacks the stage: it is being computed, or cannot be; "" when it has it.
-    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id);
+    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {});
 
     const std::vector<Request>& wanted() const { return wanted_; }
     /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.

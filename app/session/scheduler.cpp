@@ -13,7 +13,7 @@ namespace {
 
 /// Of what nobody wants just now, so much is kept for whoever comes back to it.
 constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
-constexpr double kMostIdleMiB = 256;
+constexpr double kMostIdleMiB = 48;
 
 /// The same facet of the same state but for the moment of a training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {
@@ -42,17 +42,20 @@ Scheduler::~Scheduler() {
 
 void Scheduler::want(std::vector<Request> wanted, bool following) {
     std::shared_ptr<const Results::Facts> facts;  // what is dropped is destroyed after the lock is given back
+    bool tells = false;
     {
         const std::lock_guard lock(mutex_);
         if (wanted == wanted_ && following == following_) return;
         std::swap(wanted_, wanted);
         following_ = following;
+        tells = std::exchange(untold_, false);  // what was to follow is perhaps not wanted any more
         for (Running& running : running_)
             if (running.request && !is_useful(*running.request)) running.stop.request_stop();
         facts = facts_with(nullptr);
         facts_.swap(facts);
     }
     changed_.notify_all();
+    if (tells) wake_();
 }
 
 Results Scheduler::results() const {
@@ -250,16 +253,29 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
     return fact;
 }
 
+/// What else is promptly known of the state is shown together with it: a frame between would only take time from it.
+bool Scheduler::more_follows_at_once(const Request& request) const {
+    const bool prompt = info_of(request.facet).lane == Lane::Prompt;
+    return prompt && std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& other) {
+               return other.state == request.state && other != request && comes_with_trace(other) && is_open(other);
+           });
+}
+
 void Scheduler::publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended) {
+    bool tells = false;
     {
         std::shared_ptr<const Results::Facts> facts;  // what it replaces is destroyed after the lock is given back
         const std::lock_guard lock(mutex_);
         if (ended) running_[static_cast<std::size_t>(lane)].request.reset();
         facts = when_memory_allows([&] { return facts_with(fact); });
         facts_.swap(facts);
+        const bool follows = fact != nullptr && ended && more_follows_at_once(fact->request);
+        // What was given up is nothing new, but nothing follows it either.
+        tells = fact != nullptr ? !follows : untold_;
+        untold_ = follows;
     }
     changed_.notify_all();
-    wake_();
+    if (tells) wake_();
 }
 
 }  // namespace attn::app

@@ -22,7 +22,7 @@ namespace attn::app {
 /// wants any more is abandoned. Values stay while they are wanted, and a few of them longer. All methods are for one thread (the UI's).
 class Scheduler {
 public:
-    /// `wake` is called from a worker whenever there is something new.
+    /// `wake` is called from a worker whenever there is something new, of what is promptly known of a state when all of that is.
     Scheduler(Computation computation, std::function<void()> wake, double budget_mib = default_memory_budget_mib());
     ~Scheduler();
     Scheduler(const Scheduler&) = delete;
@@ -60,6 +60,7 @@ private:
     bool await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice);
     bool is_open(const Request& request) const;
     bool is_running(const Request& request) const;
+    bool more_follows_at_once(const Request& request) const;
     /// It is wanted, or something that is wanted needs it.
     bool is_asked_for(const Request& request) const;
     /// Worth going on with: asked for, or that of a moment ago of a run that is followed.
@@ -77,10 +78,11 @@ private:
     const double budget_mib_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the four below; held for looking things up and pointer swaps only
+    mutable std::mutex mutex_;  // guards the five below; held for looking things up and pointer swaps only
     std::condition_variable_any changed_;
     std::vector<Request> wanted_;
     bool following_ = false;
+    bool untold_ = false;  ///< nobody was woken for the last fact, as more was to follow at once
     std::array<Running, kLanes> running_;
     std::shared_ptr<const Results::Facts> facts_;
 

@@ -120,7 +120,8 @@ struct Session::Impl {
     std::shared_ptr<const Snapshot> computed{std::make_shared<const Snapshot>()};  ///< the last one that could be
     std::shared_ptr<const Snapshot> shown{computed};                               ///< the same, with the problem of the asked state
     States states;
-    std::vector<Request> wanted;  ///< by views
+    std::vector<Request> wanted;     ///< by views
+    std::optional<Request> awaited;  ///< somebody waits for it
     std::optional<facet::Dump> dump;
     Follower follower;
 

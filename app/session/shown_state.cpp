@@ -131,16 +131,20 @@ void Session::Impl::order() {
     };
     for (const Request& request : ahead()) add(request);
     if (dump) add({nullptr, *dump});
-    for (const Request& request : wanted) add(request);
+    // What takes long about a state that is about to be replaced would only hold up the one that takes its place.
+    const bool replaced = is_tracing() && !is_following();
+    for (const Request& request : wanted)
+        if (!replaced || request.state != states.shown || info_of(request.facet).lane == Lane::Prompt) add(request);
+    if (awaited) add(*awaited);
     scheduler.want(std::move(all), is_following());
 }
 
 Results Session::Impl::wait_for(const Request& request) {
-    if (std::find(wanted.begin(), wanted.end(), request) == wanted.end()) {
-        wanted.push_back(request);
-        order();
-    }
+    if (std::find(wanted.begin(), wanted.end(), request) == wanted.end()) wanted.push_back(request);
+    awaited = request;
+    order();
     scheduler.wait_for(request);
+    awaited.reset();
     return scheduler.results();
 }
 

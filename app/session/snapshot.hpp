@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/session/field.hpp"
+#include "app/session/shared_words.hpp"
 #include "app/session/state.hpp"
 #include "app/session/token.hpp"
 #include "engine/trace/head_scores.hpp"
@@ -22,11 +23,11 @@ struct Snapshot {
     std::shared_ptr<const Trace<float>> trace;      ///< null before the first
     std::uint64_t run = 0;                          ///< whose parameters `trace` has; 0: freshly drawn
     std::optional<std::int64_t> trained_step;       ///< the moment of `run` that `trace` is of
-    std::vector<StageRange> ranges;                 ///< of every stage of `trace`, in its order; none of an outline
-    std::vector<HeadScore> head_scores;             ///< of every head of `trace`
+    std::vector<StageRange> ranges;                 ///< of every stage of `trace` and more of its part, over all heads; none of an outline
+    std::vector<HeadScore> head_scores;             ///< of every head of `trace`, also of those it does not hold
     std::vector<std::vector<Token>> tokens;         ///< [B][T]
     std::vector<std::vector<Token>> source_tokens;  ///< of the encoder's text; empty without one
-    std::vector<std::string> vocabulary;            ///< text of every id
+    SharedWords vocabulary;                         ///< text of every id
     double whole_mib = 0;                           ///< what every stage and the parameters take, whether they are all held or not
     double compute_ms = 0;                          ///< wall time of the forward pass
     // Of the shown state alone:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "engine/explain/explain_stage.hpp"
 #include "engine/tensor/error.hpp"
@@ -162,19 +164,32 @@ private:
         if (trace.parameters == nullptr) throw Error("a trace without parameters cannot be explained");
         return *trace.parameters;
     }
+    /// Perhaps with one head alone.
+    const RecordedStage<Scalar>* held(const StageId& id) const {
+        const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == id; };
+        const auto stage = std::find_if(trace_.stages.begin(), trace_.stages.end(), is_it);
+        return stage == trace_.stages.end() ? nullptr : &*stage;
+    }
     const Shape* find(const StageId& id) const override {
-        const RecordedStage<Scalar>* stage = trace_.find(id);
-        return stage == nullptr ? nullptr : &stage->value.shape();
+        const RecordedStage<Scalar>* stage = held(id);
+        if (stage == nullptr) return nullptr;
+        return stage->only_head ? &whole_shapes_.try_emplace(tensor_name(id), trace_.shape_of(id)).first->second : &stage->value.shape();
     }
     double stage_value(const StageId& id, std::int64_t flat) const override {
-        return static_cast<double>(trace_.find(id)->value.data()[flat]);
+        const RecordedStage<Scalar>* stage = held(id);
+        if (!stage->only_head) return static_cast<double>(stage->value.data()[flat]);
+        const std::int64_t before = flat - *stage->only_head * stage->value.size();
+        if (before < 0 || before >= stage->value.size())
+            throw Error("the trace has head " + std::to_string(*stage->only_head) + " of " + tensor_name(id) + " and no other");
+        return static_cast<double>(stage->value.data()[before]);
     }
     double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override {
         return static_cast<double>(trace_.parameters->numbers(whole)[flat]);
     }
-    const Mask* mask(const StageId& id) const override { return trace_.find(id)->mask.get(); }
+    const Mask* mask(const StageId& id) const override { return held(id)->mask.get(); }
 
     const Trace<Scalar>& trace_;
+    mutable std::map<std::string, Shape> whole_shapes_;  ///< of stages with one head, which are referred to
 };
 
 }  // namespace
@@ -204,9 +219,10 @@ std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& ce
     if (!cell.parameter.empty()) return out;
     for (const PlanNode& node : trace.plan->nodes()) {
         if (std::find(node.inputs.begin(), node.inputs.end(), cell.stage) == node.inputs.end()) continue;
-        const RecordedStage<Scalar>* stage = trace.find(node.id);
-        if (stage == nullptr || stage->value.empty()) continue;
-        out.push_back(cells.operand(node.id, provenance::nearest_index(cells, cell.stage, cell.index, node.id)));
+        if (!cells.has(node.id)) continue;
+        const auto index = provenance::nearest_index(cells, cell.stage, cell.index, node.id);
+        const RecordedStage<Scalar>* stage = trace.find(node.id, index[1]);
+        if (stage != nullptr && !stage->value.empty()) out.push_back(cells.operand(node.id, index));
     }
     return out;
 }

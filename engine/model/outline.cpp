@@ -7,6 +7,7 @@
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/tensor/position_rows.hpp"
 
 namespace attn {
 namespace {
@@ -43,25 +44,25 @@ const TokenBatch* source_of(const Trace<Scalar>& trace) {
 
 }  // namespace
 
-std::vector<StageId> outline_stages(const Plan& plan) {
+std::vector<StageId> outline_stages(const Plan& plan, bool attended) {
     std::vector<StageId> stages = all_streams(plan);
     for (const PlanNode& node : plan.nodes())
-        if (node.has_heads() && node.axes[2] == Axis::S && node.axes[3] == Axis::D) stages.push_back(node.id);
+        if (attended && node.has_heads() && node.axes[2] == Axis::S && node.axes[3] == Axis::D) stages.push_back(node.id);
     if (const StageId* memory = memory_of(plan)) stages.push_back(*memory);
     return stages;
 }
 
+namespace {
+
 template <class Scalar>
-Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-                            const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop) {
-    require_settings(settings);
-    require_batch(parameters->config(), tokens, source);
+Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+                              const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop, bool attended) {
     Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, source, settings);
     const Plan& plan = *trace.plan;
     const Weights weights(*trace.parameters);
     Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
     MaskBuilder builder;
-    const std::vector<StageId> kept = outline_stages(plan);
+    const std::vector<StageId> kept = outline_stages(plan, attended);
     Tap<Scalar> tap(true, std::move(stop));
     tap.keep_only([&](const StageId& id) { return contains(kept, id); });
     tap.observe(each);
@@ -72,40 +73,86 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     return trace;
 }
 
+/// What stands before the layers.
+template <class Scalar>
+RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& weights, const std::stop_token& stop) {
+    const StageId id = trace.plan->streams(Stack::Main).front();
+    Program<Scalar> program(*trace.plan, weights, Form::Staged, Keep::OneLayer);
+    Tap<Scalar> tap(false, stop);
+    const PassMasks none;
+    program.forward({trace.settings, none, tap, &trace.tokens}, 0, program.place(id) + 1);
+    return {id, std::move(program.value(program.place(id)))};
+}
+
+/// Adds rows of a stage to what is recorded of it.
+template <class Scalar>
+void record_rows(Trace<Scalar>& trace, const StageRows<Scalar>& shown) {
+    if (shown.first == 0) trace.stages.push_back({shown.id, Tensor<Scalar>(trace.shape_of(shown.id))});
+    const auto is_it = [&](const RecordedStage<Scalar>& stage) { return stage.id == shown.id; };
+    // Those of this layer are the last.
+    const auto stage = std::find_if(trace.stages.rbegin(), trace.stages.rend(), is_it);
+    copy_positions(shown.value, 0, stage->value, shown.first, PositionRows(shown.value.shape()).positions);
+}
+
+template <class Scalar>
+Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens,
+                              const ForwardSettings& settings, const std::stop_token& stop, const OutlineMemory& memory) {
+    Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, {}, settings);
+    const Plan& plan = *trace.plan;
+    const Weights weights(*trace.parameters);
+    trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
+    trace.stages.push_back(first_stream(trace, weights, stop));
+    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop);
+    const std::vector<StageId> kept = outline_stages(plan, memory.attended);
+    for (std::size_t place = 0; place < plan.end_of_layers();) {
+        const PlanPart part = plan.part_around(plan.nodes()[place].id);
+        place = part.end;
+        if (!part.stream) continue;
+        layer.show(part, trace.stages.back().value, memory.rows, [&](const StageRows<Scalar>& shown) {
+            if (contains(kept, shown.id)) record_rows(trace, shown);
+        });
+    }
+    return trace;
+}
+
+}  // namespace
+
+template <class Scalar>
+Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
+                            const ForwardSettings& settings, const StageObserver<Scalar>& each, std::stop_token stop,
+                            const OutlineMemory& memory) {
+    require_settings(settings);
+    require_batch(parameters->config(), tokens, source);
+    const Config& config = parameters->config();
+    const std::int64_t rows = memory.rows > 0 ? memory.rows : rows_at_a_time(config, tokens.length);
+    if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
+        return outline_in_rows(std::move(parameters), tokens, settings, stop, {memory.attended, rows});
+    return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
+}
+
 namespace {
 
-/// Takes over the rows of the first `kept` positions of a stage [1,T,C] or [1,G,S,D], and leaves room for those that follow.
+/// The first `kept` positions of a stage, and room for those that follow.
 template <class Scalar>
 Tensor<Scalar> with_room_for(const Tensor<Scalar>& from, std::int64_t kept, std::int64_t positions) {
-    const Shape& shape = from.shape();
-    const bool per_head = shape.rank() == 4;
-    const std::int64_t heads = per_head ? shape[1].size : 1, before = shape[per_head ? 2 : 1].size, width = shape[per_head ? 3 : 2].size;
-    const Axis axis = shape[per_head ? 2 : 1].axis;
-    Tensor<Scalar> out(per_head ? Shape{shape[0], shape[1], {axis, positions}, shape[3]} : Shape{shape[0], {axis, positions}, shape[2]});
-    for (std::int64_t head = 0; head < heads; ++head)
-        std::copy_n(from.data() + head * before * width, kept * width, out.data() + head * positions * width);
+    Tensor<Scalar> out(with_positions(from.shape(), positions));
+    copy_positions(from, 0, out, 0, kept);
     return out;
-}
-
-/// Puts the rows of the positions from `kept` on into their places.
-template <class Scalar>
-void put_behind(const Tensor<Scalar>& added, std::int64_t kept, Tensor<Scalar>& out) {
-    const Shape& shape = out.shape();
-    const bool per_head = shape.rank() == 4;
-    const std::int64_t heads = per_head ? shape[1].size : 1, positions = shape[per_head ? 2 : 1].size, width = shape[per_head ? 3 : 2].size;
-    const std::int64_t rows = positions - kept;
-    for (std::int64_t head = 0; head < heads; ++head)
-        std::copy_n(added.data() + head * rows * width, rows * width, out.data() + (head * positions + kept) * width);
-}
-
-/// Keys and values as attention reads them.
-bool is_attended(const Plan& plan, const StageId& id) {
-    return std::any_of(plan.nodes().begin(), plan.nodes().end(),
-                       [&](const PlanNode& node) { return (node.op == Op::Scores || node.op == Op::Mix) && node.inputs[1] == id; });
 }
 
 TokenBatch rest_of(const TokenBatch& tokens, std::int64_t kept) {
     return {tokens.length - kept, {tokens.ids.begin() + kept, tokens.ids.end()}, {tokens.length - kept}};
+}
+
+}  // namespace
+
+namespace {
+
+/// Keys and values of every layer.
+template <class Scalar>
+bool holds_attended(const Trace<Scalar>& outline) {
+    const std::vector<StageId> all = outline_stages(*outline.plan);
+    return std::all_of(all.begin(), all.end(), [&](const StageId& id) { return outline.find(id) != nullptr; });
 }
 
 }  // namespace
@@ -117,25 +164,55 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
         before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
     if (!one_text || !can_cache(outline.config, outline.settings)) return 0;
     if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
+    // What is computed again of the positions that are kept must not depend on how many there are.
+    const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);
+    if (again) return 0;
     return std::mismatch(before.ids.begin(), before.ids.end(), tokens.ids.begin(), tokens.ids.end()).first - before.ids.begin();
 }
+
+namespace {
+
+/// Keys and values of the layer that is being continued, where the outline has none: those of the positions before are computed again.
+template <class Scalar>
+class AttendedAgain {
+public:
+    AttendedAgain(const Trace<Scalar>& outline, const Weights& weights, std::int64_t kept, const std::stop_token& stop)
+        : outline_(outline), kept_(kept), layer_(*outline.plan, weights, outline.settings, outline.tokens, stop) {}
+
+    /// With room for `positions`.
+    RecordedStage<Scalar> stage(const StageId& id, std::int64_t positions) {
+        const Plan& plan = *outline_.plan;
+        const PlanPart part = plan.part_around(id);
+        if (part_ != part.first) {
+            before_ = layer_.before_maps(part, outline_.find(*part.stream)->value, kept_, rows_at_a_time(outline_.config, kept_));
+            part_ = part.first;
+        }
+        Tensor<Scalar>& found = before_[static_cast<std::size_t>(&plan.at(id) - &plan.nodes()[part.first])];
+        return {id, with_room_for(found, kept_, positions)};
+    }
+
+private:
+    const Trace<Scalar>& outline_;
+    std::int64_t kept_;
+    LayerInRows<Scalar> layer_;
+    std::vector<Tensor<Scalar>> before_;
+    std::size_t part_ = 0;  ///< that `before_` is of
+};
+
+}  // namespace
 
 template <class Scalar>
 Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop) {
     require_batch(outline.config, tokens, {});
     const std::int64_t kept = positions_kept(outline, tokens), positions = tokens.length;
     Trace<Scalar> out = unrecorded_trace(outline.parameters, tokens, {}, outline.settings);
-    for (const StageId& id : outline_stages(*out.plan)) {
-        const RecordedStage<Scalar>* stage = outline.find(id);
-        if (stage == nullptr) throw Error("the outline has no " + tensor_name(id));
-        out.stages.push_back({id, with_room_for(stage->value, kept, positions)});
-    }
     const Plan& plan = *out.plan;
-    const auto by_place = [&](const auto& a, const auto& b) { return &plan.at(a.id) < &plan.at(b.id); };
-    std::sort(out.stages.begin(), out.stages.end(), by_place);
-    if (kept == positions) return out;
-
+    const std::vector<StageId> all = outline_stages(plan);
+    if (kept == 0) {
+        return trace_outline<Scalar>(outline.parameters, tokens, {}, outline.settings, {}, stop, {holds_attended(outline)});
+    }
     const Weights weights(*out.parameters);
+    AttendedAgain<Scalar> again(outline, weights, kept, stop);
     Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
     const PassMasks masks = masks_behind(plan, kept, positions - kept);
     const TokenBatch added = rest_of(tokens, kept);
@@ -143,12 +220,22 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
     PassSetting<Scalar> setting{out.settings, masks, tap, &added};
     setting.first_position = kept;
     std::size_t next = 0;
-    for (RecordedStage<Scalar>& stage : out.stages) {
-        const std::size_t place = program.place(stage.id);
-        program.forward(setting, next, place + 1);
-        next = place + 1;
-        put_behind(program.value(place), kept, stage.value);
-        if (is_attended(plan, stage.id)) program.value(place) = stage.value;
+    for (const PlanNode& node : plan.nodes()) {
+        if (!contains(all, node.id)) continue;
+        const RecordedStage<Scalar>* before = outline.find(node.id);
+        const bool attended = is_attended(plan, node.id);
+        // Keys that are turned before anybody reads them are of no use but to an outline that holds them.
+        if (before == nullptr && (!attended || kept == positions)) continue;
+        RecordedStage<Scalar> stage = before == nullptr ? again.stage(node.id, positions)
+                                                        : RecordedStage<Scalar>{node.id, with_room_for(before->value, kept, positions)};
+        if (kept < positions) {
+            const std::size_t place = program.place(node.id);
+            program.forward(setting, next, place + 1);
+            next = place + 1;
+            copy_positions(program.value(place), 0, stage.value, kept, positions - kept);
+            if (attended) program.value(place) = stage.value;
+        }
+        if (before != nullptr) out.stages.push_back(std::move(stage));
     }
     return out;
 }
@@ -201,6 +288,20 @@ void Recomputation<Scalar>::show_around(const StageId& id, const StageObserver<S
 }
 
 template <class Scalar>
+void Recomputation<Scalar>::show_rows_around(const StageId& id, const RowsObserver<Scalar>& each, std::stop_token stop, std::int64_t rows) {
+    const PlanPart part = plan_.part_around(id);
+    const std::int64_t positions = trace_->tokens.length;
+    if (rows <= 0) rows = rows_at_a_time(trace_->config, positions);
+    if (!part.stream || rows >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
+        const auto show = [&](const StageId& stage, const Tensor<Scalar>& value, const Mask* mask) { each({stage, 0, value, mask}); };
+        return show_around(id, show, std::move(stop));
+    }
+    const RecordedStage<Scalar>* stream = trace_->find(*part.stream);
+    if (stream == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
+    LayerInRows<Scalar>(plan_, weights_, trace_->settings, trace_->tokens, std::move(stop)).show(part, stream->value, rows, each);
+}
+
+template <class Scalar>
 Trace<Scalar> Recomputation<Scalar>::trace_around(const StageId& id, std::stop_token stop,
                                                   const std::function<bool(const StageId&)>& wanted) {
     const PlanPart part = plan_.part_around(id);
@@ -234,8 +335,7 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     for (const RecordedStage<Scalar>& stage : trace_->stages)
         if (program_.place(stage.id) < part.first) out.stages.push_back(stage);
     Tap<Scalar> tap(true, std::move(stop));
-    const std::vector<StageId> kept = outline_stages(plan_);
-    if (!whole) tap.keep_only([&](const StageId& id) { return contains(kept, id); });
+    if (!whole) tap.keep_only([&](const StageId& id) { return trace_->find(id) != nullptr; });
     give(part);
     run(settings, part.first, end, tap);
     for (RecordedStage<Scalar>& stage : tap.take()) out.stages.push_back(std::move(stage));
@@ -244,7 +344,8 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template Trace<Scalar> trace_outline<Scalar>(std::shared_ptr<const Parameters<Scalar>>, const TokenBatch&, const TokenBatch&,          \
-                                                 const ForwardSettings&, const StageObserver<Scalar>&, std::stop_token);                   \
+                                                 const ForwardSettings&, const StageObserver<Scalar>&, std::stop_token,                    \
+                                                 const OutlineMemory&);                                                                    \
     template std::int64_t positions_kept<Scalar>(const Trace<Scalar>&, const TokenBatch&);                                                 \
     template Trace<Scalar> continue_outline<Scalar>(const Trace<Scalar>&, const TokenBatch&, std::stop_token);                             \
     template class Recomputation<Scalar>;

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/model/layer_in_rows.hpp"
 #include "engine/model/pass_masks.hpp"
 #include "engine/model/program.hpp"
 #include "engine/trace/tap.hpp"
@@ -14,21 +15,32 @@
 
 namespace attn {
 
-/// What an outline holds: the residual streams, keys and values, and what a decoder attends to.
-std::vector<StageId> outline_stages(const Plan& plan);
+/// How little an outline takes.
+struct OutlineMemory {
+    /// Keys and values are held, so that a text can be continued without computing them again.
+    bool attended = true;
+    /// So many positions are computed at a time, where that is possible; 0: as many as take a few MiB.
+    std::int64_t rows = 0;
+};
 
-/// The outline of what trace_forward() returns, in the memory of one layer beside it. `each` (may be empty) sees every stage before it is
-/// gone; what comes after the layers is not computed. Throws as trace_forward() does.
+/// What an outline holds: the residual streams, keys and values (`attended`), and what a decoder attends to.
+std::vector<StageId> outline_stages(const Plan& plan, bool attended = true);
+
+/// The outline of what trace_forward() returns, in the memory of one layer beside it, or of a few positions of one (see LayerInRows).
+/// `each` sees every stage before it is gone, unless it is empty: then all positions are computed at once. What comes after the layers is
+/// not computed. Throws as trace_forward() does.
 template <class Scalar>
 Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens, const TokenBatch& source,
-                            const ForwardSettings& settings, const StageObserver<Scalar>& each = {}, std::stop_token stop = {});
+                            const ForwardSettings& settings, const StageObserver<Scalar>& each = {}, std::stop_token stop = {},
+                            const OutlineMemory& memory = {});
 
 /// How many of the first positions of `tokens` have in an outline the numbers that they have in the outline of `tokens`: those that both
 /// texts begin with, in a decoder-only model under the causal mask alone (see can_cache()). 0 where there are several texts.
 template <class Scalar>
 std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& tokens);
 
-/// The outline of another text: only the positions behind positions_kept() are computed. Throws as trace_forward() does.
+/// The outline of another text, which holds what this one does: only the positions behind positions_kept() are computed, and of those
+/// before keys and values, where the outline has none. Throws as trace_forward() does.
 template <class Scalar>
 Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& tokens, std::stop_token stop = {});
 
@@ -48,6 +60,9 @@ public:
     Trace<Scalar> trace_around(const StageId& id, std::stop_token stop = {}, const std::function<bool(const StageId&)>& wanted = {});
     /// Shows the same stages one after the other, and keeps none.
     void show_around(const StageId& id, const StageObserver<Scalar>& each, std::stop_token stop = {});
+    /// Shows the same stages some positions at a time where that is possible: then each stage several times, in the order of positions.
+    /// `rows` as in OutlineMemory.
+    void show_rows_around(const StageId& id, const RowsObserver<Scalar>& each, std::stop_token stop = {}, std::int64_t rows = 0);
 
     /// The trace with other edits: what comes before the first stage where they differ is taken over, the rest computed. An outline stays
     /// one. Throws as trace_forward() does.

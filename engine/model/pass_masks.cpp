@@ -33,10 +33,10 @@ std::set<std::int64_t> windows_of(const Plan& plan) {
     return windows;
 }
 
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added) {
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, std::optional<std::int64_t> keys) {
     const auto make = [&](std::int64_t window) {
         const auto mask = std::make_shared<Mask>();
-        mask->assign(1, added, before + added, [&](std::int64_t, std::int64_t t, std::int64_t s) {
+        mask->assign(1, added, keys.value_or(before + added), [&](std::int64_t, std::int64_t t, std::int64_t s) {
             return s <= before + t && (window == 0 || before + t - s < window);
         });
         return mask;

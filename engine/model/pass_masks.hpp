@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -25,8 +26,9 @@ struct PassMasks {
 
 /// The windows that self-attentions of a plan have.
 std::set<std::int64_t> windows_of(const Plan& plan);
-/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows.
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added);
+/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows. `keys`: how many there are,
+/// where others follow.
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, std::optional<std::int64_t> keys = {});
 
 class MaskBuilder {
 public:

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <iterator>
+#include <list>
+#include <map>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "engine/reference/edits.hpp"
 #include "engine/reference/maths.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/position_rows.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace attn::reference {
@@ -56,6 +58,9 @@ Matrix dropped_out(const Matrix& x, double rate, std::uint64_t seed, const Stage
     return out;
 }
 
+/// The keys and values of all positions, of which the others read only those of their own.
+bool reads_all(const PlanNode& node, std::size_t which) { return (node.op == Op::Scores || node.op == Op::Mix) && which == 1; }
+
 /// Computes the nodes of a plan one after another.
 template <class Scalar>
 class Pass {
@@ -71,27 +76,43 @@ public:
     }
     std::vector<ReferenceStage> run() {
         check();
-        for (const PlanNode& node : plan_.nodes()) compute(node);
-        return {std::make_move_iterator(stages_.begin()), std::make_move_iterator(stages_.end())};
+        for (const PlanNode& node : plan_.nodes()) compute(node, {});
+        std::vector<ReferenceStage> stages;
+        for (Kept& kept : kept_) stages.push_back(std::move(kept.stage));
+        return stages;
     }
     /// What nodes read that are computed elsewhere.
-    void give(ReferenceStage stage) { stages_.push_back(std::move(stage)); }
-    const ReferenceStage& compute(const PlanNode& node) {
+    const ReferenceStage& give(ReferenceStage stage, const Rows& rows) { return kept_.emplace_back(Kept{std::move(stage), rows}).stage; }
+    /// What the rows of a node read has to be there.
+    const ReferenceStage& compute(const PlanNode& node, const Rows& rows) {
         if (stop_.stop_requested()) throw Cancelled();
+        rows_ = rows;
         const SharedPermissions permissions = permissions_of(node);
-        record(node, value_of(node, permissions.get()), permissions);
+        const ReferenceStage& made = record(node, value_of(node, permissions.get()), permissions);
         widened_.clear();
-        return stages_.back();
+        return made;
     }
-    /// Forgets the numbers of a stage that nobody will read again.
-    void forget(const StageId& id) {
-        for (ReferenceStage& stage : stages_)
-            if (stage.id == id) stage.value = Matrix();
+    /// Null where it is not there (any more).
+    const ReferenceStage* find(const StageId& id, const Rows& rows) const {
+        for (const Kept& kept : kept_)
+            if (kept.stage.id == id && kept.rows == rows) return &kept.stage;
+        return nullptr;
     }
+    /// Forgets stages of which this says so.
+    template <class Done>
+    void forget(const Done& is_done) {
+        kept_.remove_if([&](const Kept& kept) { return is_done(kept.stage.id, kept.rows); });
+    }
+    /// The keys or values that rows of queries read: all positions.
+    void give_whole(const StageId& id, const Matrix* value) { whole_[tensor_name(id)] = value; }
     const Plan& plan() const { return plan_; }
 
 private:
     using SharedPermissions = std::shared_ptr<const Permissions>;
+    struct Kept {
+        ReferenceStage stage;
+        Rows rows;
+    };
     static SharedPermissions share(Permissions permissions) { return std::make_shared<const Permissions>(std::move(permissions)); }
 
     Matrix value_of(const PlanNode& node, const Permissions* permissions) const {
@@ -110,7 +131,7 @@ private:
         case Op::Linear:
             return mapped(node);
         case Op::Rotate:
-            return rotated(input(node), settings.rotary);
+            return rotated(input(node), settings.rotary, rows_.first, batch(node).length);
         case Op::Scores:
             return attention_scores(input(node), input(node, 1));
         case Op::Scale:
@@ -118,8 +139,8 @@ private:
         case Op::Cap:
             return each(input(node), [&](double x) { return capped(x, settings.cap); });
         case Op::Bias:
-            if (node.weight.empty()) return lowered_by_distance(input(node));
-            return biased_by_range(input(node), parameter(node.weight).data, settings.buckets);
+            if (node.weight.empty()) return lowered_by_distance(input(node), rows_.first);
+            return biased_by_range(input(node), parameter(node.weight).data, settings.buckets, rows_.first);
         case Op::Segments:
             return segments(node);
         case Op::Mask:
@@ -142,19 +163,23 @@ private:
         throw Error("there is no operation behind " + tensor_name(node.id));
     }
 
-    void record(const PlanNode& node, Matrix value, const SharedPermissions& permissions) {
+    const ReferenceStage& record(const PlanNode& node, Matrix value, const SharedPermissions& permissions) {
         if (!settings_.edits.empty()) value = edited(settings_.edits, node.id, std::move(value), permissions.get());
         if (rounding_ == Rounding::EveryStageToFloat)
             for (double& number : value.values()) number = static_cast<double>(static_cast<float>(number));
-        stages_.push_back({node.id, std::move(value), permissions});
+        return give({node.id, std::move(value), permissions}, rows_);
     }
 
     const ReferenceStage& recorded(const StageId& id) const {
-        for (const ReferenceStage& stage : stages_)
-            if (stage.id == id) return stage;
-        throw Error(tensor_name(id) + " is read before it is computed");
+        const ReferenceStage* stage = find(id, rows_);
+        if (stage == nullptr) throw Error(tensor_name(id) + " is read before it is computed");
+        return *stage;
     }
-    const Matrix& input(const PlanNode& node, std::size_t which = 0) const { return recorded(node.inputs.at(which)).value; }
+    const Matrix& input(const PlanNode& node, std::size_t which = 0) const {
+        const StageId& id = node.inputs.at(which);
+        if (rows_.all() || !reads_all(node, which)) return recorded(id).value;
+        return *whole_.at(tensor_name(id));
+    }
     const TokenBatch& batch(const PlanNode& node) const { return node.id.stack == Stack::Encoder ? source_ : tokens_; }
 
     ParameterView<Scalar> stored(const PlanParameter& used) const {
@@ -178,7 +203,7 @@ private:
 
     /// Who may attend to whom in a map behind the mask; null for every other stage. An encoder reads its whole source, and so does
     /// cross-attention: the patterns (causal, window, ...) shape the other self-attentions.
-    SharedPermissions permissions_of(const PlanNode& node) const {
+    SharedPermissions permissions_of(const PlanNode& node) {
         const bool late = node.settings.masks_late;
         if (node.op == Op::Dropout || (node.op == Op::Softmax && !late)) return recorded(node.inputs.at(0)).permissions;
         if (node.op != Op::Mask && node.op != Op::Softmax) return nullptr;
@@ -188,10 +213,14 @@ private:
         const MaskRule rule = node.settings.mask_rule;
         if (cross || node.id.stack == Stack::Encoder)
             return share(padding_permissions(settings_.masks, source_.lengths, queries, keys, rule));
-        MaskSettings masks = settings_.masks;
         const std::int64_t own = node.settings.window;
-        if (own > 0 && own <= queries && (masks.window == 0 || masks.window > own)) masks.window = static_cast<int>(own);
-        return share(self_permissions(masks, tokens_.lengths, queries, rule));
+        SharedPermissions& self = self_[own];
+        if (self == nullptr) {
+            MaskSettings masks = settings_.masks;
+            if (own > 0 && own <= queries && (masks.window == 0 || masks.window > own)) masks.window = static_cast<int>(own);
+            self = share(self_permissions(masks, tokens_.lengths, queries, rule));
+        }
+        return rows_.all() ? self : share(of_queries(*self, rows_.first, rows_.count));
     }
 
     template <class Function>
@@ -264,8 +293,8 @@ private:
 
     Matrix mapped(const PlanNode& node) const {
         if (node.weight.transposed) return mapped_by_table(node);
-        const ParameterView<double> weight = parameter(node.weight);
-        const LinearMap map{weight.data, node.bias.empty() ? nullptr : parameter(node.bias).data, weight.stride};
+        const ParameterView<Scalar> weight = stored(node.weight);
+        const LinearMap<Scalar> map{weight.data, node.bias.empty() ? nullptr : parameter(node.bias).data, weight.stride};
         if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns});
         const Dim heads{node.axes[1], weight.columns / config_.head_size()};
         const Matrix packed = linear(input(node), map, {Axis::N, weight.columns});
@@ -310,7 +339,10 @@ private:
     const ForwardSettings& settings_;
     std::stop_token stop_;
     Rounding rounding_;
-    std::deque<ReferenceStage> stages_;  // which are referred to
+    Rows rows_;               // of what is being computed
+    std::list<Kept> kept_;    // which are referred to
+    std::map<std::int64_t, SharedPermissions> self_;  // by the window; a plan's self-attentions have one rule
+    std::map<std::string, const Matrix*> whole_;
 };
 
 }  // namespace
@@ -323,45 +355,90 @@ std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const 
 
 template <class Scalar>
 struct PartOfReference<Scalar>::State {
+    const Trace<Scalar>& outline;
     Pass<Scalar> pass;
     const PlanPart place;
-    std::size_t next;
+    struct Whole {
+        Matrix value;
+        std::int64_t known = 0;  ///< positions
+    };
+    std::map<std::size_t, Whole> whole{};  ///< keys and values, where rows are asked for
 
     const PlanNode& node(std::size_t i) const { return pass.plan().nodes()[i]; }
-    /// By a node that is still to come.
-    bool is_read_later(const StageId& id) const {
-        for (std::size_t i = next; i < place.end; ++i)
+    std::size_t place_of(const StageId& id) const { return static_cast<std::size_t>(&pass.plan().at(id) - pass.plan().nodes().data()); }
+    /// By a node of the part behind `after`.
+    bool is_read_later(const StageId& id, std::size_t after) const {
+        for (std::size_t i = after + 1; i < place.end; ++i)
             if (std::count(node(i).inputs.begin(), node(i).inputs.end(), id) > 0) return true;
         return false;
     }
-    /// Stages before the last one: that is being looked at.
-    void forget_what_is_done() {
-        for (std::size_t i = 0; i + 1 < next; ++i)
-            if (!is_read_later(node(i).id)) pass.forget(node(i).id);
+    bool is_read_whole(const StageId& id) const {
+        for (std::size_t i = place.first; i < place.end; ++i)
+            for (std::size_t which = 0; which < node(i).inputs.size(); ++which)
+                if (node(i).inputs[which] == id && reads_all(node(i), which)) return true;
+        return false;
+    }
+
+    const ReferenceStage& given(const StageId& id, const Rows& rows) {
+        const RecordedStage<Scalar>* stage = outline.find(id);
+        if (stage == nullptr) throw Error("the outline has no " + tensor_name(id));
+        if (rows.all()) {
+            Matrix value(stage->value.shape());
+            std::copy(stage->value.values().begin(), stage->value.values().end(), value.data());
+            return pass.give({id, std::move(value), nullptr}, rows);
+        }
+        Tensor<Scalar> some(with_positions(stage->value.shape(), rows.count));
+        copy_positions(stage->value, rows.first, some, 0, rows.count);
+        Matrix value(some.shape());
+        std::copy(some.values().begin(), some.values().end(), value.data());
+        return pass.give({id, std::move(value), nullptr}, rows);
+    }
+
+    /// Keeps rows of keys or values, which are made in their order.
+    void keep(const ReferenceStage& made, const Rows& rows) {
+        Whole& all = whole[place_of(made.id)];
+        if (all.value.empty()) all.value = Matrix(with_positions(made.value.shape(), outline.tokens.length));
+        copy_positions(made.value, 0, all.value, rows.first, rows.count);
+        all.known = std::max(all.known, rows.first + rows.count);
+        pass.give_whole(made.id, &all.value);
+    }
+    void make_whole(const StageId& id, std::int64_t at_a_time) {
+        for (std::int64_t first; (first = whole[place_of(id)].known) < outline.tokens.length;)
+            make(id, {first, std::min(at_a_time, outline.tokens.length - first)});
+    }
+
+    const ReferenceStage& make(const StageId& id, const Rows& rows) {
+        if (const ReferenceStage* known = pass.find(id, rows)) return *known;
+        const std::size_t at = place_of(id);
+        if (at < place.first) return given(id, rows);
+        const PlanNode& made_by = node(at);
+        for (std::size_t which = 0; which < made_by.inputs.size(); ++which) {
+            if (!rows.all() && reads_all(made_by, which)) make_whole(made_by.inputs[which], rows.count);
+            else make(made_by.inputs[which], rows);
+        }
+        const ReferenceStage& made = pass.compute(made_by, rows);
+        if (!rows.all() && is_read_whole(id)) keep(made, rows);
+        return made;
     }
 };
 
 template <class Scalar>
-PartOfReference<Scalar>::PartOfReference(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop, Rounding rounding)
-    : state_(new State{{*part.parameters, part.tokens, part.source_tokens, part.settings, std::move(stop), rounding}, place, place.first}) {
+PartOfReference<Scalar>::PartOfReference(const Trace<Scalar>& outline, const PlanPart& place, std::stop_token stop, Rounding rounding)
+    : state_(new State{
+          outline, {*outline.parameters, outline.tokens, outline.source_tokens, outline.settings, std::move(stop), rounding}, place}) {
     state_->pass.check();
-    for (std::size_t i = 0; i < place.first; ++i) {
-        const RecordedStage<Scalar>* stage = part.find(state_->node(i).id);
-        if (stage == nullptr || !state_->is_read_later(stage->id)) continue;
-        Matrix value(stage->value.shape());
-        std::copy(stage->value.values().begin(), stage->value.values().end(), value.data());
-        state_->pass.give({stage->id, std::move(value), nullptr});
-    }
 }
 
 template <class Scalar>
 PartOfReference<Scalar>::~PartOfReference() = default;
 
 template <class Scalar>
-const ReferenceStage* PartOfReference<Scalar>::next() {
-    if (state_->next == state_->place.end) return nullptr;
-    state_->forget_what_is_done();
-    return &state_->pass.compute(state_->node(state_->next++));
+const ReferenceStage& PartOfReference<Scalar>::stage(const StageId& id, const Rows& rows) {
+    const ReferenceStage& made = state_->make(id, rows);
+    const std::size_t at = state_->place_of(id);
+    state_->pass.forget(
+        [&](const StageId& other, const Rows& of) { return !(of == rows && (other == id || state_->is_read_later(other, at))); });
+    return made;
 }
 
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \

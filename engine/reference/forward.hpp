@@ -32,17 +32,25 @@ template <class Scalar>
 std::vector<ReferenceStage> forward(const Parameters<Scalar>& parameters, const TokenBatch& tokens, const TokenBatch& source,
                                     const ForwardSettings& settings, std::stop_token stop = {}, Rounding rounding = Rounding::None);
 
-/// The stages of one part of the plan, one after the other, from the recorded numbers of what it reads, which `part` has to have and which
-/// has to outlive this. Only what later stages of the part read is held. Throws as forward() does.
+/// Positions of a stage; all of them unless said otherwise.
+struct Rows {
+    std::int64_t first = 0, count = -1;
+    bool all() const { return count < 0; }
+    bool operator==(const Rows&) const = default;
+};
+
+/// The stages of one part of the plan, from the recorded numbers of what it reads, which `outline` has to have and which has to outlive
+/// this. Best asked in their order, and of some positions in the order of the positions: only what may be read later is held. Throws as
+/// forward() does.
 template <class Scalar>
 class PartOfReference {
 public:
-    PartOfReference(const Trace<Scalar>& part, const PlanPart& place, std::stop_token stop = {}, Rounding rounding = Rounding::None);
+    PartOfReference(const Trace<Scalar>& outline, const PlanPart& place, std::stop_token stop = {}, Rounding rounding = Rounding::None);
     ~PartOfReference();
     PartOfReference(const PartOfReference&) = delete;
     PartOfReference& operator=(const PartOfReference&) = delete;
-    /// The next stage, valid until the next call; null after the last one.
-    const ReferenceStage* next();
+    /// A stage of the part, valid until the next call. Some positions alone of one text in a decoder-only model, without dropout and edits.
+    const ReferenceStage& stage(const StageId& id, const Rows& rows = {});
 
 private:
     struct State;

@@ -14,10 +14,11 @@ std::int64_t width_of(const Tensor<double>& x) { return x.shape()[x.shape().rank
 std::int64_t rows_of(const Tensor<double>& x) { return width_of(x) == 0 ? 0 : x.size() / width_of(x); }
 
 /// y[o] = Σ_i x[i] W[i,o] + b[o]
-void linear_row(const double* x, std::int64_t in, const LinearMap& map, double* y, std::int64_t out) {
+template <class Stored>
+void linear_row(const double* x, std::int64_t in, const LinearMap<Stored>& map, double* y, std::int64_t out) {
     for (std::int64_t o = 0; o < out; ++o) y[o] = 0;
     for (std::int64_t i = 0; i < in; ++i)
-        for (std::int64_t o = 0; o < out; ++o) y[o] += x[i] * map.weight[i * map.stride + o];
+        for (std::int64_t o = 0; o < out; ++o) y[o] += x[i] * static_cast<double>(map.weight[i * map.stride + o]);
     if (map.bias == nullptr) return;
     for (std::int64_t o = 0; o < out; ++o) y[o] += map.bias[o];
 }
@@ -44,12 +45,16 @@ void softmax_row(const double* z, double* p, std::int64_t n, Keep keep) {
 
 }  // namespace
 
-Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out) {
+template <class Stored>
+Tensor<double> linear(const Tensor<double>& x, const LinearMap<Stored>& map, Dim out) {
     Tensor<double> y({x.shape()[0], x.shape()[1], out});
     const std::int64_t in = width_of(x);
     for (std::int64_t row = 0; row < rows_of(x); ++row) linear_row(x.data() + row * in, in, map, y.data() + row * out.size, out.size);
     return y;
 }
+
+template Tensor<double> linear(const Tensor<double>&, const LinearMap<float>&, Dim);
+template Tensor<double> linear(const Tensor<double>&, const LinearMap<double>&, Dim);
 
 Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position) {
     const std::int64_t batch = packed.shape()[0].size, positions = packed.shape()[1].size, head_size = width_of(packed) / heads.size;
@@ -117,7 +122,7 @@ Tensor<double> rms_norm_of_all_heads(const Tensor<double>& x, const double* gamm
 
 double capped(double x, double cap) { return cap * std::tanh(x / cap); }
 
-Tensor<double> lowered_by_distance(const Tensor<double>& scaled) {
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t first) {
     const Shape& shape = scaled.shape();
     Tensor<double> y(shape);
     std::int64_t power = 1;
@@ -128,7 +133,7 @@ Tensor<double> lowered_by_distance(const Tensor<double>& scaled) {
                                               : 8.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
             const double slope = std::pow(2.0, -exponent);
             for (std::int64_t t = 0; t < shape[2].size; ++t)
-                for (std::int64_t s = 0; s < shape[3].size; ++s) y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(t - s);
+                for (std::int64_t s = 0; s < shape[3].size; ++s) y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(first + t - s);
         }
     return y;
 }
@@ -157,14 +162,14 @@ std::int64_t range_of(const BucketRule& rule, std::int64_t behind) {
 
 }  // namespace
 
-Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule) {
+Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule, std::int64_t first) {
     const Shape& shape = scaled.shape();
     Tensor<double> y(shape);
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)
             for (std::int64_t t = 0; t < shape[2].size; ++t)
                 for (std::int64_t s = 0; s < shape[3].size; ++s)
-                    y(b, h, t, s) = scaled(b, h, t, s) + table[range_of(rule, s - t) * shape[1].size + h];
+                    y(b, h, t, s) = scaled(b, h, t, s) + table[range_of(rule, s - first - t) * shape[1].size + h];
     return y;
 }
 
@@ -226,20 +231,20 @@ double angle_of_position(const RotaryRule& rule, std::int64_t i, std::int64_t to
 
 }  // namespace
 
-Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule) {
+Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule, std::int64_t first, std::int64_t tokens) {
     Tensor<double> y = x;
     const Shape& shape = x.shape();
-    const std::int64_t half = rule.size / 2, tokens = shape[2].size;
+    const std::int64_t half = rule.size / 2;
     const double size = rule.stretch.amplitude;
     for (std::int64_t b = 0; b < shape[0].size; ++b)
         for (std::int64_t h = 0; h < shape[1].size; ++h)
-            for (std::int64_t p = 0; p < tokens; ++p)
+            for (std::int64_t p = 0; p < shape[2].size; ++p)
                 for (std::int64_t i = 0; i < half; ++i) {
-                    const double angle = static_cast<double>(p) * angle_of_position(rule, i, tokens), cosine = size * std::cos(angle),
-                                 sine = size * std::sin(angle);
-                    const double first = x(b, h, p, i), second = x(b, h, p, i + half);
-                    y(b, h, p, i) = first * cosine - second * sine;
-                    y(b, h, p, i + half) = second * cosine + first * sine;
+                    const double angle = static_cast<double>(first + p) * angle_of_position(rule, i, tokens),
+                                 cosine = size * std::cos(angle), sine = size * std::sin(angle);
+                    const double one = x(b, h, p, i), other = x(b, h, p, i + half);
+                    y(b, h, p, i) = one * cosine - other * sine;
+                    y(b, h, p, i + half) = other * cosine + one * sine;
                 }
     return y;
 }

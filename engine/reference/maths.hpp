@@ -11,15 +11,18 @@
 
 namespace attn::reference {
 
-/// A linear map y = x W + b inside a larger row-major matrix: W[i,o] = weight[i * stride + o]. A null bias is no bias.
+/// A linear map y = x W + b inside a larger row-major matrix: W[i,o] = weight[i * stride + o]. A null bias is no bias. The matrix stays as
+/// it is stored, and each of its numbers is a double where it is multiplied: in double it would be larger than all it is multiplied with.
+template <class Stored>
 struct LinearMap {
-    const double* weight = nullptr;
+    const Stored* weight = nullptr;
     const double* bias = nullptr;
     std::int64_t stride = 0;
 };
 
 /// x [B,T,in] -> [B,T,out]
-Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out);
+template <class Stored>
+Tensor<double> linear(const Tensor<double>& x, const LinearMap<Stored>& map, Dim out);
 /// packed [B,P,N=HD] -> [B,H,P,D], column h D + d. `heads` names and counts the second axis (H, or G of keys and values), `position`
 /// the third: T for queries, S for keys and values.
 Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position);
@@ -38,14 +41,16 @@ double activate(Activation activation, double x);
 Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
 /// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + n/2) of the first n numbers of position p turned by
 /// p base^(-2i/n), lowered and multiplied as the rule says for a text of P tokens. The other numbers stay.
-Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule);
+/// `first` is the position of the first row.
+Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule, std::int64_t first, std::int64_t tokens);
 /// cap tanh(x / cap)
 double capped(double x, double cap);
 /// ALiBi (Press et al. 2022): scaled [B,H,T,S] minus slope of head h times t - s. With n the largest power of two up to H the slopes are
 /// 2^(-8/n), 2^(-16/n), ..., and for heads from n on every other one of those that 2n heads would have.
-Tensor<double> lowered_by_distance(const Tensor<double>& scaled);
-/// T5 (Raffel et al. 2020): scaled [B,H,T,S] plus table[range of s - t][h], table [buckets,H].
-Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule);
+/// `first` is the position of the first query.
+Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t first = 0);
+/// T5 (Raffel et al. 2020): scaled [B,H,T,S] plus table[range of s - t][h], table [buckets,H]; `first` is the position of the first query.
+Tensor<double> biased_by_range(const Tensor<double>& scaled, const double* table, const BucketRule& rule, std::int64_t first = 0);
 
 /// q [B,H,T,D], k [B,G,S,D] -> Σ_d q k [B,H,T,S]. G divides H: query head h reads key head h / (H/G) (Ainslie et al. 2023).
 Tensor<double> attention_scores(const Tensor<double>& q, const Tensor<double>& k);

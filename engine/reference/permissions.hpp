@@ -28,6 +28,8 @@ struct Permissions {
 /// Self-attention over `lengths.size()` sequences padded to `positions`.
 Permissions self_permissions(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions,
                              MaskRule rule = MaskRule::Right);
+/// Those of `count` queries from `first` on.
+Permissions of_queries(const Permissions& all, std::int64_t first, std::int64_t count);
 /// Nobody is kept from anything.
 Permissions everything_allowed(std::int64_t queries, std::int64_t keys);
 /// Attention where only padding of the keys counts: an encoder's own positions, or a decoder looking at its memory.

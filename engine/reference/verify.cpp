@@ -5,11 +5,15 @@
 
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/position_rows.hpp"
 
 namespace attn::reference {
 namespace {
+
+constexpr const char* kOtherNumbers = "other numbers";
 
 /// |a - b|; equal infinities and two NaNs agree, anything else that is not finite is infinitely far away.
 double distance(double a, double b) {
@@ -33,7 +37,7 @@ void compare_values(const Tensor<Scalar>& fast, const Tensor<double>& expected, 
             error.worst_index = i;
         }
     }
-    if (!(error.max_excess <= 1)) error.problem = "other numbers";
+    if (!(error.max_excess <= 1)) error.problem = kOtherNumbers;
 }
 
 bool same_mask(const Mask& mask, const Permissions& permissions, const Shape& shape) {
@@ -129,21 +133,102 @@ Verification verify(const Trace<Scalar>& trace, double atol, double rtol, std::s
 
 namespace {
 
-/// Stage by stage, in the memory of a few; with the rounding of a second pass where there is one.
+/// What has been compared of each stage of a part.
 template <class Scalar>
-Verification compare_part(const ShowStages<Scalar>& show, PartOfReference<Scalar>& exact, PartOfReference<Scalar>* rounded, double atol,
-                          double rtol) {
-    Verification result;
-    show([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) {
-        const ReferenceStage* expected = exact.next();
-        if (expected == nullptr) return result.stages.push_back(structural_failure(id, "the model has no such stage"));
-        const double rounding = rounded == nullptr ? 0 : difference(*expected, *rounded->next());
-        result.stages.push_back(compare_stage(id, value, mask, *expected, atol, rtol, rounding));
+class PartComparison {
+public:
+    /// `rounding` is empty or holds for every stage of the part what may be added to its tolerance kRoundingAllowance times.
+    PartComparison(const Trace<Scalar>& outline, const PlanPart& place, double atol, double rtol, const std::vector<double>& rounding,
+                   std::stop_token stop)
+        : outline_(outline), place_(place), atol_(atol), rtol_(rtol), rounding_(rounding), exact_(outline, place, std::move(stop)),
+          stages_(place.end - place.first), seen_(stages_.size()) {}
+
+    void operator()(const StageId& id, std::int64_t first, const Tensor<Scalar>& value, const Mask* mask) {
+        const PlanNode* node = outline_.plan->find(id);
+        const auto at = node == nullptr ? std::size_t{0} : static_cast<std::size_t>(node - outline_.plan->nodes().data());
+        if (node == nullptr || at < place_.first || at >= place_.end)
+            return strangers_.push_back(structural_failure(id, "the model has no such stage"));
+        const std::size_t i = at - place_.first;
+        const Shape whole = outline_.shape_of(id);
+        const PositionRows rows(whole);
+        const Shape& shape = value.shape();
+        const bool some = shape.rank() == whole.rank() && shape != whole && shape == with_positions(whole, shape[rows.axis].size);
+        const std::int64_t count = some ? shape[rows.axis].size : rows.positions;
+        StageError found = first != seen_[i] ? structural_failure(id, "other positions than those that follow")
+                                             : compare_stage(id, value, mask, exact_.stage(id, some ? Rows{first, count} : Rows{}), atol_,
+                                                             rtol_, rounding_.empty() ? 0 : rounding_[i]);
+        if (some) found.worst_index = whole_index(shape, whole, first, found.worst_index);
+        merge(stages_[i], found, seen_[i] == 0);
+        seen_[i] += count;
+    }
+
+    Verification conclusion() {
+        Verification result;
+        for (std::size_t i = 0; i < stages_.size(); ++i) {
+            const StageId& id = outline_.plan->nodes()[place_.first + i].id;
+            if (seen_[i] < PositionRows(outline_.shape_of(id)).positions || seen_[i] == 0)
+                stages_[i] = structural_failure(id, seen_[i] == 0 ? "missing from the trace" : "some positions are missing from the trace");
+            result.stages.push_back(std::move(stages_[i]));
+        }
+        for (StageError& stranger : strangers_) result.stages.push_back(std::move(stranger));
+        for (StageError& stage : result.stages) conclude(stage, result);
+        return result;
+    }
+
+private:
+    /// Where a cell of some rows lies in the whole stage.
+    static std::int64_t whole_index(const Shape& some, const Shape& whole, std::int64_t first, std::int64_t at) {
+        const PositionRows rows(some), all(whole);
+        const std::int64_t block = at / (rows.positions * rows.width), rest = at % (rows.positions * rows.width);
+        return (block * all.positions + first) * all.width + rest;
+    }
+    static void merge(StageError& all, const StageError& found, bool begins) {
+        if (begins) return void(all = found);
+        if (all.problem.empty()) all.problem = found.problem;
+        all.max_abs = std::max(all.max_abs, found.max_abs);
+        if (!(found.max_excess > all.max_excess)) return;
+        all.max_excess = found.max_excess;
+        all.worst_index = found.worst_index;
+    }
+
+    const Trace<Scalar>& outline_;
+    const PlanPart place_;
+    double atol_, rtol_;
+    const std::vector<double>& rounding_;
+    PartOfReference<Scalar> exact_;
+    std::vector<StageError> stages_, strangers_;
+    std::vector<std::int64_t> seen_;  ///< positions
+};
+
+/// In which rows each stage was shown.
+using ShownRows = std::vector<std::pair<StageId, Rows>>;
+
+template <class Scalar>
+Verification compare_part(const ShowStages<Scalar>& show, const Trace<Scalar>& outline, const PlanPart& place, double atol, double rtol,
+                          const std::vector<double>& rounding, const std::stop_token& stop, ShownRows* shown = nullptr) {
+    PartComparison<Scalar> comparison(outline, place, atol, rtol, rounding, stop);
+    show([&](const StageId& id, std::int64_t first, const Tensor<Scalar>& value, const Mask* mask) {
+        comparison(id, first, value, mask);
+        if (shown == nullptr || outline.plan->find(id) == nullptr) return;
+        const bool whole = value.shape() == outline.shape_of(id);
+        shown->push_back({id, whole ? Rows{} : Rows{first, PositionRows(value.shape()).positions}});
     });
-    while (const ReferenceStage* expected = exact.next())
-        result.stages.push_back(structural_failure(expected->id, "missing from the trace"));
-    for (StageError& stage : result.stages) conclude(stage, result);
-    return result;
+    return comparison.conclusion();
+}
+
+/// What rounding every stage to float does to each stage of a part.
+template <class Scalar>
+std::vector<double> rounding_of_part(const Trace<Scalar>& outline, const PlanPart& place, const ShownRows& shown,
+                                     const std::stop_token& stop) {
+    PartOfReference<Scalar> exact(outline, place, stop), rounded(outline, place, stop, Rounding::EveryStageToFloat);
+    std::vector<double> out(place.end - place.first);
+    for (const auto& [id, rows] : shown) {
+        const std::size_t at = static_cast<std::size_t>(outline.plan->find(id) - outline.plan->nodes().data());
+        if (at < place.first || at >= place.end) continue;
+        double& largest = out[at - place.first];
+        largest = std::max(largest, difference(exact.stage(id, rows), rounded.stage(id, rows)));
+    }
+    return out;
 }
 
 }  // namespace
@@ -153,13 +238,12 @@ Verification verify_part(const Trace<Scalar>& outline, const StageId& within, co
                          std::stop_token stop) {
     if (outline.parameters == nullptr) throw Error("the trace to verify has no parameters");
     const PlanPart place = outline.plan->part_around(within);
-    {
-        PartOfReference<Scalar> exact(outline, place, stop);
-        Verification result = compare_part<Scalar>(show, exact, nullptr, atol, rtol);
-        if (result.ok || std::is_same_v<Scalar, double>) return result;
-    }
-    PartOfReference<Scalar> exact(outline, place, stop), rounded(outline, place, stop, Rounding::EveryStageToFloat);
-    return compare_part(show, exact, &rounded, atol, rtol);
+    ShownRows shown;
+    Verification result = compare_part<Scalar>(show, outline, place, atol, rtol, {}, stop, &shown);
+    const bool differs =
+        std::any_of(result.stages.begin(), result.stages.end(), [](const StageError& stage) { return stage.problem == kOtherNumbers; });
+    if (!differs || std::is_same_v<Scalar, double>) return result;
+    return compare_part<Scalar>(show, outline, place, atol, rtol, rounding_of_part(outline, place, shown, stop), stop);
 }
 
 template Verification verify(const Trace<float>&, double, double, std::stop_token);

@@ -26,12 +26,15 @@ inline constexpr double kRoundingAllowance = 16;
 template <class Scalar>
 Verification verify(const Trace<Scalar>& trace, double atol = kFloatAtol, double rtol = kFloatRtol, std::stop_token stop = {});
 
-/// Shows the stages of a part in their order, such as Recomputation::show_around(). May be called twice.
+/// Some positions of a stage of a part, from `first` on.
 template <class Scalar>
-using ShowStages = std::function<void(const StageObserver<Scalar>&)>;
+using StageRowsObserver = std::function<void(const StageId& id, std::int64_t first, const Tensor<Scalar>& value, const Mask* mask)>;
+/// Shows the stages of a part, each whole or in rows one after the other, such as Recomputation::show_rows_around(). May be called twice.
+template <class Scalar>
+using ShowStages = std::function<void(const StageRowsObserver<Scalar>&)>;
 
 /// The same of one part of the model (see Plan::part_around), from the recorded numbers of what it reads, which the outline has. What was
-/// wrong before it is not seen here. Holds a few stages at a time.
+/// wrong before it is not seen here. Holds a few stages at a time, or those rows of them that are shown at a time.
 template <class Scalar>
 Verification verify_part(const Trace<Scalar>& outline, const StageId& within, const ShowStages<Scalar>& show, double atol = kFloatAtol,
                          double rtol = kFloatRtol, std::stop_token stop = {});

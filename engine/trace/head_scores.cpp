@@ -1,18 +1,16 @@
 #include "engine/trace/head_scores.hpp"
 
+#include <iterator>
+
 #include "engine/tensor/matrix.hpp"
 
 namespace attn {
 namespace {
 
-/// Sums over the rows of one head; turned into means at the end.
-struct Sums {
-    double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0;
-    std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
-};
-
 /// The weights of one query over all keys.
 using Row = Eigen::Array<double, 1, Eigen::Dynamic>;
+
+using Sums = HeadScoreSums::Sums;
 
 void add_shape(const Row& w, std::int64_t query, Sums& sums) {
     const auto distance = (Row::LinSpaced(w.size(), 0, static_cast<double>(w.size() - 1)) - static_cast<double>(query)).abs();
@@ -44,41 +42,52 @@ void add_induction(const Row& w, std::int64_t query, const std::int32_t* ids, Su
 
 double mean(double sum, std::int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0; }
 
-HeadScore score_head(const RecordedStage<float>& stage, const TokenBatch& tokens, std::int64_t head) {
-    const Shape& shape = stage.value.shape();
+}  // namespace
+
+void HeadScoreSums::add(const Tensor<float>& rows, const Mask* mask, std::int64_t first) {
+    const Shape& shape = rows.shape();
     const std::int64_t heads = shape[1].size;
-    Sums sums;
+    sums_.resize(static_cast<std::size_t>(heads));
     for (std::int64_t b = 0; b < shape[0].size; ++b)
-        for (std::int64_t t = 0; t < tokens.lengths[static_cast<std::size_t>(b)]; ++t) {
-            if (stage.mask != nullptr && stage.mask->row_fully_masked(b, head, t)) continue;
-            const Row row = matrix_of(stage.value, b * heads + head).row(t).cast<double>();
-            add_shape(row, t, sums);
-            if (is_cross(stage.id.stage)) continue;
-            add_positions(row, t, sums);
-            add_induction(row, t, tokens.ids.data() + b * tokens.length, sums);
-        }
-    HeadScore score;
-    score.id = stage.id;
-    score.head = head;
-    score.previous_token = mean(sums.previous, sums.later_rows);
-    score.first_token = mean(sums.first, sums.later_rows);
-    score.same_token = mean(sums.same, sums.later_rows);
-    score.induction = mean(sums.induction, sums.induction_rows);
-    score.entropy = mean(sums.entropy, sums.rows);
-    score.distance = mean(sums.distance, sums.rows);
-    score.rows = sums.rows;
-    score.induction_rows = sums.induction_rows;
-    return score;
+        for (std::int64_t head = 0; head < heads; ++head)
+            for (std::int64_t t = 0; t < shape[2].size && first + t < tokens_.lengths[static_cast<std::size_t>(b)]; ++t) {
+                if (mask != nullptr && mask->row_fully_masked(b, head, t)) continue;
+                Sums& sums = sums_[static_cast<std::size_t>(head)];
+                const Row row = matrix_of(rows, b * heads + head).row(t).cast<double>();
+                add_shape(row, first + t, sums);
+                if (is_cross(id_.stage)) continue;
+                add_positions(row, first + t, sums);
+                add_induction(row, first + t, tokens_.ids.data() + b * tokens_.length, sums);
+            }
 }
 
-}  // namespace
+std::vector<HeadScore> HeadScoreSums::scores() const {
+    std::vector<HeadScore> all;
+    for (const Sums& sums : sums_) {
+        HeadScore score;
+        score.id = id_;
+        score.head = std::ssize(all);
+        score.previous_token = mean(sums.previous, sums.later_rows);
+        score.first_token = mean(sums.first, sums.later_rows);
+        score.same_token = mean(sums.same, sums.later_rows);
+        score.induction = mean(sums.induction, sums.induction_rows);
+        score.entropy = mean(sums.entropy, sums.rows);
+        score.distance = mean(sums.distance, sums.rows);
+        score.rows = sums.rows;
+        score.induction_rows = sums.induction_rows;
+        all.push_back(score);
+    }
+    return all;
+}
 
 std::vector<HeadScore> head_scores(const Trace<float>& trace) {
     std::vector<HeadScore> scores;
     for (const RecordedStage<float>& stage : trace.stages) {
         if (to_self(stage.id.stage) != Stage::Weights) continue;
-        const TokenBatch& tokens = stage.id.stack == Stack::Encoder ? trace.source_tokens : trace.tokens;
-        for (std::int64_t head = 0; head < stage.value.shape()[1].size; ++head) scores.push_back(score_head(stage, tokens, head));
+        HeadScoreSums sums(stage.id, stage.id.stack == Stack::Encoder ? trace.source_tokens : trace.tokens);
+        sums.add(stage.value, stage.mask.get(), 0);
+        const std::vector<HeadScore> found = sums.scores();
+        scores.insert(scores.end(), found.begin(), found.end());
     }
     return scores;
 }

@@ -24,6 +24,27 @@ struct HeadScore {
     std::int64_t induction_rows = 0;  ///< rows that have an earlier occurrence to follow
 };
 
+/// The same of one stage whose rows come some at a time.
+class HeadScoreSums {
+public:
+    /// Sums over the rows of one head.
+    struct Sums {
+        double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0;
+        std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
+    };
+    /// `tokens` are those of the queries and have to outlive this.
+    HeadScoreSums(const StageId& id, const TokenBatch& tokens) : id_(id), tokens_(tokens) {}
+    /// Weights [B,H,rows,S] of the positions from `first` on, and their mask (null: none is masked), in the order of the positions.
+    void add(const Tensor<float>& rows, const Mask* mask, std::int64_t first);
+    /// Of every head.
+    std::vector<HeadScore> scores() const;
+
+private:
+    StageId id_;
+    const TokenBatch& tokens_;
+    std::vector<Sums> sums_;
+};
+
 /// Every head of every recorded weights stage, in the order of the trace. For cross-attention, whose keys are another text,
 /// only entropy and distance are computed; the others stay 0.
 std::vector<HeadScore> head_scores(const Trace<float>& trace);

@@ -1,37 +1,81 @@
 #include "engine/trace/stage_range.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 namespace attn {
 namespace {
 
-void extend(StageRange& range, float value) {
-    if (!std::isfinite(value)) return;
-    range.lo = range.finite == 0 ? value : std::min(range.lo, value);
-    range.hi = range.finite == 0 ? value : std::max(range.hi, value);
-    ++range.finite;
-}
+/// Lanes that are compared side by side: the compiler makes vectors of them.
+class Lanes {
+public:
+    /// Of numbers that are all allowed where `keep` is null, else where it is not 0.
+    void add(const float* values, const std::uint8_t* keep, std::int64_t count) {
+        std::int64_t i = 0;
+        for (; i + kCount <= count; i += kCount)
+            for (std::int64_t lane = 0; lane < kCount; ++lane) add(lane, values[i + lane], keep == nullptr || keep[i + lane] != 0);
+        for (; i < count; ++i) add(0, values[i], keep == nullptr || keep[i] != 0);
+    }
+    void extend(StageRange& range) const {
+        for (std::int64_t lane = 0; lane < kCount; ++lane) {
+            const auto at = static_cast<std::size_t>(lane);
+            if (finite_[at] == 0) continue;
+            // Adding 0 makes one zero of the two, whichever lane has met which.
+            range.lo = (range.finite == 0 ? lo_[at] : std::min(range.lo, lo_[at])) + 0.F;
+            range.hi = (range.finite == 0 ? hi_[at] : std::max(range.hi, hi_[at])) + 0.F;
+            range.finite += finite_[at];
+        }
+    }
+
+private:
+    static constexpr std::int64_t kCount = 16;
+    void add(std::int64_t lane, float value, bool allowed) {
+        const auto at = static_cast<std::size_t>(lane);
+        const bool counts = allowed && std::abs(value) <= std::numeric_limits<float>::max();
+        lo_[at] = counts && value < lo_[at] ? value : lo_[at];
+        hi_[at] = counts && value > hi_[at] ? value : hi_[at];
+        finite_[at] += counts ? 1 : 0;
+    }
+
+    static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    std::array<float, kCount> lo_ = filled(kInfinity), hi_ = filled(-kInfinity);
+    std::array<std::int32_t, kCount> finite_{};
+    static constexpr std::array<float, kCount> filled(float value) {
+        std::array<float, kCount> all{};
+        all.fill(value);
+        return all;
+    }
+};
 
 }  // namespace
+
+void extend(StageRange& range, const Tensor<float>& rows, const Mask* mask) {
+    if (mask == nullptr) {
+        constexpr std::int64_t kAtATime = 1 << 30;  // lanes count in 32 bits
+        for (std::int64_t first = 0; first < rows.size(); first += kAtATime) {
+            Lanes lanes;
+            lanes.add(rows.data() + first, nullptr, std::min(kAtATime, rows.size() - first));
+            lanes.extend(range);
+        }
+        return;
+    }
+    const Shape& shape = rows.shape();
+    const std::int64_t keys = shape[3].size;
+    const float* row = rows.data();
+    for (std::int64_t b = 0; b < shape[0].size; ++b)
+        for (std::int64_t h = 0; h < shape[1].size; ++h) {
+            Lanes lanes;
+            for (std::int64_t t = 0; t < shape[2].size; ++t, row += keys) lanes.add(row, mask->keep_row(b, h, t), keys);
+            lanes.extend(range);
+        }
+}
 
 StageRange stage_range(const RecordedStage<float>& stage) {
     StageRange range;
     range.id = stage.id;
-    if (stage.mask == nullptr) {
-        for (const float value : stage.value.values()) extend(range, value);
-        return range;
-    }
-    const Shape& shape = stage.value.shape();
-    const std::int64_t keys = shape[3].size;
-    const float* row = stage.value.data();
-    for (std::int64_t b = 0; b < shape[0].size; ++b)
-        for (std::int64_t h = 0; h < shape[1].size; ++h)
-            for (std::int64_t t = 0; t < shape[2].size; ++t, row += keys) {
-                const std::uint8_t* keep = stage.mask->keep_row(b, h, t);
-                for (std::int64_t s = 0; s < keys; ++s)
-                    if (keep[s] != 0) extend(range, row[s]);
-            }
+    extend(range, stage.value, stage.mask.get());
     return range;
 }
 

@@ -13,6 +13,8 @@ struct StageRange {
     std::int64_t finite = 0;  ///< numbers counted
 };
 
+/// Counts more numbers of the stage: some rows of it, with their mask (null: none is masked).
+void extend(StageRange& range, const Tensor<float>& rows, const Mask* mask);
 StageRange stage_range(const RecordedStage<float>& stage);
 /// Of every stage, in the trace's order.
 std::vector<StageRange> stage_ranges(const Trace<float>& trace);

@@ -1,7 +1,9 @@
 #pragma once
 /// Everything one forward pass computed: an immutable list of stages in the order of computation.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/attention/mask.hpp"
@@ -46,6 +48,11 @@ struct RecordedStage {
     std::shared_ptr<const Mask> mask{};
     /// Which cells were set by an edit; null when none was, and for gradients.
     std::shared_ptr<const EditMarks> edited{};
+    /// Of a map of a long text this head may be all that was kept: `value` is then [1,1,T,S]. None: all heads are there.
+    std::optional<std::int64_t> only_head{};
+
+    /// Where a head lies in `value`.
+    std::int64_t place_of_head(std::int64_t head) const { return only_head ? head - *only_head : head; }
 };
 
 template <class Scalar>
@@ -64,10 +71,16 @@ struct Trace {
     Shape shape_of(const StageId& id) const {
         return stage_shape(config, plan->at(id), {tokens.size(), tokens.length, source_tokens.length});
     }
-    /// nullptr when the stage was not recorded.
+    /// nullptr when the stage was not recorded, or not all of its heads.
     const RecordedStage<Scalar>* find(const StageId& id) const {
         for (const auto& stage : stages)
-            if (stage.id == id) return &stage;
+            if (stage.id == id && !stage.only_head) return &stage;
+        return nullptr;
+    }
+    /// For whoever looks at one head alone: the stage, or where only that head was recorded this (see RecordedStage::place_of_head).
+    const RecordedStage<Scalar>* find(const StageId& id, std::int64_t head) const {
+        for (const auto& stage : stages)
+            if (stage.id == id && (!stage.only_head || stage.only_head == head)) return &stage;
         return nullptr;
     }
 };

@@ -7,10 +7,14 @@
 #include <cstring>
 #include <map>
 
+#include "engine/explain/provenance.hpp"
+#include "engine/model/looked_at_part.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/plan/mistake.hpp"
 #include "engine/reference/verify.hpp"
+#include "engine/tensor/position_rows.hpp"
+#include "engine/trace/query_key.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/support/random_edits.hpp"
 
@@ -215,11 +219,11 @@ std::vector<StageId> wrong_stages(const RandomModel& model, const StageId& chang
     for (std::size_t i = 0; i < outline->plan->nodes().size(); i = outline->plan->part_around(outline->plan->nodes()[i].id).end) {
         const StageId within = outline->plan->nodes()[i].id;
         Recomputation<float> again(outline, Keep::OneLayer);
-        const auto show = [&](const StageObserver<float>& each) {
+        const auto show = [&](const reference::StageRowsObserver<float>& each) {
             again.show_around(within, [&](const StageId& id, const Tensor<float>& value, const Mask* mask) {
                 Tensor<float> shown = value;
                 if (id == changed && !shown.empty()) shown.data()[shown.size() / 2] += by;
-                each(id, shown, mask);
+                each(id, 0, shown, mask);
             });
         };
         const reference::Verification found = reference::verify_part<float>(*outline, within, show);
@@ -229,6 +233,280 @@ std::vector<StageId> wrong_stages(const RandomModel& model, const StageId& chang
     }
     EXPECT_EQ(seen, outline->plan->nodes().size());
     return wrong;
+}
+
+/// What a pass over some positions at a time shows, put together.
+struct ShownInRows {
+    std::map<std::string, Tensor<float>> values;
+    std::map<std::string, std::int64_t> positions;
+
+    void add(const StageRows<float>& shown, const RecordedStage<float>& whole) {
+        const std::string name = tensor_name(shown.id);
+        Tensor<float>& all = values[name];
+        if (all.empty()) all = Tensor<float>(whole.value.shape());
+        EXPECT_EQ(shown.first, positions[name]) << "rows come one after the other";
+        const std::int64_t count = PositionRows(shown.value.shape()).positions;
+        copy_positions(shown.value, 0, all, shown.first, count);
+        positions[name] += count;
+        for (std::int64_t t = 0; shown.mask != nullptr && t < count; ++t)
+            for (std::int64_t s = 0; s < shown.mask->keys(); ++s)
+                EXPECT_EQ(shown.mask->may_attend(0, 0, t, s), whole.mask->may_attend(0, 0, shown.first + t, s));
+    }
+};
+
+TEST(Outline, SomePositionsAtATimeHaveTheBitsOfAllAtOnce) {
+    for (unsigned seed = 0; seed < 120; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 1 + seed % 23);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
+        const std::int64_t rows = model.between(1, 6);
+        const bool attended = seed % 2 == 0;
+        const auto outline = std::make_shared<const Trace<float>>(
+            trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {attended, rows}));
+        ASSERT_EQ(outline->stages.size(), outline_stages(*whole.plan, attended).size());
+        for (const RecordedStage<float>& stage : outline->stages) expect_same_stage(*whole.find(stage.id), stage);
+        ShownInRows shown;
+        Recomputation<float> again(outline, Keep::OneLayer);
+        for (std::size_t i = 0; i < whole.plan->nodes().size(); i = whole.plan->part_around(whole.plan->nodes()[i].id).end)
+            again.show_rows_around(
+                whole.plan->nodes()[i].id, [&](const StageRows<float>& some) { shown.add(some, *whole.find(some.id)); }, {}, rows);
+        EXPECT_EQ(shown.values.size(), whole.stages.size());
+        for (const RecordedStage<float>& stage : whole.stages)
+            EXPECT_EQ(std::memcmp(stage.value.data(), shown.values[tensor_name(stage.id)].data(),
+                                  sizeof(float) * static_cast<std::size_t>(stage.value.size())),
+                      0)
+                << tensor_name(stage.id);
+    }
+}
+
+TEST(Outline, WithoutKeysAndValuesIsContinuedAllTheSame) {
+    for (unsigned seed = 0; seed < 80; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 2 + seed % 20);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> outline = trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 3});
+        for (const std::int64_t kept : {model.tokens.length, model.tokens.length - 1, std::int64_t{0}}) {
+            const TokenBatch tokens = changed_behind(model, kept, std::min(kept + 2, model.config.context_length));
+            const Trace<float> found = continue_outline(outline, tokens),
+                               expected = trace_outline<float>(parameters, tokens, {}, model.settings, {}, {}, {false});
+            ASSERT_EQ(found.stages.size(), outline.stages.size());
+            for (std::size_t i = 0; i < found.stages.size(); ++i) expect_same_stage(expected.stages[i], found.stages[i]);
+        }
+    }
+}
+
+/// Verifies a layer shown `rows` positions at a time, with one number of a stage changed; the stages found wrong.
+std::vector<reference::StageError> wrong_in_rows(const std::shared_ptr<const Trace<float>>& outline, const StageId& changed,
+                                                 std::int64_t cell, float by, std::int64_t rows) {
+    Recomputation<float> again(outline, Keep::OneLayer);
+    const Shape whole = outline->shape_of(changed);
+    const PositionRows all(whole);
+    const auto show = [&](const reference::StageRowsObserver<float>& each) {
+        const auto change = [&](const StageRows<float>& shown) {
+            Tensor<float> value = shown.value;
+            const PositionRows some(value.shape());
+            const std::int64_t row = cell / all.width % all.positions - shown.first, block = cell / all.width / all.positions;
+            if (shown.id == changed && row >= 0 && row < some.positions)
+                value.data()[(block * some.positions + row) * some.width + cell % all.width] += by;
+            each(shown.id, shown.first, value, shown.mask);
+        };
+        again.show_rows_around(changed, change, {}, rows);
+    };
+    const reference::Verification found = reference::verify_part<float>(*outline, changed, show);
+    const PlanPart part = outline->plan->part_around(changed);
+    EXPECT_EQ(found.stages.size(), part.end - part.first);
+    std::vector<reference::StageError> wrong;
+    for (const auto& stage : found.stages)
+        if (!stage.ok) wrong.push_back(stage);
+    return wrong;
+}
+
+TEST(Outline, AWrongNumberIsFoundInEveryHeadAndEveryRow) {
+    RandomModel model = growing_model(4, 7);
+    model.config.num_heads = 3;
+    model.config.num_kv_heads = 0;
+    model.config.d_model = 12;
+    model.unruly = false;
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const auto outline =
+        std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
+    for (const PlanNode& node : outline->plan->nodes()) {
+        if (node.id.layer != 0) continue;
+        SCOPED_TRACE(tensor_name(node.id));
+        const Shape shape = outline->shape_of(node.id);
+        const PositionRows rows(shape);
+        EXPECT_THAT(wrong_in_rows(outline, node.id, 0, 0, 2), testing::IsEmpty());
+        for (std::int64_t block = 0; block < rows.blocks; ++block)
+            for (std::int64_t row = 0; row < rows.positions; ++row) {
+                const std::int64_t cell = (block * rows.positions + row) * rows.width;  // column 0 is never masked
+                const auto wrong = wrong_in_rows(outline, node.id, cell, 1, 2);
+                ASSERT_EQ(wrong.size(), 1U);
+                EXPECT_EQ(wrong[0].id, node.id);
+                EXPECT_EQ(wrong[0].worst_index, cell);
+            }
+    }
+}
+
+void expect_same_scores(const std::vector<HeadScore>& expected, const std::vector<HeadScore>& found) {
+    ASSERT_EQ(expected.size(), found.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_EQ(expected[i].head, found[i].head);
+        EXPECT_EQ(expected[i].previous_token, found[i].previous_token);
+        EXPECT_EQ(expected[i].induction, found[i].induction);
+        EXPECT_EQ(expected[i].entropy, found[i].entropy);
+        EXPECT_EQ(expected[i].distance, found[i].distance);
+        EXPECT_EQ(expected[i].rows, found[i].rows);
+    }
+}
+
+void expect_same_ranges(const Trace<float>& whole, const LookedAtPart& part) {
+    for (const StageRange& range : part.ranges) {
+        const StageRange expected = stage_range(*whole.find(range.id));
+        EXPECT_EQ(expected.lo, range.lo) << tensor_name(range.id);
+        EXPECT_EQ(expected.hi, range.hi) << tensor_name(range.id);
+        EXPECT_EQ(expected.finite, range.finite) << tensor_name(range.id);
+    }
+}
+
+TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
+    int in_rows = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 3 + seed % 17);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
+        const auto outline =
+            std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
+        if (!can_compute_in_rows(*outline->plan, model.config, model.tokens, model.settings)) continue;  // then all heads are there
+        ++in_rows;
+        const StageId weights{Stage::Weights, 0};
+        const std::int64_t head = model.between(0, model.config.num_heads - 1);
+        WantedOfPart wanted;
+        wanted.head = head;
+        wanted.rows = 2;
+        const LookedAtPart found = look_at_part(outline, weights, wanted), all = look_at_part(outline, weights);
+        EXPECT_EQ(found.trace.stages.size(), all.trace.stages.size());
+        for (const RecordedStage<float>& stage : found.trace.stages) {
+            SCOPED_TRACE(tensor_name(stage.id));
+            const RecordedStage<float>& expected = *whole.find(stage.id);
+            if (!is_attention_map(stage.id.stage)) {
+                expect_same_stage(expected, stage);
+                continue;
+            }
+            EXPECT_EQ(found.trace.find(stage.id), nullptr) << "not all of it is there";
+            EXPECT_EQ(found.trace.find(stage.id, head + 1), nullptr);
+            ASSERT_EQ(found.trace.find(stage.id, head), &stage);
+            ASSERT_EQ(stage.value.shape(), expected.value.shape().with_size(1, 1));
+            EXPECT_EQ(std::memcmp(stage.value.data(), expected.value.data() + head * stage.value.size(),
+                                  sizeof(float) * static_cast<std::size_t>(stage.value.size())),
+                      0);
+            EXPECT_EQ(stage.mask == nullptr, expected.mask == nullptr);
+        }
+        expect_same_ranges(whole, found);
+        expect_same_scores(all.head_scores, found.head_scores);
+        EXPECT_EQ(std::ssize(found.head_scores), model.config.num_heads);
+        EXPECT_GE(found.ranges.size(), found.trace.stages.size());
+    }
+    EXPECT_GT(in_rows, 40);
+}
+
+TEST(LookedAtPart, OfATextThatContinuesAnotherHasTheBitsOfAWholePass) {
+    int taken_over = 0;
+    for (unsigned seed = 0; seed < 120; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 2 + seed % 19);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const auto outline_of = [&](const TokenBatch& tokens) {
+            return std::make_shared<const Trace<float>>(trace_outline<float>(parameters, tokens, {}, model.settings));
+        };
+        const StageId within{Stage::Weights, static_cast<int>(model.config.num_layers) - 1};
+        WantedOfPart wanted;
+        wanted.before = std::make_shared<const Trace<float>>(look_at_part(outline_of(model.tokens), within).trace);
+        const std::int64_t kept = model.between(0, model.tokens.length),
+                           length = std::max<std::int64_t>(1, model.between(kept, std::min(kept + 3, model.config.context_length)));
+        const TokenBatch tokens = changed_behind(model, std::min(kept, length), length);
+        taken_over += positions_kept(*wanted.before, tokens) > 0 ? 1 : 0;
+        const auto outline = outline_of(tokens);
+        const LookedAtPart found = look_at_part(outline, within, wanted), expected = look_at_part(outline, within);
+        ASSERT_EQ(found.trace.stages.size(), expected.trace.stages.size());
+        for (std::size_t i = 0; i < found.trace.stages.size(); ++i) expect_same_stage(expected.trace.stages[i], found.trace.stages[i]);
+        expect_same_ranges(expected.trace, found);
+        expect_same_scores(expected.head_scores, found.head_scores);
+    }
+    EXPECT_GT(taken_over, 60);
+}
+
+TEST(LookedAtPart, ACellOfTheHeadThatIsThereIsExplained) {
+    RandomModel model = growing_model(4, 7);
+    model.config.num_heads = 3;
+    model.config.num_kv_heads = 0;
+    model.config.d_model = 12;
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const auto outline =
+        std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {true, 2}));
+    WantedOfPart wanted;
+    wanted.head = 1;
+    wanted.rows = 2;
+    const Trace<float> one = look_at_part(outline, {Stage::Weights, 0}, wanted).trace,
+                       all = look_at_part(outline, {Stage::Weights, 0}).trace;
+    for (const Stage stage : {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Context}) {
+        const CellRef cell{{stage, 0}, "", {0, 1, 5, 2}}, other{{stage, 0}, "", {0, 0, 5, 2}};
+        const Provenance found = explain(one, cell), expected = explain(all, cell);
+        EXPECT_EQ(found.recorded, expected.recorded);
+        EXPECT_EQ(found.result, expected.result);
+        EXPECT_EQ(found.formula, expected.formula);
+        EXPECT_EQ(where_it_goes(one, cell).size(), where_it_goes(all, cell).size());
+        EXPECT_THROW(explain(one, other), Error) << "no number of another head is made up";
+    }
+    EXPECT_EQ(query_key_product(one, {Stage::Scores, 0}, 0, 1, 5, 2).score, query_key_product(all, {Stage::Scores, 0}, 0, 1, 5, 2).score);
+    EXPECT_THROW(query_key_product(one, {Stage::Scores, 0}, 0, 0, 5, 2), Error);
+}
+
+TEST(Outline, RowsThatAreNotShownAreMissed) {
+    RandomModel model = growing_model(6, 9);
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const auto outline =
+        std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {true, 2}));
+    const StageId left_out{Stage::Weights, 0};
+    for (const std::int64_t gone : {0, 4, 8}) {
+        Recomputation<float> again(outline, Keep::OneLayer);
+        const auto show = [&](const reference::StageRowsObserver<float>& each) {
+            again.show_rows_around(
+                left_out,
+                [&](const StageRows<float>& shown) {
+                    if (!(shown.id == left_out && shown.first == gone)) each(shown.id, shown.first, shown.value, shown.mask);
+                },
+                {}, 2);
+        };
+        const reference::Verification found = reference::verify_part<float>(*outline, left_out, show);
+        EXPECT_FALSE(found.ok);
+        ASSERT_NE(found.first_failure(), nullptr);
+        EXPECT_EQ(found.first_failure()->id, left_out);
+    }
+}
+
+TEST(Outline, SomePositionsAtATimeTakeLittleMoreThanWhatIsKept) {
+    Config config;
+    config.vocab_size = 65;
+    config.context_length = 512;
+    config.d_model = 64;
+    config.num_heads = 4;
+    config.num_layers = 2;
+    config.d_ff = 256;
+    TokenBatch batch{512, std::vector<std::int32_t>(512, 3), {512}};
+    ForwardSettings settings;
+    settings.masks.causal = true;
+    const auto parameters = std::make_shared<const Parameters<float>>(config);
+    const auto peak = [&](std::int64_t rows) {
+        const test::AllocationWatch watch;
+        trace_outline<float>(parameters, batch, {}, settings, {}, {}, {false, rows});
+        return watch.peak();
+    };
+    const std::size_t row = 512 * sizeof(float), stream = 64 * row, map = 4 * 512 * row;
+    EXPECT_GT(peak(512), map);
+    // The three streams, what maps are made of, and the rows themselves.
+    EXPECT_LT(peak(16), 3 * stream + 5 * stream + map / 16 + (256U << 10));
 }
 
 TEST(Outline, EveryPartIsVerifiedAndAWrongNumberIsFound) {

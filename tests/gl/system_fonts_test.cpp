@@ -6,6 +6,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "app/platform/fonts.hpp"
 #include "app/widgets/letters.hpp"
@@ -41,6 +42,30 @@ TEST(SystemFonts, GiveTheLettersOfOtherScripts) {
     EXPECT_EQ(plain.body->FindGlyphNoFallback(0x05E9), nullptr);
     for (ImFont* font : {rich.body, rich.mono, rich.mono_body, rich.label}) EXPECT_NE(font->FindGlyphNoFallback(0x05E9), nullptr);
     EXPECT_NE(rich.body->FindGlyphNoFallback('a'), nullptr);
+}
+
+/// What ImGui asks for.
+std::size_t asked_of_imgui = 0;
+
+TEST(SystemFonts, AreReadWhereTheyLie) {
+    ImGuiMemAllocFunc allocate = nullptr;
+    ImGuiMemFreeFunc free = nullptr;
+    void* user = nullptr;
+    ImGui::GetAllocatorFunctions(&allocate, &free, &user);
+    asked_of_imgui = 0;
+    ImGui::SetAllocatorFunctions(
+        [](std::size_t bytes, void*) {
+            asked_of_imgui += bytes;
+            return std::malloc(bytes);
+        },
+        [](void* pointer, void*) { std::free(pointer); });
+    {
+        ImFontAtlas atlas;
+        add_fonts(atlas, 1);
+        EXPECT_LT(asked_of_imgui, 200U << 10) << "each of them is larger, and there are dozens of sizes";
+        EXPECT_GT(asked_of_imgui, 0U);
+    }
+    ImGui::SetAllocatorFunctions(allocate, free, user);
 }
 
 }  // namespace

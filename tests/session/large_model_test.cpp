@@ -229,6 +229,77 @@ TEST(LargeModel, ALongTextAsksForTheMapsThatAStageNeeds) {
     EXPECT_EQ(wanted(2048, {Stage::Logits}), std::nullopt);
 }
 
+/// GPT-2 small with a text that fills its context, without a number of it.
+Trace<float> long_text_of_gpt2() {
+    Trace<float> trace;
+    trace.config.architecture = Architecture::DecoderOnly;
+    trace.config.vocab_size = 50257;
+    trace.config.context_length = 1024;
+    trace.config.d_model = 768;
+    trace.config.num_heads = 12;
+    trace.config.num_layers = 12;
+    trace.config.d_ff = 3072;
+    trace.config.lm_head = true;
+    trace.plan = std::make_shared<const Plan>(trace.config);
+    trace.settings.masks.causal = true;
+    trace.tokens = {1024, {}, {1024}};
+    return trace;
+}
+
+TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
+    const Trace<float> trace = long_text_of_gpt2();
+    const TraceSize size = trace_size(trace.config, 1, 1024, 0);
+    EXPECT_FALSE(size.attended);
+    EXPECT_LT(size.outline, 40) << "the residual stream";
+    for (const PlanNode& node : trace.plan->nodes()) {
+        SCOPED_TRACE(tensor_name(node.id));
+        if (node.id.layer < 0) continue;
+        const facet::Inside one = inside_with(trace, node.id, 3), all = inside_with(trace, node.id);
+        EXPECT_LT(size.outline + mib_of(one, trace), 90);
+        EXPECT_LE(mib_of(one, trace), mib_of(all, trace));
+        const std::vector<StageId> held = stages_of(one, trace);
+        const auto holds = [&](const StageId& id) { return std::find(held.begin(), held.end(), id) != held.end(); };
+        EXPECT_TRUE(holds(node.id));
+        // What the number is computed from is there, too, or is what the part begins with.
+        for (const StageId& input : node.inputs)
+            EXPECT_TRUE(holds(input) || input == *trace.plan->part_around(node.id).stream) << tensor_name(input);
+    }
+    EXPECT_EQ(inside_with(trace, {Stage::Weights, 2}, 3).head, 3);
+    EXPECT_EQ(inside_with(trace, {Stage::Weights, 2}).head, std::nullopt);
+    EXPECT_EQ(inside_with(trace, {Stage::FfnHidden, 2}, 3).half, LayerHalf::FeedForward);
+    EXPECT_EQ(inside_with(trace, {Stage::Logits}, 3), facet::Inside{{Stage::FinalNorm}});
+}
+
+TEST(LargeModel, AShortTextIsHeldAsItWas) {
+    Trace<float> trace = long_text_of_gpt2();
+    trace.tokens = {64, {}, {64}};
+    EXPECT_TRUE(trace_size(trace.config, 1, 64, 0).attended);
+    for (const PlanNode& node : trace.plan->nodes())
+        EXPECT_EQ(inside_with(trace, node.id, 3), facet::Inside{part_of(trace, node.id)}) << tensor_name(node.id);
+}
+
+TEST(LargeModel, WhatIsCountedOfAPartIsWhatItTakes) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& outline = *sessions.tight.wait()->trace;
+    for (facet::Inside inside : {facet::Inside{{Stage::Norm1, 1}}, facet::Inside{{Stage::Norm1, 1}, Stage::Scores},
+                                 facet::Inside{{Stage::Norm1, 1}, {}, {}, LayerHalf::FeedForward},
+                                 facet::Inside{{Stage::Norm1, 1}, {}, {}, LayerHalf::Attention}}) {
+        const auto found = only(sessions.tight, inside);
+        double bytes = 0;
+        for (const auto& stage : found->trace->stages)
+            if (stage.id.layer == 1) bytes += static_cast<double>(stage.value.size()) * sizeof(float);
+        EXPECT_NEAR(bytes / (1 << 20), mib_of(inside, outline), 1e-9);
+    }
+}
+
+TEST(LargeModel, TextsOfOneModelShareItsWords) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const auto outline = sessions.tight.wait();
+    EXPECT_TRUE(only(sessions.tight, facet::Inside{{Stage::Norm1, 0}})->vocabulary.shares_with(outline->vocabulary));
+    EXPECT_FALSE(sessions.whole.wait()->vocabulary.shares_with(outline->vocabulary));
+    EXPECT_EQ(sessions.whole.wait()->vocabulary, outline->vocabulary);
+}
+
 TEST(LargeModel, FilesHaveTheSameBytes) {
     TwoSessions sessions(open_preset("gpt-tiny"));
     const test::TemporaryFolder folder;

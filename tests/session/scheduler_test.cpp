@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <new>
 #include <stdexcept>
+#include <thread>
 
 #include "app/session/document.hpp"
 #include "tests/support/fake_computation.hpp"
@@ -77,6 +79,24 @@ struct Counted {
         return computation;
     }
 };
+
+TEST(Scheduler, WakesOnceForAllThatIsPromptlyKnownOfAState) {
+    std::atomic<int> woken{0};
+    Counted counted;
+    Scheduler scheduler(counted.computation(), [&] { ++woken; });
+    const StateRef shown = state("a b");
+    // None of these can be told of an empty trace, and each says so.
+    const std::vector<Request> prompt{{shown, facet::Trace{}}, {shown, facet::NextWords{}}, {shown, facet::HeadMean{{Stage::Weights, 0}}}};
+    scheduler.want(prompt);
+    scheduler.wait();
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (woken == 0 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
+    EXPECT_EQ(woken, 1);
+    scheduler.want({prompt[0], prompt[1], prompt[2], {shown, facet::Verification{}}});
+    scheduler.wait();
+    while (woken == 1 && std::chrono::steady_clock::now() < soon) std::this_thread::yield();
+    EXPECT_EQ(woken, 2) << "what takes long is told by itself";
+}
 
 TEST(Scheduler, KnowsNothingAtFirstAndComputesNothingUnasked) {
     Counted counted;

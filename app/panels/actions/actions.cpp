@@ -76,9 +76,8 @@ void change_moment(PanelContext& context, int direction) {
 
 /// Moves the chosen cell of the current stage by one row or column.
 void move_cell(PanelContext& context, int rows, int cols) {
-    const RecordedStage<float>* stage = context.trace().find(context.view.stage);
-    if (stage == nullptr) return;
-    const Shape& shape = stage->value.shape();
+    if (!context.has_stage(context.view.stage)) return;
+    const Shape shape = context.trace().shape_of(context.view.stage);
     const auto move = [&](const Dim& dim, int by) {
         const std::int64_t index = context.view.locked.on(dim.axis).value_or(0) + by;
         context.view.locked.set(dim.axis, std::clamp<std::int64_t>(index, 0, dim.size - 1));

@@ -165,12 +165,13 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
     ComparedSide side{nullptr, state.state, state.snapshot, id, compare.head.value_or(head), compare.batch.value_or(context.view.batch),
                       "",      ""};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
-    if (state.snapshot != nullptr) side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage);
+    const std::optional<std::int64_t> only = context.only_head() ? std::optional(side.head) : std::nullopt;
+    if (state.snapshot != nullptr) side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage, only);
     const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
-    const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage);
+    const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage, side.head);
     if (trace == nullptr) side.missing = std::move(state.missing);
     else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
-        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage);
+        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only);
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
     else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);

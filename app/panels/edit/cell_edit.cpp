@@ -56,9 +56,9 @@ Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
 }
 
 float number_at(const PanelContext& context, const CellRef& cell) {
-    const RecordedStage<float>* stage = context.stage(cell.stage);
     const auto& i = cell.index;
-    return stage == nullptr ? 0 : stage->value(i[0], i[1], i[2], i[3]);
+    const RecordedStage<float>* stage = context.snapshot_with(cell.stage).trace->find(cell.stage, i[1]);
+    return stage == nullptr ? 0 : stage->value(i[0], stage->place_of_head(i[1]), i[2], i[3]);
 }
 
 /// A number as people type it: with a comma, a plus or the minus that we write ourselves.
@@ -369,7 +369,7 @@ void draw_cell_edit(PanelContext& context) {
     if (!context.ready()) return;
     // A cell that is gone with the text or the model it belonged to takes its field with it.
     const RecordedStage<float>* stage = context.stage(state.cell.stage);
-    const bool there = !state.refusal.empty() || (stage != nullptr && is_inside(stage->value.shape(), state.cell));
+    const bool there = !state.refusal.empty() || (stage != nullptr && is_inside(context.trace().shape_of(state.cell.stage), state.cell));
     if (!there) return;
     draw_field(context, ask == EditState::Ask::Field);
     draw_menu(context, ask == EditState::Ask::Menu);

@@ -50,7 +50,7 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 }
 
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
-    const RecordedStage<float>* stage = trace.find(id);
+    const RecordedStage<float>* stage = trace.find(id, head);
     if (stage == nullptr || stage->value.empty()) return {};
     return slice(*stage, batch, head_of(trace.config, stage->value.shape(), head));
 }
@@ -95,7 +95,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     const bool per_head = shape.rank() == 4;
     const bool vector = shape.rank() == 2;  // tokens [B,T]
     const std::int64_t b = std::min(batch, shape[0].size - 1);
-    const std::int64_t h = per_head ? std::min(head, shape[1].size - 1) : 0;
+    const std::int64_t h = !per_head ? 0 : stage.only_head ? *stage.only_head : std::min(head, shape[1].size - 1);
     const Dim rows = vector ? Dim{Axis::N, 1} : shape[shape.rank() - 2];
     const Dim cols = shape[shape.rank() - 1];
 
@@ -104,7 +104,7 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     matrix.row_axis = rows.axis;
     matrix.col_axis = cols.axis;
     matrix.content = is_probability(id.stage) || to_self(id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
-    const std::int64_t slice = per_head ? b * shape[1].size + h : b;
+    const std::int64_t slice = per_head ? b * shape[1].size + stage.place_of_head(h) : b;
     matrix.data.values = stage.value.data() + slice * rows.size * cols.size;
     matrix.data.rows = rows.size;
     matrix.data.cols = cols.size;
@@ -181,7 +181,7 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
         if (stage == nullptr || stage->value.empty()) return {};
         out = slice(*stage, matrix.origin->index[0], matrix.origin->index[1]);
         // A masked cell's gradient is exactly 0; it is shown as masked, as its value is.
-        const RecordedStage<float>* value = trace.find(matrix.origin->stage);
+        const RecordedStage<float>* value = trace.find(matrix.origin->stage, matrix.origin->index[1]);
         if (out.data.keep == nullptr && value != nullptr && value->mask != nullptr && !value->mask->allows_everything())
             out.data.keep = value->mask->keep_row(matrix.origin->index[0], matrix.origin->index[1], 0);
         if (matrix.is_transposed) out = transposed(out, "");

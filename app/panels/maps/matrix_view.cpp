@@ -32,7 +32,7 @@ class SharedZoom {
 public:
     SharedZoom(PanelContext& context, const MatrixViewOptions& options, const Matrix& matrix)
         : result_(context.view.zooms[tensor_name(options.stage)]), own_(context.view.zooms[matrix.name]), role_(options.role),
-          same_cols_(has_columns_of(context.trace().find(options.stage), matrix)), state_(own_) {
+          same_cols_(has_columns_of(context.recorded(context.trace(), options.stage), matrix)), state_(own_) {
         if (shares_rows()) state_.rows = result_.rows;
         if (shares_cols()) state_.cols = result_.cols;
     }

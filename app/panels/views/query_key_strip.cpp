@@ -113,7 +113,7 @@ double largest(const std::vector<double>& values) {
 void draw_query_key_strip(PanelContext& context, const StageId& scores, std::int64_t head, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const RecordedStage<float>* stage = context.trace().find(scores);
+    const RecordedStage<float>* stage = context.trace().find(scores, head);
     if (stage == nullptr || stage->value.empty()) return;
     const std::optional<Pair> pair = shown_pair(context.view, stage->value.shape());
     if (!pair) {

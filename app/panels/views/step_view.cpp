@@ -85,7 +85,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     draw_text(list, fonts.heading, at, colors.text, text.title);
-    const RecordedStage<float>* stage = context.trace().find(id);
+    const RecordedStage<float>* stage = context.recorded(context.trace(), id);
     // Words first; the code name, the place and the shape are the small second line beside them.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
@@ -99,7 +99,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
-    if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, stage->value.shape());
+    if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, context.trace().shape_of(id));
     draw_play_buttons(context, at.x + width, at.y);
 }
 

@@ -1,0 +1,120 @@
+#include "engine/model/layer_in_rows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/model/cached_pass.hpp"
+#include "engine/tensor/position_rows.hpp"
+
+namespace attn {
+namespace {
+
+/// What the maps of all heads may take for the rows that are computed at a time.
+constexpr std::int64_t kMapBytes = 4 << 20;
+/// Fewer would cost more time than they save memory.
+constexpr std::int64_t kFewestRows = 16;
+
+}  // namespace
+
+bool is_attended(const Plan& plan, const StageId& id) {
+    return std::any_of(plan.nodes().begin(), plan.nodes().end(),
+                       [&](const PlanNode& node) { return (node.op == Op::Scores || node.op == Op::Mix) && node.inputs[1] == id; });
+}
+
+bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings) {
+    const auto depends_on_length = [](const PlanNode& node) {
+        return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope;
+    };
+    return tokens.size() == 1 && tokens.lengths[0] == tokens.length && can_cache(config, settings) &&
+           std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
+}
+
+std::int64_t rows_at_a_time(const Config& config, std::int64_t positions) {
+    const std::int64_t row = std::max<std::int64_t>(1, config.num_heads * positions * std::int64_t{sizeof(float)});
+    return std::max(kFewestRows, kMapBytes / row);
+}
+
+template <class Scalar>
+LayerInRows<Scalar>::LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
+                                 std::stop_token stop)
+    : plan_(plan), settings_(settings), tokens_(tokens), stop_(std::move(stop)), program_(plan, weights, Form::Staged, Keep::OneLayer) {}
+
+template <class Scalar>
+std::size_t LayerInRows<Scalar>::first_map(const PlanPart& part) const {
+    std::size_t place = part.first;
+    while (place < part.end && plan_.nodes()[place].op != Op::Scores) ++place;
+    return place;
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::give(const StageId& stream, const Tensor<Scalar>& whole, std::int64_t first, std::int64_t count) {
+    Tensor<Scalar>& value = program_.value(program_.place(stream));
+    value.resize(with_positions(whole.shape(), count));
+    copy_positions(whole, first, value, 0, count);
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end,
+                                  const RowsObserver<Scalar>& each) {
+    const PassMasks masks = masks_behind(plan_, first, count, tokens_.length);
+    const TokenBatch some{count, {tokens_.ids.begin() + first, tokens_.ids.begin() + first + count}, {count}};
+    Tap<Scalar> tap(false, stop_);
+    tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });
+    PassSetting<Scalar> setting{settings_, masks, tap, &some};
+    setting.first_position = first;
+    setting.text_length = tokens_.length;
+    program_.forward(setting, begin, end);
+}
+
+template <class Scalar>
+std::vector<Tensor<Scalar>> LayerInRows<Scalar>::before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count,
+                                                             std::int64_t rows, const RowsObserver<Scalar>& each) {
+    const std::size_t maps = first_map(part);
+    std::vector<Tensor<Scalar>> found(maps - part.first);
+    for (std::int64_t first = 0; first < count; first += rows) {
+        const std::int64_t some = std::min(rows, count - first);
+        give(*part.stream, stream, first, some);
+        forward(first, some, part.first, maps, [&](const StageRows<Scalar>& shown) {
+            if (each) each(shown);
+            const std::size_t place = program_.place(shown.id);
+            if (!reads(maps, part.end, place)) return;
+            Tensor<Scalar>& whole = found[place - part.first];
+            if (whole.empty()) whole.resize(with_positions(shown.value.shape(), count));
+            copy_positions(shown.value, 0, whole, first, some);
+        });
+    }
+    return found;
+}
+
+template <class Scalar>
+bool LayerInRows<Scalar>::reads(std::size_t first, std::size_t end, std::size_t place) const {
+    return std::any_of(plan_.nodes().begin() + static_cast<std::ptrdiff_t>(first), plan_.nodes().begin() + static_cast<std::ptrdiff_t>(end),
+                       [&](const PlanNode& node) {
+                           return std::find(node.inputs.begin(), node.inputs.end(), plan_.nodes()[place].id) != node.inputs.end();
+                       });
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t rows, const RowsObserver<Scalar>& each) {
+    const std::int64_t positions = tokens_.length;
+    const std::size_t maps = first_map(part);
+    std::vector<Tensor<Scalar>> before = before_maps(part, stream, positions, rows, each);
+    std::vector<std::size_t> by_rows;
+    for (std::size_t place = part.first; place < maps; ++place) {
+        Tensor<Scalar>& whole = before[place - part.first];
+        if (whole.empty()) continue;
+        if (is_attended(plan_, plan_.nodes()[place].id)) program_.value(place) = std::move(whole);
+        else by_rows.push_back(place);
+    }
+    for (std::int64_t first = 0; first < positions && maps < part.end; first += rows) {
+        const std::int64_t some = std::min(rows, positions - first);
+        give(*part.stream, stream, first, some);
+        for (const std::size_t place : by_rows) give(plan_.nodes()[place].id, before[place - part.first], first, some);
+        forward(first, some, maps, part.end, each);
+    }
+}
+
+template class LayerInRows<float>;
+template class LayerInRows<double>;
+
+}  // namespace attn

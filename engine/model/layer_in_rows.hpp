@@ -1,0 +1,65 @@
+#pragma once
+/// A layer computed some positions at a time: what a long text takes is then little more than what somebody keeps of it. All bits are
+/// those of a pass over all positions at once.
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <vector>
+
+#include "engine/model/program.hpp"
+#include "engine/trace/tap.hpp"
+#include "engine/trace/trace.hpp"
+
+namespace attn {
+
+/// The rows of some positions of a stage, as they were computed.
+template <class Scalar>
+struct StageRows {
+    const StageId& id;
+    std::int64_t first = 0;       ///< position of the first row of `value`
+    const Tensor<Scalar>& value;  ///< [1,rows,C], [1,H,rows,D] or [1,H,rows,S]
+    const Mask* mask = nullptr;   ///< of these rows, where the stage has one
+};
+template <class Scalar>
+using RowsObserver = std::function<void(const StageRows<Scalar>&)>;
+
+/// Keys and values as attention reads them.
+bool is_attended(const Plan& plan, const StageId& id);
+/// Whether the layers of a pass can be computed so: one text, in a decoder-only model under the causal mask alone (see can_cache()), whose
+/// rotary positions do not depend on how many there are.
+bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
+
+/// So many rows that the maps of all heads take a few MiB.
+std::int64_t rows_at_a_time(const Config& config, std::int64_t positions);
+
+template <class Scalar>
+class LayerInRows {
+public:
+    /// All of it has to outlive this.
+    LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
+                std::stop_token stop = {});
+
+    /// Every stage of a part that begins with a stream, in their order for every position, `rows` positions at a time: first those before
+    /// the maps, which all read the keys and values of every position. `stream` is [1,T,C].
+    void show(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t rows, const RowsObserver<Scalar>& each);
+    /// What the maps and what comes after them read of what stands before them, of the first `count` positions: a tensor for each node
+    /// there, empty where it is not read. Shows the same nodes.
+    std::vector<Tensor<Scalar>> before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count, std::int64_t rows,
+                                            const RowsObserver<Scalar>& each = {});
+    /// The part's first node that compares queries with keys; its end where there is none.
+    std::size_t first_map(const PlanPart& part) const;
+
+private:
+    void give(const StageId& stream, const Tensor<Scalar>& whole, std::int64_t first, std::int64_t count);
+    void forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end, const RowsObserver<Scalar>& each);
+    bool reads(std::size_t first, std::size_t end, std::size_t place) const;
+
+    const Plan& plan_;
+    const ForwardSettings& settings_;
+    const TokenBatch& tokens_;
+    std::stop_token stop_;
+    Program<Scalar> program_;
+};
+
+}  // namespace attn

@@ -1,0 +1,199 @@
+#include "engine/model/looked_at_part.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "engine/model/outline.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/tensor/position_rows.hpp"
+
+namespace attn {
+namespace {
+
+bool wants(const WantedOfPart& wanted, const StageId& id) {
+    return !wanted.stages || std::find(wanted.stages->begin(), wanted.stages->end(), id) != wanted.stages->end();
+}
+
+LookedAtPart at_once(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
+                     std::stop_token stop) {
+    std::function<bool(const StageId&)> keeps;
+    if (wanted.stages) keeps = [&](const StageId& id) { return wants(wanted, id); };
+    Recomputation<float> again(outline, keeps ? Keep::OneLayer : Keep::Everything);
+    LookedAtPart part{again.trace_around(within, std::move(stop), keeps), {}, {}};
+    part.ranges = stage_ranges(part.trace);
+    part.head_scores = head_scores(part.trace);
+    return part;
+}
+
+/// Puts together what comes in rows.
+class RowsOfPart {
+public:
+    RowsOfPart(const Trace<float>& outline, const PlanPart& part, const WantedOfPart& wanted)
+        : outline_(outline),
+          wanted_(wanted), out_{unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings), {}, {}} {
+        masks_ = masks_behind(*outline.plan, 0, outline.tokens.length);
+        const RecordedStage<float>& stream = *outline.find(*part.stream);
+        out_.trace.stages.push_back(stream);
+        out_.ranges.push_back(stage_range(stream));
+    }
+
+    void add(const StageRows<float>& shown) {
+        extend(range_of(shown.id), shown.value, shown.mask);
+        if (to_self(shown.id.stage) == Stage::Weights) {
+            if (!sums_) sums_.emplace(shown.id, outline_.tokens);
+            sums_->add(shown.value, shown.mask, shown.first);
+        }
+        if (wants(wanted_, shown.id)) record(shown);
+    }
+    LookedAtPart take() {
+        if (sums_) out_.head_scores = sums_->scores();
+        return std::move(out_);
+    }
+
+private:
+    StageRange& range_of(const StageId& id) {
+        const auto found = std::find_if(out_.ranges.begin(), out_.ranges.end(), [&](const StageRange& range) { return range.id == id; });
+        return found != out_.ranges.end() ? *found : out_.ranges.emplace_back(StageRange{id});
+    }
+    RecordedStage<float>& stage_of(const StageRows<float>& shown) {
+        auto& stages = out_.trace.stages;
+        const auto found = std::find_if(stages.begin(), stages.end(), [&](const auto& stage) { return stage.id == shown.id; });
+        if (found != stages.end()) return *found;
+        Shape shape = outline_.shape_of(shown.id);
+        RecordedStage<float> stage{shown.id, {}};
+        if (shown.mask != nullptr) stage.mask = masks_.of(shown.id, outline_.plan->at(shown.id).settings.window);
+        if (wanted_.head && is_attention_map(shown.id.stage)) {
+            stage.only_head = wanted_.head;
+            shape = shape.with_size(1, 1);
+        }
+        stage.value = Tensor<float>(shape);
+        return stages.emplace_back(std::move(stage));
+    }
+    void record(const StageRows<float>& shown) {
+        RecordedStage<float>& stage = stage_of(shown);
+        const PositionRows rows(shown.value.shape());
+        if (!stage.only_head) return copy_positions(shown.value, 0, stage.value, shown.first, rows.positions);
+        std::copy_n(shown.value.data() + *stage.only_head * rows.positions * rows.width, rows.positions * rows.width,
+                    stage.value.data() + shown.first * rows.width);
+    }
+
+    const Trace<float>& outline_;
+    const WantedOfPart& wanted_;
+    PassMasks masks_;
+    std::optional<HeadScoreSums> sums_;
+    LookedAtPart out_;
+};
+
+bool is_mix(const PlanNode& node) { return node.op == Op::Mix; }
+
+/// A layer of a text that continues another: the maps are computed as a whole, as they have grown by a column; of everything else the
+/// positions behind those that the two begin with.
+class ContinuedPart {
+public:
+    ContinuedPart(const Trace<float>& outline, const PlanPart& part, const Trace<float>& before, std::stop_token stop)
+        : outline_(outline), before_(before), part_(part), nodes_(outline.plan->nodes()), weights_(*outline.parameters),
+          program_(*outline.plan, weights_, Form::Staged, Keep::Everything), tap_(false, std::move(stop)),
+          positions_(outline.tokens.length), kept_(std::min(positions_kept(before, outline.tokens), positions_ - 1)) {
+        const auto first = nodes_.begin() + static_cast<std::ptrdiff_t>(part.first),
+                   last = nodes_.begin() + static_cast<std::ptrdiff_t>(part.end);
+        maps_ = static_cast<std::size_t>(std::find_if(first, last, [](const PlanNode& node) { return node.op == Op::Scores; }) -
+                                         nodes_.begin());
+        mix_ = static_cast<std::size_t>(std::find_if(first, last, is_mix) - nodes_.begin());
+    }
+
+    /// A layer whose maps stand together, and every stage of which the other text has.
+    bool possible() const {
+        if (kept_ < 1 || mix_ >= part_.end || maps_ >= mix_) return false;
+        for (std::size_t i = part_.first; i < part_.end; ++i)
+            if (before_.find(nodes_[i].id) == nullptr || is_attention_map(nodes_[i].id.stage) != (i >= maps_ && i < mix_)) return false;
+        return true;
+    }
+
+    Trace<float> compute() {
+        const RecordedStage<float>& stream = *outline_.find(*part_.stream);
+        out_ = unrecorded_trace(outline_.parameters, outline_.tokens, outline_.source_tokens, outline_.settings);
+        out_.stages.push_back(stream);
+        Tensor<float>& given = program_.value(program_.place(stream.id));
+        given.resize(with_positions(stream.value.shape(), positions_ - kept_));
+        copy_positions(stream.value, kept_, given, 0, positions_ - kept_);
+        run(kept_, part_.first, maps_);
+        for (std::size_t i = part_.first; i < maps_; ++i) add_rows(i);
+        for (std::size_t i = part_.first; i < maps_; ++i)
+            if (is_read_by_maps(nodes_[i].id)) program_.value(i) = out_.stages[1 + i - part_.first].value;
+        const PassMasks masks = run(0, maps_, mix_);
+        for (std::size_t i = maps_; i < mix_; ++i) {
+            const bool masked = nodes_[i].op == Op::Mask || nodes_[i].op == Op::Softmax || nodes_[i].op == Op::Dropout;
+            out_.stages.push_back({nodes_[i].id, program_.value(i), masked ? masks.of(nodes_[i].id, nodes_[i].settings.window) : nullptr});
+        }
+        const std::size_t read = program_.place(nodes_[mix_].inputs[0]);
+        const Tensor<float>& map = out_.stages[1 + read - part_.first].value;
+        program_.value(read).resize(with_positions(map.shape(), positions_ - kept_));
+        copy_positions(map, kept_, program_.value(read), 0, positions_ - kept_);
+        run(kept_, mix_, part_.end);
+        for (std::size_t i = mix_; i < part_.end; ++i) add_rows(i);
+        return std::move(out_);
+    }
+
+private:
+    bool is_read_by_maps(const StageId& id) const {
+        for (std::size_t i = maps_; i <= mix_; ++i)
+            if (std::find(nodes_[i].inputs.begin(), nodes_[i].inputs.end(), id) != nodes_[i].inputs.end()) return true;
+        return false;
+    }
+    /// Computes nodes for the positions from `first` on; returns their masks.
+    PassMasks run(std::int64_t first, std::size_t begin, std::size_t end) {
+        const std::int64_t count = positions_ - first;
+        PassMasks masks = masks_behind(*outline_.plan, first, count);
+        const TokenBatch some{count, {outline_.tokens.ids.begin() + first, outline_.tokens.ids.end()}, {count}};
+        PassSetting<float> setting{outline_.settings, masks, tap_, &some};
+        setting.first_position = first;
+        program_.forward(setting, begin, end);
+        return masks;
+    }
+    /// The other text's rows, and behind them those that were computed.
+    void add_rows(std::size_t place) {
+        RecordedStage<float> stage{nodes_[place].id, Tensor<float>(outline_.shape_of(nodes_[place].id))};
+        copy_positions(before_.find(stage.id)->value, 0, stage.value, 0, kept_);
+        copy_positions(program_.value(place), 0, stage.value, kept_, positions_ - kept_);
+        out_.stages.push_back(std::move(stage));
+    }
+
+    const Trace<float>&outline_, &before_;
+    const PlanPart part_;
+    const std::vector<PlanNode>& nodes_;
+    Weights weights_;
+    Program<float> program_;
+    Tap<float> tap_;
+    std::int64_t positions_, kept_;
+    std::size_t maps_ = 0, mix_ = 0;
+    Trace<float> out_;
+};
+
+}  // namespace
+
+LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
+                          std::stop_token stop) {
+    const PlanPart part = outline->plan->part_around(within);
+    if (wanted.before != nullptr && !wanted.stages && !wanted.head && part.stream && outline->find(*part.stream) != nullptr) {
+        ContinuedPart continued(*outline, part, *wanted.before, stop);
+        if (continued.possible()) {
+            LookedAtPart found{continued.compute(), {}, {}};
+            found.ranges = stage_ranges(found.trace);
+            found.head_scores = head_scores(found.trace);
+            return found;
+        }
+    }
+    const std::int64_t rows = wanted.rows > 0 ? wanted.rows : rows_at_a_time(outline->config, outline->tokens.length);
+    if (!part.stream || rows >= outline->tokens.length ||
+        !can_compute_in_rows(*outline->plan, outline->config, outline->tokens, outline->settings))
+        return at_once(outline, within, wanted, std::move(stop));
+    if (outline->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
+    RowsOfPart found(*outline, part, wanted);
+    Recomputation<float> again(outline, Keep::OneLayer);
+    again.show_rows_around(
+        within, [&](const StageRows<float>& shown) { found.add(shown); }, std::move(stop), rows);
+    return found.take();
+}
+
+}  // namespace attn

@@ -1,0 +1,144 @@
+/// How long a letter typed at the end of 64 tokens of a published model takes to the first frame on screen that shows what follows from
+/// it: the map that is looked at, the arithmetic of the chosen cell and the next words.
+/// typing_bench MODEL_FOLDER [LETTERS]
+///
+/// It runs in the program's own window and loop, on the display that there is (xvfb-run gives one), at 1600 x 1000 pixels. Time runs from
+/// the beginning of the frame that takes the letter, as if a text field had it, until the frame with the new numbers has been drawn and its
+/// buffers are swapped. What the system takes from the key to the program, and from the swapped
+/// buffers to the eye, is not in it.
+
+#include <glad/gl.h>
+// After glad, which brings the OpenGL declarations.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/application.hpp"
+#include "app/platform/app_loop.hpp"
+#include "app/session/model_document.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
+
+double percentile(std::vector<double> values, double part) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0 : values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+}
+
+std::string words(int count) {
+    static constexpr const char* kWords[] = {"the", "cat", "sat", "on", "a", "mat", "and", "it", "was", "warm", "there"};
+    std::string text;
+    for (int i = 0; i < count; ++i) text += std::string(i > 0 ? " " : "") + kWords[i * 7 % 11];
+    return text;
+}
+
+/// Types a letter whenever the last one has long been on screen.
+class Typist {
+public:
+    Typist(Application& application, std::string text, int letters)
+        : application_(application), text_(std::move(text)), letters_(letters) {}
+
+    void operator()(Frame& frame) {
+        glFinish();  // what was drawn last is on screen now
+        if (drawn_) rendered_ms_.push_back(ms_since(begun_));
+        if (drawn_) note();
+        const bool types = !typed_at_ && Clock::now() >= next_ && application_.session().is_up_to_date();
+        const Clock::time_point begin = Clock::now();
+        begun_ = begin;
+        drawn_ = typed_at_ && has_the_letter();
+        application_.draw(frame);
+        ++frames_;
+        if (types) {
+            type();
+            typed_at_ = begin;
+            frames_ = 1;
+        }
+        // The loop draws the others of a letter's three frames later.
+        if (drawn_) frame.redraw_after = 0;
+        else if (!typed_at_) frame.redraw_after = std::min(frame.redraw_after, 0.02);
+        frame.quit = std::ssize(took_) >= letters_;
+    }
+
+    void tell() const {
+        fmt::print("letter to picture, {} tokens: median {:.1f} ms, 90 % within {:.1f} ms; the pass alone: median {:.1f} ms; frames drawn "
+                   "for a letter: {:.1f}; the last frame: median {:.1f} ms ({} letters)\n",
+                   application_.session().snapshot()->trace->tokens.length, percentile(took_, 0.5), percentile(took_, 0.9),
+                   percentile(pass_, 0.5), static_cast<double>(all_frames_) / static_cast<double>(took_.size()),
+                   percentile(rendered_ms_, 0.5), took_.size());
+    }
+
+private:
+    void type() {
+        // Never the same twice: what was computed before is not computed again.
+        const auto i = static_cast<int>(took_.size());
+        typed_ = text_ + " " + static_cast<char>('a' + i % 26) + static_cast<char>('a' + i / 26 % 26);
+        application_.session().apply({command::SetTexts{{typed_}, {}}, ""});
+    }
+    /// What a frame that is drawn now shows is at least as new.
+    bool has_the_letter() {
+        application_.session().update();
+        const auto snapshot = application_.session().snapshot();
+        return snapshot->state != nullptr && snapshot->state->setup->texts[0] == typed_;
+    }
+    void note() {
+        Session& session = application_.session();
+        const StateRef state = session.states().shown;
+        if (!session.results().find(state, facet::NextWords{0, 1})) throw Error("the next words are not in the picture");
+        if (!session.results().find(state, facet::Inside{{Stage::Norm1, 0}})) throw Error("the layer is not in the picture");
+        took_.push_back(ms_since(*typed_at_));
+        pass_.push_back(session.snapshot()->compute_ms);
+        all_frames_ += frames_;
+        typed_at_.reset();
+        drawn_ = false;
+        next_ = Clock::now() + std::chrono::milliseconds(250);
+    }
+
+    Application& application_;
+    std::string text_, typed_;
+    int letters_;
+    std::optional<Clock::time_point> typed_at_;
+    Clock::time_point next_ = Clock::now() + std::chrono::seconds(2);
+    bool drawn_ = false;
+    int frames_ = 0, all_frames_ = 0;
+    Clock::time_point begun_;
+    std::vector<double> took_, pass_, rendered_ms_;
+};
+
+int measure(const std::string& folder, int letters) {
+    Document document = document_of_model(OpenedModel::open(folder));
+    const std::string text = words(63);
+    document.texts = {text};
+    Waker waker;
+    Application application(document, [&waker] { waker.wake(); });
+    application.session().wait();
+    Typist typist(application, text, letters);
+    Settings settings;
+    settings.window_width = 1600, settings.window_height = 1000;
+    run_window({}, settings, waker, [&](Frame& frame) { typist(frame); });
+    typist.tell();
+    return 0;
+}
+
+}  // namespace
+}  // namespace attn::app
+
+int main(int argc, char** argv) {
+    try {
+        if (argc < 2) throw attn::Error("typing_bench MODEL_FOLDER [LETTERS]");
+        return attn::app::measure(argv[1], argc > 2 ? std::max(1, std::atoi(argv[2])) : 60);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        return 1;
+    }
+}
