@@ -18,12 +18,20 @@ std::uint64_t key_of(std::int32_t left, std::int32_t right) {
 
 }  // namespace
 
-Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options)
-    : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
+Bpe::Bpe(Vocabulary vocabulary, BpeOptions options) : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
     if (!options_.unknown.empty()) {
         unknown_ = vocabulary_.find(options_.unknown);
         if (!unknown_) throw ConfigError(fmt::format("the unknown token \"{}\" is not in the vocabulary", escaped(options_.unknown)));
     }
+    for (const std::string& text : options_.kept_whole) kept_.add(text, 0);
+}
+
+Bpe::Bpe(Vocabulary vocabulary, const std::vector<BpeJoin>& joins, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
+    joins_.reserve(joins.size());
+    for (const BpeJoin& join : joins) joins_[key_of(join.left, join.right)] = {join.rank, join.whole};
+}
+
+Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
     joins_.reserve(merges.size());
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
         const auto& [left, right] = merges[rank];
@@ -45,6 +53,18 @@ const Bpe::Join* Bpe::join_of(std::int32_t left, std::int32_t right) const {
     return found == joins_.end() ? nullptr : &found->second;
 }
 
+std::size_t Bpe::kept_bytes(std::string_view text) const {
+    if (!kept_.begins(text[0])) return 0;
+    std::size_t longest = 0;
+    std::int32_t node = ByteTrie::kRoot;
+    for (std::size_t end = 0; end < text.size();) {
+        node = kept_.child(node, text[end++]);
+        if (node == ByteTrie::kNone) break;
+        if (kept_.value(node) != ByteTrie::kNone) longest = end;
+    }
+    return longest;
+}
+
 std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     std::vector<Symbol> symbols;
     symbols.reserve(word.size());
@@ -64,6 +84,13 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     bool after_unknown = false;
     std::string spelled;
     for (std::size_t at = 0; at < word.size();) {
+        if (const std::size_t kept = kept_bytes(word.substr(at)); kept > 0) {
+            add(*vocabulary_.find(word.substr(at, kept)), at, at + kept);
+            symbols.back().kept = true;
+            after_unknown = false;
+            at += kept;
+            continue;
+        }
         const std::size_t end = at + first_utf8(word.substr(at)).bytes;
         const std::string_view character = word.substr(at, end - at);
         spelled = at > 0 ? options_.continuing_prefix : "";
@@ -95,9 +122,10 @@ void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
     const auto offer = [&](std::int32_t left) {
         if (left < 0) return;
         const Symbol& symbol = symbols[static_cast<std::size_t>(left)];
-        if (symbol.next < 0) return;
-        if (const Join* join = join_of(symbol.id, symbols[static_cast<std::size_t>(symbol.next)].id))
-            queue.push({join->rank, left, join->id});
+        if (symbol.next < 0 || symbol.kept) return;
+        const Symbol& right = symbols[static_cast<std::size_t>(symbol.next)];
+        if (right.kept) return;
+        if (const Join* join = join_of(symbol.id, right.id)) queue.push({join->rank, left, join->id});
     };
     for (std::size_t i = 0; i + 1 < symbols.size(); ++i) offer(static_cast<std::int32_t>(i));
     while (!queue.empty()) {
@@ -129,6 +157,26 @@ void Bpe::encode(std::string_view word, std::vector<WordToken>& out) const {
     join_pairs(symbols);
     for (const Symbol& symbol : symbols)
         if (symbol.begin < symbol.end) out.push_back({symbol.id, symbol.begin, symbol.end});
+}
+
+std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks) {
+    constexpr std::size_t kLongest = 1024;
+    std::vector<BpeJoin> joins;
+    for (std::size_t id = 0; id < ranks.size(); ++id) {
+        const std::string* const text = vocabulary.text(static_cast<std::int64_t>(id));
+        if (!ranks[id] || text == nullptr) continue;
+        const std::string_view whole = *text;
+        if (whole.size() > kLongest)
+            throw ConfigError(fmt::format("the token with the id {} has {} bytes; at most {} can be joined", id, whole.size(), kLongest));
+        for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+            if ((static_cast<unsigned char>(whole[cut]) & 0xC0U) == 0x80) continue;
+            const auto left = vocabulary.find(whole.substr(0, cut));
+            if (!left) continue;
+            if (const auto right = vocabulary.find(whole.substr(cut)))
+                joins.push_back({*left, *right, static_cast<std::int32_t>(id), *ranks[id]});
+        }
+    }
+    return joins;
 }
 
 namespace {

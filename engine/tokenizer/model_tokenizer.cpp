@@ -50,6 +50,13 @@ void check_ids(const TokenizerParts& parts) {
 
 ModelTokenizer::ModelTokenizer(TokenizerParts parts) : parts_(std::move(parts)), added_(parts_.added_tokens, parts_.normalizers) {
     check_ids(parts_);
+    const auto has = [](const auto& steps, std::initializer_list<std::string_view> types) {
+        return std::any_of(steps.begin(), steps.end(),
+                           [&](const auto& step) { return std::find(types.begin(), types.end(), step.type) != types.end(); });
+    };
+    byte_letters_ = has(parts_.pre_tokenizers, {"ByteLevel"}) || has(parts_.normalizers, {"ByteLevel"});
+    byte_names_ = has(parts_.decoders, {"ByteFallback"});
+    space_marks_ = !byte_letters_ && (has(parts_.pre_tokenizers, {"Metaspace"}) || has(parts_.decoders, {"Metaspace"}) || byte_names_);
 }
 
 Encoding ModelTokenizer::encode(std::string_view text, bool special) const { return finish({{encode_plain(text), text}}, special); }
@@ -139,6 +146,17 @@ std::int64_t ModelTokenizer::size() const {
     std::int64_t size = parts_.model->vocabulary().size();
     for (const AddedToken& token : added_.all()) size = std::max<std::int64_t>(size, token.id + std::int64_t{1});
     return size;
+}
+
+std::string ModelTokenizer::token_bytes(std::int64_t id) const {
+    std::string text = token_text(id).value_or("");
+    if (added_.find(id) != nullptr) return text;
+    if (byte_letters_) return bytes_of_letters(text).value_or(text);
+    if (const int byte = byte_names_ ? named_byte(text) : -1; byte >= 0) return std::string(1, static_cast<char>(byte));
+    constexpr std::string_view kMark = "\u2581";
+    if (space_marks_)
+        for (std::size_t at = 0; (at = text.find(kMark, at)) != std::string::npos; ++at) text.replace(at, kMark.size(), " ");
+    return text;
 }
 
 std::optional<std::string> ModelTokenizer::token_text(std::int64_t id) const {

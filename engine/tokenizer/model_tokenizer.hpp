@@ -27,7 +27,8 @@ struct TokenizerParts {
     std::vector<PreTokenizer> pre_tokenizers;
     std::unique_ptr<TokenModel> model;
     std::vector<PostProcessor> post_processors;
-    std::vector<Decoder> decoders;  ///< none: tokens are joined by spaces
+    std::vector<Decoder> decoders;   ///< none: tokens are joined by spaces
+    std::vector<std::string> notes;  ///< what had to be taken for granted, one sentence each
 };
 
 /// May be used by several threads at once.
@@ -48,9 +49,13 @@ public:
     std::int64_t size() const;
     /// A token as the vocabulary spells it ("Ġthe"), nothing for an id that is not used.
     std::optional<std::string> token_text(std::int64_t id) const;
+    /// What a token stands for in a text, as bytes: " the", a line break, a part of a character. What has no such meaning ("##ing") is
+    /// spelled as in the vocabulary; empty for an id that is not used.
+    std::string token_bytes(std::int64_t id) const;
     /// "BPE", "Unigram", ...
     const char* model_type() const { return parts_.model->type(); }
     const std::vector<AddedToken>& added_tokens() const { return added_.all(); }
+    const std::vector<std::string>& notes() const { return parts_.notes; }
 
 private:
     Encoding encode_plain(std::string_view text) const;
@@ -59,6 +64,8 @@ private:
 
     TokenizerParts parts_;
     AddedTokens added_;
+    /// How the model spells bytes.
+    bool byte_letters_ = false, byte_names_ = false, space_marks_ = false;
 };
 
 }  // namespace attn

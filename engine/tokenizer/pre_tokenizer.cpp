@@ -10,6 +10,7 @@
 #include "engine/tokenizer/character_class.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/normalizer.hpp"
+#include "engine/tokenizer/unicode_script.hpp"
 
 namespace attn {
 namespace {
@@ -179,6 +180,22 @@ Apply fixed_length(std::int64_t length) {
     };
 }
 
+/// A new word where the script changes; spaces belong to whatever stands before them, those at the front to nothing and go.
+std::vector<Match> script_runs(std::string_view text) {
+    std::vector<Match> out;
+    int last = kAnyScript;
+    each_character(text, [&](char32_t c, std::size_t begin, std::size_t) {
+        const int script = script_for_words(c);
+        if (script == kAnyScript) return;
+        if (out.empty() || script != last) {
+            if (!out.empty()) out.back().end = begin;
+            out.push_back({begin, text.size()});
+        }
+        last = script;
+    });
+    return out;
+}
+
 Apply both(Apply first, Apply second) {
     return [first = std::move(first), second = std::move(second)](PieceList& list) {
         first(list);
@@ -219,6 +236,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "Whitespace") return split(pattern(TextPattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
     if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
     if (type == "CharDelimiterSplit") return split(pattern(TextPattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
+    if (type == "UnicodeScripts") return [](PieceList& list) { cut_pieces(list, script_runs); };
     if (type == "FixedLength") {
         std::int64_t length = 5;
         json.read("length", length, 1, 1 << 20);
@@ -245,6 +263,10 @@ PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
                         out.append(byte_letter(static_cast<unsigned char>(list.content.text[i])), list.content.origins[i]);
                 });
             }};
+}
+
+PreTokenizer split_isolated(std::string_view expression) {
+    return {"Split", split(pattern(TextPattern::regex(expression)), Behavior::Isolated)};
 }
 
 PreTokenizer bert_pre_tokenizer() {
