@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/tokenize_steps.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/utf8.hpp"
@@ -21,7 +22,7 @@ namespace {
 struct TokenizeOptions {
     std::filesystem::path model, texts_file;
     std::vector<std::string> texts;
-    bool no_special = false, json = false;
+    bool no_special = false, steps = false, json = false;
 };
 
 /// The strings of a JSON list.
@@ -54,7 +55,7 @@ std::vector<std::uint32_t> code_points_before(std::string_view text) {
     return before;
 }
 
-void print_encoding_json(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
     const std::vector<std::uint32_t> before = code_points_before(text);
     Json::List ids, tokens, offsets;
     for (const EncodedToken& token : encoding) {
@@ -67,8 +68,10 @@ void print_encoding_json(const ModelTokenizer& tokenizer, const std::string& tex
     line["ids"] = std::move(ids);
     line["tokens"] = std::move(tokens);
     line["offsets"] = std::move(offsets);
-    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+    return line;
 }
+
+void print_line(const Json& line) { fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace)); }
 
 void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
     fmt::print("\"{}\": {} {}\n", escaped(text), encoding.size(), encoding.size() == 1 ? "token" : "tokens");
@@ -80,14 +83,24 @@ void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& te
     }
 }
 
+void print_steps(const ModelTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
+    const TokenSteps steps = tokenizer.steps(text, !options.no_special);
+    if (!options.json) return print_token_steps(tokenizer, text, steps);
+    Json line = encoding_json(tokenizer, text, steps.tokens);
+    add_token_steps(tokenizer, steps, line);
+    print_line(line);
+}
+
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
     else if (options.texts.empty()) throw Error("tokenize: expected a text, by --text or --texts");
     const std::shared_ptr<const ModelTokenizer> tokenizer = read_tokenizer(options.model);
+    for (const std::string& note : tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
     for (const std::string& text : options.texts) {
-        const Encoding encoding = tokenizer->encode(text, !options.no_special);
-        if (options.json) print_encoding_json(*tokenizer, text, encoding);
+        if (options.steps) print_steps(*tokenizer, text, options);
+        else if (const Encoding encoding = tokenizer->encode(text, !options.no_special); options.json)
+            print_line(encoding_json(*tokenizer, text, encoding));
         else print_encoding_table(*tokenizer, text, encoding);
     }
 }
@@ -97,15 +110,21 @@ void tokenize(TokenizeOptions options) {
 void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
     CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
-    command.option("--model", options->model, "Folder with tokenizer.json (or vocab.json and merges.txt), a tokenizer.json, or a GGUF file")
+    command
+        .option("--model", options->model,
+                "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
+                "file, or "
+                "a GGUF file")
         .shown_as("DIR|FILE.gguf")
         .required();
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
     command.flag("--no-special", options->no_special, "Without the tokens that the template puts around a text");
+    command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
     command.flag("--json", options->json, "One line of JSON per text: ids, tokens, and offsets in code points");
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
+                   "  attnscope tokenize --model DIR --text \"unhappily\" --steps\n"
                    "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");
     command.on_run([options] { tokenize(*options); });
 }

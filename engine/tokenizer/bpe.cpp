@@ -111,7 +111,8 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     return symbols;
 }
 
-void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
+template <class BeforeJoin>
+void Bpe::join_pairs(std::vector<Symbol>& symbols, BeforeJoin&& before_join) const {
     struct Candidate {
         std::int32_t rank, place, id;
         bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : place > other.place; }
@@ -137,6 +138,7 @@ void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
         // The pair may have changed since it was offered.
         const Join* join = join_of(left.id, right.id);
         if (join == nullptr || join->id != best.id || join->rank != best.rank) continue;
+        before_join(best.place);
         left.id = join->id;
         left.end = right.end;
         left.next = right.next;
@@ -154,9 +156,34 @@ void Bpe::encode(std::string_view word, std::vector<WordToken>& out) const {
             return;
         }
     std::vector<Symbol> symbols = characters_of(word);
-    join_pairs(symbols);
+    join_pairs(symbols, [](std::int32_t) {});
     for (const Symbol& symbol : symbols)
         if (symbol.begin < symbol.end) out.push_back({symbol.id, symbol.begin, symbol.end});
+}
+
+std::optional<WordTrace::Pair> Bpe::pair_at(const std::vector<Symbol>& symbols, std::int32_t place) const {
+    const Symbol& left = symbols[static_cast<std::size_t>(place)];
+    if (left.begin == left.end || left.next < 0) return std::nullopt;
+    const Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    const Join* join = left.kept || right.kept ? nullptr : join_of(left.id, right.id);
+    if (join == nullptr) return std::nullopt;
+    return WordTrace::Pair{left.begin, left.end, right.end, join->rank, join->id};
+}
+
+WordTrace Bpe::trace(std::string_view word) const {
+    WordTrace trace;
+    encode(word, trace.tokens);
+    trace.taken_whole = options_.whole_words_first && vocabulary_.find(word).has_value();
+    if (trace.taken_whole) return trace;
+    std::vector<Symbol> symbols = characters_of(word);
+    for (const Symbol& symbol : symbols) trace.parts.push_back({symbol.id, symbol.begin, symbol.end});
+    join_pairs(symbols, [&](std::int32_t place) {
+        WordTrace::Join& join = trace.joins.emplace_back(WordTrace::Join{*pair_at(symbols, place), {}});
+        if (trace.parts.size() > WordTrace::kLongestWithPairs) return;
+        for (std::size_t i = 0; i < symbols.size(); ++i)
+            if (const auto pair = pair_at(symbols, static_cast<std::int32_t>(i))) join.pairs.push_back(*pair);
+    });
+    return trace;
 }
 
 std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks) {

@@ -40,6 +40,7 @@ public:
     Bpe(Vocabulary vocabulary, const std::vector<BpeJoin>& joins, BpeOptions options);
 
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "BPE"; }
 
 private:
@@ -57,7 +58,10 @@ private:
     /// Bytes of the longest token at the front of a text that is kept whole; 0 for none.
     std::size_t kept_bytes(std::string_view text) const;
     std::vector<Symbol> characters_of(std::string_view word) const;
-    void join_pairs(std::vector<Symbol>& symbols) const;
+    /// Calls before_join(place of the left symbol) before each join.
+    template <class BeforeJoin>
+    void join_pairs(std::vector<Symbol>& symbols, BeforeJoin&& before_join) const;
+    std::optional<WordTrace::Pair> pair_at(const std::vector<Symbol>& symbols, std::int32_t left) const;
     const Join* join_of(std::int32_t left, std::int32_t right) const;
 
     BpeOptions options_;

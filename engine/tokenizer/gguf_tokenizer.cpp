@@ -146,17 +146,7 @@ private:
         return parts;
     }
 
-    /// A list of bytes, with or without sign.
-    std::string character_map() const {
-        std::string bytes;
-        if (file_.find(kCharacterMap) == nullptr) return bytes;
-        for (const Json& byte : file_.list(kCharacterMap)) {
-            const double number = byte.is_number() ? byte.number() : 256;
-            if (!(number >= -128 && number <= 255)) refuse(kCharacterMap, "expected a list of bytes");
-            bytes += static_cast<char>(static_cast<int>(number));
-        }
-        return bytes;
-    }
+    std::string character_map() const { return file_.find(kCharacterMap) == nullptr ? std::string() : file_.text(kCharacterMap); }
 
     /// The file has "x" for "##x" and "▁x" for "x".
     TokenizerParts read_word_piece() const {

@@ -30,6 +30,22 @@ void count_spaces(std::string_view text, EncodedToken& token) {
     });
 }
 
+/// Every piece of text by itself.
+PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
+    PieceList next;
+    next.content.text.reserve(list.content.text.size());
+    next.content.origins.reserve(list.content.text.size());
+    for (const Piece& piece : list.pieces) {
+        AlignedText part;
+        part.append(list.content, piece.begin, piece.end);
+        if (piece.is_text()) part = step.apply(part);
+        const std::size_t begin = next.content.text.size();
+        next.content.append(part, 0, part.text.size());
+        next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
+    }
+    return next;
+}
+
 void check_ids(const TokenizerParts& parts) {
     const Vocabulary& vocabulary = parts.model->vocabulary();
     std::unordered_map<std::int32_t, std::string_view> added;
@@ -74,27 +90,48 @@ Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) co
     return out;
 }
 
-Encoding ModelTokenizer::encode_plain(std::string_view text) const {
+template <class Seen>
+PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
+    using Kind = TextStage::Kind;
     PieceList list{AlignedText::of(text), {}};
     list.pieces.push_back({0, list.content.text.size(), true, -1});
+    seen(Kind::Typed, "", list);
     added_.cut(list, false);
-    if (!parts_.normalizers.empty()) {
-        PieceList next;
-        for (const Piece& piece : list.pieces) {
-            AlignedText part;
-            part.append(list.content, piece.begin, piece.end);
-            if (piece.is_text()) part = normalized(parts_.normalizers, std::move(part));
-            const std::size_t begin = next.content.text.size();
-            next.content.append(part, 0, part.text.size());
-            next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
-        }
-        list = std::move(next);
+    if (added_.any(false)) seen(Kind::AddedTokens, "", list);
+    for (const Normalizer& step : parts_.normalizers) {
+        list = normalized_pieces(step, list);
+        seen(Kind::Normalizer, step.type, list);
     }
     added_.cut(list, true);
-    for (const PreTokenizer& step : parts_.pre_tokenizers) step.apply(list);
+    if (added_.any(true)) seen(Kind::AddedTokens, "", list);
+    for (const PreTokenizer& step : parts_.pre_tokenizers) {
+        step.apply(list);
+        seen(Kind::PreTokenizer, step.type, list);
+    }
+    return list;
+}
+
+Encoding ModelTokenizer::encode_plain(std::string_view text) const {
     Encoding out;
-    append_words(list, out);
+    append_words(words_of(text, [](TextStage::Kind, std::string_view, const PieceList&) {}), out);
     return out;
+}
+
+TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
+    if (text.size() > kMaxStepsBytes)
+        throw ConfigError(
+            fmt::format("a text of {} bytes is too long to be followed step by step; at most {} are", text.size(), kMaxStepsBytes));
+    TokenSteps steps;
+    const PieceList list = words_of(text, [&](TextStage::Kind kind, std::string_view name, const PieceList& now) {
+        steps.stages.push_back({kind, std::string(name), now});
+    });
+    for (const Piece& piece : list.pieces) {
+        if (piece.begin == piece.end) continue;
+        TokenSteps::Word& word = steps.words.emplace_back(TokenSteps::Word{piece, {}});
+        if (piece.is_text()) word.trace = parts_.model->trace(list.text_of(piece));
+    }
+    steps.tokens = encode(text, special);
+    return steps;
 }
 
 void ModelTokenizer::append_words(const PieceList& list, Encoding& out) const {

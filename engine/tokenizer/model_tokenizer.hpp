@@ -31,6 +31,26 @@ struct TokenizerParts {
     std::vector<std::string> notes;  ///< what had to be taken for granted, one sentence each
 };
 
+/// A text after one step of its way to tokens.
+struct TextStage {
+    enum class Kind : std::uint8_t { Typed, AddedTokens, Normalizer, PreTokenizer };
+
+    Kind kind = Kind::Typed;
+    std::string name;  ///< of normalizers and pre-tokenizers, as tokenizer.json names them
+    PieceList list;
+};
+
+/// How a text became tokens.
+struct TokenSteps {
+    struct Word {
+        Piece piece;      ///< of the last stage
+        WordTrace trace;  ///< empty for an added token
+    };
+    std::vector<TextStage> stages;  ///< from what was typed to words
+    std::vector<Word> words;        ///< the last stage's pieces
+    Encoding tokens;                ///< as encode() gives them
+};
+
 /// May be used by several threads at once.
 class ModelTokenizer {
 public:
@@ -42,6 +62,9 @@ public:
     Encoding encode(std::string_view text, bool special = true) const;
     /// The same of two texts; the ranges of the second count in the second.
     Encoding encode_pair(std::string_view first, std::string_view second, bool special = true) const;
+    /// The same with every step in between. Throws ConfigError also for a text of more than kMaxStepsBytes.
+    TokenSteps steps(std::string_view text, bool special = true) const;
+    static constexpr std::size_t kMaxStepsBytes = std::size_t{1} << 14;
     /// Ids outside of the vocabulary are left out.
     std::string decode(std::span<const std::int32_t> ids, bool skip_special = false) const;
 
@@ -59,6 +82,9 @@ public:
 
 private:
     Encoding encode_plain(std::string_view text) const;
+    /// The words of a text. Calls seen(kind, name, list) after each stage.
+    template <class Seen>
+    PieceList words_of(std::string_view text, Seen&& seen) const;
     Encoding finish(std::vector<EncodedPart> parts, bool special) const;
     void append_words(const PieceList& list, Encoding& out) const;
 

@@ -180,6 +180,22 @@ Apply fixed_length(std::int64_t length) {
     };
 }
 
+/// Runs of word characters, and of others that are no white space: \w+|[^\w\s]+ as UTS #18 defines \w, which Oniguruma does not follow.
+std::vector<Match> word_runs(std::string_view text) {
+    enum class Kind : std::uint8_t { Space, Word, Sign };
+    std::vector<Match> out;
+    Kind last = Kind::Space;
+    each_character(text, [&](char32_t c, std::size_t begin, std::size_t end) {
+        const Kind kind = is_white_space(c) ? Kind::Space : is_word_character(c) ? Kind::Word : Kind::Sign;
+        if (kind != Kind::Space) {
+            if (kind != last) out.push_back({begin, end});
+            out.back().end = end;
+        }
+        last = kind;
+    });
+    return out;
+}
+
 /// A new word where the script changes; spaces belong to whatever stands before them, those at the front to nothing and go.
 std::vector<Match> script_runs(std::string_view text) {
     std::vector<Match> out;
@@ -233,7 +249,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         read_behavior();
         return split(characters(is_any_punctuation), behavior);
     }
-    if (type == "Whitespace") return split(pattern(TextPattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
+    if (type == "Whitespace") return [](PieceList& list) { cut_pieces(list, word_runs); };
     if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
     if (type == "CharDelimiterSplit") return split(pattern(TextPattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
     if (type == "UnicodeScripts") return [](PieceList& list) { cut_pieces(list, script_runs); };

@@ -154,19 +154,22 @@ struct ScriptClasses {
     ScriptClasses() {
         OnigEncoding encoding = ONIG_ENCODING_UTF8;
         onig_initialize(&encoding, 1);
-        for (std::size_t i = 0; i < kScriptNames.size(); ++i) {
-            const auto* name = reinterpret_cast<const OnigUChar*>(kScriptNames[i].data());
-            classes[i] = encoding->property_name_to_ctype(encoding, const_cast<OnigUChar*>(name),
-                                                          const_cast<OnigUChar*>(name + kScriptNames[i].size()));
-        }
+        const auto find = [&](std::string_view name) {
+            auto* const begin = reinterpret_cast<OnigUChar*>(const_cast<char*>(name.data()));
+            return encoding->property_name_to_ctype(encoding, begin, begin + name.size());
+        };
+        for (std::size_t i = 0; i < kScriptNames.size(); ++i) classes[i] = find(kScriptNames[i]);
     }
 };
+
+bool has_class(char32_t character, int type) {
+    return type >= 0 && ONIG_ENCODING_UTF8->is_code_ctype(character, static_cast<OnigCtype>(type)) != 0;
+}
 
 int script_of(char32_t character) {
     static const ScriptClasses all;
     for (std::size_t i = 0; i < all.classes.size(); ++i)
-        if (all.classes[i] >= 0 && ONIG_ENCODING_UTF8->is_code_ctype(character, static_cast<OnigCtype>(all.classes[i])))
-            return static_cast<int>(i);
+        if (has_class(character, all.classes[i])) return static_cast<int>(i);
     return kAnyScript;
 }
 

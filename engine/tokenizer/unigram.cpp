@@ -32,11 +32,13 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptio
 }
 
 /// For every byte that a piece may end before: the last piece of the best spelling up to there.
-std::vector<Unigram::Step> Unigram::best_steps(std::string_view word) const {
+template <class Offered>
+std::vector<Unigram::Step> Unigram::best_steps(std::string_view word, Offered&& offered) const {
     std::vector<Step> steps(word.size() + 1);
     const auto offer = [&](std::size_t begin, std::size_t end, std::int32_t id, double score, bool known) {
         Step& step = steps[end];
         const double total = steps[begin].score + score;
+        offered(begin, end, id, score, total);
         if (!step.reached || total > step.score) step = {total, static_cast<std::uint32_t>(begin), id, true, known};
     };
     for (std::size_t at = 0; at < word.size();) {
@@ -81,7 +83,7 @@ void Unigram::spell(std::string_view word, std::size_t begin, std::size_t end, s
 }
 
 void Unigram::encode(std::string_view word, std::vector<WordToken>& out) const {
-    const std::vector<Step> steps = best_steps(word);
+    const std::vector<Step> steps = best_steps(word, [](std::size_t, std::size_t, std::int32_t, double, double) {});
     struct Range {
         std::size_t begin, end;
         bool known;
@@ -94,6 +96,19 @@ void Unigram::encode(std::string_view word, std::vector<WordToken>& out) const {
         end = step.begin;
     }
     for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) spell(word, range->begin, range->end, out);
+}
+
+WordTrace Unigram::trace(std::string_view word) const {
+    WordTrace trace;
+    encode(word, trace.tokens);
+    const std::vector<Step> steps = best_steps(word, [&](std::size_t begin, std::size_t end, std::int32_t id, double score, double total) {
+        trace.spellings.push_back({{id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)}, score, total, false});
+    });
+    for (std::size_t end = word.size(); end > 0; end = steps[end].begin)
+        for (WordTrace::Spelling& spelling : trace.spellings)
+            if (spelling.token.end == end && spelling.token.begin == steps[end].begin && spelling.token.id == steps[end].id)
+                spelling.chosen = true;
+    return trace;
 }
 
 std::unique_ptr<TokenModel> read_unigram(JsonObject& json) {

@@ -23,6 +23,7 @@ public:
     Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptions options);
 
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "Unigram"; }
 
 private:
@@ -32,7 +33,9 @@ private:
         std::int32_t id = -1;
         bool reached = false, known = false;
     };
-    std::vector<Step> best_steps(std::string_view word) const;
+    /// Calls offered(begin, end, id, score, total) for every piece that fits.
+    template <class Offered>
+    std::vector<Step> best_steps(std::string_view word, Offered&& offered) const;
     void spell(std::string_view word, std::size_t begin, std::size_t end, std::vector<WordToken>& out) const;
 
     bool in_words(std::int64_t id) const { return options_.in_words.empty() || options_.in_words.at(static_cast<std::size_t>(id)); }
