@@ -34,7 +34,7 @@ Bpe::Bpe(Vocabulary vocabulary, const std::vector<BpeJoin>& joins, BpeOptions op
 Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
     joins_.reserve(merges.size());
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-        const auto& [left, right] = merges[rank];
+        const std::string &left = merges[rank].first, &right = merges[rank].second;
         const auto id_of = [&](const std::string& text) {
             const std::optional<std::int32_t> id = vocabulary_.find(text);
             if (!id)

@@ -42,6 +42,7 @@ public:
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "BPE"; }
+    std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
     struct Join {

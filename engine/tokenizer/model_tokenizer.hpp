@@ -75,6 +75,8 @@ public:
     /// What a token stands for in a text, as bytes: " the", a line break, a part of a character. What has no such meaning ("##ing") is
     /// spelled as in the vocabulary; empty for an id that is not used.
     std::string token_bytes(std::int64_t id) const;
+    /// Id of what stands for a text that the vocabulary cannot spell.
+    std::optional<std::int32_t> unknown_id() const { return parts_.model->unknown(); }
     /// "BPE", "Unigram", ...
     const char* model_type() const { return parts_.model->type(); }
     const std::vector<AddedToken>& added_tokens() const { return added_.all(); }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -63,6 +64,8 @@ public:
     virtual WordTrace trace(std::string_view word) const = 0;
     /// "BPE", as tokenizer.json names it.
     virtual const char* type() const = 0;
+    /// Id of what stands for a text that cannot be spelled.
+    virtual std::optional<std::int32_t> unknown() const = 0;
     const Vocabulary& vocabulary() const { return vocabulary_; }
 
 protected:

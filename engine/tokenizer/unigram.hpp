@@ -25,6 +25,7 @@ public:
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "Unigram"; }
+    std::optional<std::int32_t> unknown() const override { return options_.unknown; }
 
 private:
     struct Step {

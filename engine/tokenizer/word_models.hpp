@@ -12,6 +12,7 @@ public:
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "WordLevel"; }
+    std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
     std::int32_t unknown_;
@@ -26,6 +27,7 @@ public:
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
     WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "WordPiece"; }
+    std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
     /// Calls looked_up(begin, end, whether it is there) for every part that is tried.
