@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -55,12 +56,13 @@ std::vector<std::uint32_t> code_points_before(std::string_view text) {
     return before;
 }
 
-Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, bool special) {
+    std::vector<std::string> texts;
+    const Encoding encoding = tokenizer.encode(text, special, texts);
     const std::vector<std::uint32_t> before = code_points_before(text);
-    Json::List ids, tokens, offsets;
+    Json::List ids, offsets, tokens(std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
     for (const EncodedToken& token : encoding) {
         ids.emplace_back(token.id);
-        tokens.emplace_back(tokenizer.token_text(token.id).value_or(""));
         const bool none = token.from_template;
         offsets.emplace_back(Json::List{none ? 0U : before[token.begin], none ? 0U : before[token.end]});
     }
@@ -71,7 +73,13 @@ Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, con
     return line;
 }
 
-void print_line(const Json& line) { fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace)); }
+/// Characters that some readers take for the end of a line are written as \u and digits.
+void print_line(const Json& line) {
+    std::string text = line.dump(-1, Json::InvalidUtf8::Replace);
+    for (const auto& [sign, escape] : {std::pair("\u0085", "\\u0085"), {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}})
+        for (std::size_t at = 0; (at = text.find(sign, at)) != std::string::npos;) text.replace(at, std::string_view(sign).size(), escape);
+    fmt::print("{}\n", text);
+}
 
 void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
     fmt::print("\"{}\": {} {}\n", escaped(text), encoding.size(), encoding.size() == 1 ? "token" : "tokens");
@@ -86,7 +94,7 @@ void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& te
 void print_steps(const ModelTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
     const TokenSteps steps = tokenizer.steps(text, !options.no_special);
     if (!options.json) return print_token_steps(tokenizer, text, steps);
-    Json line = encoding_json(tokenizer, text, steps.tokens);
+    Json line = encoding_json(tokenizer, text, !options.no_special);
     add_token_steps(tokenizer, steps, line);
     print_line(line);
 }
@@ -99,9 +107,8 @@ void tokenize(TokenizeOptions options) {
     for (const std::string& note : tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
     for (const std::string& text : options.texts) {
         if (options.steps) print_steps(*tokenizer, text, options);
-        else if (const Encoding encoding = tokenizer->encode(text, !options.no_special); options.json)
-            print_line(encoding_json(*tokenizer, text, encoding));
-        else print_encoding_table(*tokenizer, text, encoding);
+        else if (options.json) print_line(encoding_json(*tokenizer, text, !options.no_special));
+        else print_encoding_table(*tokenizer, text, tokenizer->encode(text, !options.no_special));
     }
 }
 

@@ -34,7 +34,7 @@ public:
         for (std::size_t at = 0; at < typed.size();) {
             const std::size_t bytes = first_utf8(typed.substr(at)).bytes;
             for (std::size_t i = 0; i < bytes; ++i) before_[at + i] = columns_.size();
-            columns_.push_back({std::string(typed.substr(at, bytes)), wide && bytes > 2 ? static_cast<float>(bytes - 1) : 1.F});
+            columns_.push_back({std::string(typed.substr(at, bytes)), wide && bytes > 1 ? 0.75F * static_cast<float>(bytes) : 1.F});
             at += bytes;
         }
         before_[typed.size()] = columns_.size();

@@ -8,6 +8,7 @@
 #include "engine/io/utf8.hpp"
 #include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/sentence_piece.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/tokenizer/vocabulary_files.hpp"
 #include "engine/tokenizer/word_splits.hpp"
 
@@ -179,6 +180,10 @@ private:
 
 }  // namespace
 
-std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file) { return TokenizerReader(file).read(); }
+std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file) {
+    constexpr std::string_view kWhole = "tokenizer.huggingface.json";
+    if (file.find(kWhole) != nullptr) return parse_tokenizer_json(file.text(kWhole), file.source() + ", " + std::string(kWhole));
+    return TokenizerReader(file).read();
+}
 
 }  // namespace attn

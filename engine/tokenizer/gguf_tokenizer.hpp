@@ -13,8 +13,8 @@ namespace attn {
 ///   "llama"  SentencePiece's BPE: the pair whose piece has the highest score is joined first
 ///   "t5"     SentencePiece's unigram model
 ///   "bert"   WordPiece
-/// Begin and end tokens as add_bos_token and add_eos_token say, or else as models of the kind have them. Throws FileError naming a model or
-/// a way of cutting that there is not, and what is wrong with a key.
+/// or whole, as tokenizer.huggingface.json. Begin and end tokens as add_bos_token and add_eos_token say, or else as models of the kind have
+/// them. Throws FileError naming a model or a way of cutting that there is not, and what is wrong with a key.
 std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file);
 
 }  // namespace attn

@@ -111,10 +111,20 @@ PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
     return list;
 }
 
-Encoding ModelTokenizer::encode_plain(std::string_view text) const {
+Encoding ModelTokenizer::encode_plain(std::string_view text, std::vector<std::string>* texts) const {
     Encoding out;
-    append_words(words_of(text, [](TextStage::Kind, std::string_view, const PieceList&) {}), out);
+    append_words(words_of(text, [](TextStage::Kind, std::string_view, const PieceList&) {}), out, texts);
     return out;
+}
+
+Encoding ModelTokenizer::encode(std::string_view text, bool special, std::vector<std::string>& texts) const {
+    std::vector<std::string> plain;
+    Encoding encoding = finish({{encode_plain(text, &plain), text}}, special);
+    texts.clear();
+    std::size_t next = 0;
+    for (const EncodedToken& token : encoding)
+        texts.push_back(token.from_template || next == plain.size() ? token_text(token.id).value_or("") : std::move(plain[next++]));
+    return encoding;
 }
 
 TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
@@ -134,11 +144,15 @@ TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
     return steps;
 }
 
-void ModelTokenizer::append_words(const PieceList& list, Encoding& out) const {
+void ModelTokenizer::append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const {
     const std::vector<Origin>& origins = list.content.origins;
+    const bool unigram = std::string_view(model_type()) == "Unigram";
     const auto add = [&](std::int32_t id, std::size_t begin, std::size_t end, std::string_view text) {
         EncodedToken& token = out.emplace_back(EncodedToken{.id = id, .begin = origins[begin].begin, .end = origins[end - 1].end});
         count_spaces(text, token);
+        if (texts == nullptr) return;
+        if (unigram && id == unknown_id()) text = std::string_view(list.content.text).substr(begin, end - begin);
+        texts->emplace_back(text);
     };
     // A text repeats its words: each is made tokens once.
     constexpr std::size_t kLongestKept = 256;

@@ -60,6 +60,9 @@ public:
     /// The ids of a text; `special` also adds what the template adds. Bytes that are not UTF-8 are read as U+FFFD.
     /// Throws ConfigError for a text beyond kMaxTextBytes or one that the vocabulary cannot spell.
     Encoding encode(std::string_view text, bool special = true) const;
+    /// The same, with every token's text as the tokenizers library gives it: as the vocabulary spells it, an added token with the spaces
+    /// that it took, and what a Unigram model has no piece for as it stands.
+    Encoding encode(std::string_view text, bool special, std::vector<std::string>& texts) const;
     /// The same of two texts; the ranges of the second count in the second.
     Encoding encode_pair(std::string_view first, std::string_view second, bool special = true) const;
     /// The same with every step in between. Throws ConfigError also for a text of more than kMaxStepsBytes.
@@ -83,12 +86,13 @@ public:
     const std::vector<std::string>& notes() const { return parts_.notes; }
 
 private:
-    Encoding encode_plain(std::string_view text) const;
+    Encoding encode_plain(std::string_view text, std::vector<std::string>* texts = nullptr) const;
     /// The words of a text. Calls seen(kind, name, list) after each stage.
     template <class Seen>
     PieceList words_of(std::string_view text, Seen&& seen) const;
     Encoding finish(std::vector<EncodedPart> parts, bool special) const;
-    void append_words(const PieceList& list, Encoding& out) const;
+    /// With the texts of the tokens, if they are asked for.
+    void append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const;
 
     TokenizerParts parts_;
     AddedTokens added_;

@@ -135,26 +135,23 @@ std::unique_ptr<TokenModel> bpe_of(const SentencePieceModel& model, SpecialPiece
 }
 
 std::unique_ptr<TokenModel> unigram_of(const SentencePieceModel& model, SpecialPieces special) {
-    double least = 0, most = 0;
-    bool any = false;
-    for (const SentencePiece& piece : model.pieces) {
-        if (piece.type != PieceType::Normal) continue;
-        least = any ? std::min(least, piece.score) : piece.score;
-        most = any ? std::max(most, piece.score) : piece.score;
-        any = true;
-    }
+    std::optional<double> least;
+    for (const SentencePiece& piece : model.pieces)
+        if (piece.type == PieceType::Normal) least = std::min(least.value_or(piece.score), piece.score);
     UnigramOptions options;
     options.unknown = unknown_piece(model);
     options.byte_fallback = model.byte_fallback;
     options.fuse_unknown = !model.byte_fallback;
     constexpr double kUnknownPenalty = 10;
-    options.unknown_score = least - kUnknownPenalty;
+    options.unknown_score = least.value_or(0) - kUnknownPenalty;
+    options.single_precision = true;
     std::vector<double> scores;
     for (const SentencePiece& piece : model.pieces) {
         const bool of_user = piece.type == PieceType::UserDefined;
         options.in_words.push_back(piece.type == PieceType::Normal || (of_user && special == SpecialPieces::InWords));
-        // As the library has it: a piece of the user beats whatever spells it otherwise.
-        scores.push_back(of_user ? static_cast<double>(piece.text.size()) * most - 0.1 : piece.score);
+        // What the library's rule, the best score for each byte and a little less, comes to: it takes the best score to be above 0.
+        constexpr double kOfUser = -0.1;
+        scores.push_back(of_user ? kOfUser : piece.score);
     }
     return std::make_unique<Unigram>(vocabulary_of(model), std::move(scores), std::move(options));
 }

@@ -37,7 +37,8 @@ std::vector<Unigram::Step> Unigram::best_steps(std::string_view word, Offered&& 
     std::vector<Step> steps(word.size() + 1);
     const auto offer = [&](std::size_t begin, std::size_t end, std::int32_t id, double score, bool known) {
         Step& step = steps[end];
-        const double total = steps[begin].score + score;
+        double total = steps[begin].score + score;
+        if (options_.single_precision) total = static_cast<double>(static_cast<float>(total));
         offered(begin, end, id, score, total);
         if (!step.reached || total > step.score) step = {total, static_cast<std::uint32_t>(begin), id, true, known};
     };

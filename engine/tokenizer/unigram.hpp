@@ -14,6 +14,7 @@ struct UnigramOptions {
     bool byte_fallback = false;           ///< an unknown character as pieces <0x00> to <0xFF> of its bytes
     bool fuse_unknown = true;             ///< a run of unknown characters is one token
     std::optional<double> unknown_score;  ///< 10 below the lowest score if it is not given
+    bool single_precision = false;        ///< sums are rounded as SentencePiece rounds them, which decides between equals
     std::vector<bool> in_words;           ///< of every id, whether it may stand in a word; empty: all may
 };
 

@@ -237,6 +237,12 @@ TEST(TokenizerFiles, GgufSaysWhatStandsAroundAText) {
     EXPECT_THAT(with(true, true), ElementsAre(377, 378));
 }
 
+TEST(TokenizerFiles, GgufMayBringTheWholeTokenizer) {
+    GgufKeys keys;
+    keys.add_text("tokenizer.huggingface.json", test::file_bytes(kTokenizerJsonCases / "roberta/tokenizer.json"));
+    expect_golden_ids("roberta", *tokenizer_in(keys), true);
+}
+
 TEST(TokenizerFiles, GgufWithoutAWayOfCuttingIsReadWithANote) {
     const auto old = tokenizer_in(byte_level_gguf("gpt2", ""));
     ASSERT_EQ(old->notes().size(), 1U);

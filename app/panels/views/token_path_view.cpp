@@ -16,7 +16,6 @@ namespace {
 using Cell = TokenPath::Cell;
 
 constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kPathRow = 36, kPieceRow = 48, kStepRow = 25, kStepUnit = 24;
-constexpr std::size_t kMostColumnsFitted = 60;  ///< longer texts scroll
 
 /// Where columns are drawn.
 struct PathColumns {
@@ -133,32 +132,40 @@ void draw_piece_row(PanelContext& context, const PathColumns& columns, const Tok
     }
 }
 
-/// The stages as rows; returns the height that they took.
-float draw_stages(PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, std::size_t word, const Box& area) {
-    const float labels = context.px(kPathLabels), row = context.px(kPathRow);
-    const bool fits = path.columns.size() <= kMostColumnsFitted;
-    PathColumns columns(path, area.width() - labels - context.px(2), context.px(kUnit), context.px(fits ? kLeastUnit : kUnit));
-    const bool scrolls = columns.width() > area.width() - labels + 1;
-    const float high = static_cast<float>(path.rows.size()) * row + context.px(kPieceRow) + (scrolls ? ImGui::GetStyle().ScrollbarSize : 0);
+void draw_row_labels(const PanelContext& context, const TokenPath& path, ImVec2 at) {
+    const float row = context.px(kPathRow);
     for (std::size_t i = 0; i < path.rows.size(); ++i)
-        draw_row_label(context, {area.min.x, area.min.y + static_cast<float>(i) * row}, path.rows[i].name, path.rows[i].note);
-    std::size_t added = 0;
-    for (const TokenPath::Piece& piece : path.pieces) added += piece.word < 0 ? 1 : 0;
-    draw_row_label(context, {area.min.x, area.min.y + static_cast<float>(path.rows.size()) * row + context.px(4)}, "pieces",
+        draw_row_label(context, {at.x, at.y + static_cast<float>(i) * row}, path.rows[i].name, path.rows[i].note);
+    const auto added = std::count_if(path.pieces.begin(), path.pieces.end(), [](const auto& piece) { return piece.word < 0; });
+    draw_row_label(context, {at.x, at.y + static_cast<float>(path.rows.size()) * row + context.px(4)}, "pieces",
                    added == 0 ? fmt::format("{}", path.pieces.size()) : fmt::format("{}, {} of them added", path.pieces.size(), added));
+}
+
+/// The stages as rows; returns the height that they took. Longer texts than fit are scrolled.
+float draw_stages(PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, std::size_t word, const Box& area) {
+    const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
+    PathColumns columns(path, room, context.px(kUnit), context.px(kLeastUnit));
+    const bool scrolls = columns.width() > room + 1;
+    if (scrolls) columns.unit = context.px(kUnit);
+    const float rows = static_cast<float>(path.rows.size()) * row, high = rows + context.px(kPieceRow);
+    draw_row_labels(context, path, area.min);
     ImGui::SetCursorScreenPos({area.min.x + labels, area.min.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##stages", {area.width() - labels, high}, false, ImGuiWindowFlags_NoNav | ImGuiWindowFlags_HorizontalScrollbar);
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize + context.px(4) : 0;
+    ImGui::BeginChild("##stages", {room, high + bar}, false,
+                      ImGuiWindowFlags_NoNav | (scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar));
+    ImGui::PopStyleVar();
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     columns.left = at.x;
-    ImGui::Dummy({columns.width(), high - (scrolls ? ImGui::GetStyle().ScrollbarSize : 0) - 1});
+    ImGui::Dummy({columns.width() - 1, high - context.px(4)});
     for (std::size_t i = 0; i < path.rows.size(); ++i)
         draw_stage_row(context, columns, path.rows[i], at.y + static_cast<float>(i) * row, i == 0);
-    draw_words(context, columns, path, at.y + static_cast<float>(path.rows.size() - 1) * row, word);
-    draw_piece_row(context, columns, path, tokens, at.y + static_cast<float>(path.rows.size()) * row + context.px(2));
+    draw_words(context, columns, path, at.y + rows - row, word);
+    draw_piece_row(context, columns, path, tokens, at.y + rows + context.px(2));
     ImGui::EndChild();
-    return high;
+    return high + bar;
 }
 
 void draw_candidates(const PanelContext& context, const TokenPath& path, const TokenPath::Step& step, ImVec2 at, float width) {
@@ -189,7 +196,7 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     std::string title = visible_text(step.what, true);
     if (step.made >= 0 && step.what.find(" + ") != std::string::npos)
         title += " → " + visible_text(step.parts[static_cast<std::size_t>(step.made)].text, true);
-    draw_text(list, fonts.title, area.min, colors.chosen_text, elide(fonts.title, title, area.width()));
+    draw_text(list, fonts.mono_body, area.min, colors.chosen_text, elide(fonts.mono_body, title, area.width()));
     const float y = area.min.y + context.px(30);
     const float high = draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence);
     ImGui::SetCursorScreenPos({area.min.x, y + high + context.px(8)});
@@ -283,6 +290,11 @@ void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, 
     draw_step_rows(context, path, word, shown, {{area.min.x + left, top + context.px(20)}, area.max});
 }
 
+bool same_text(const TokenPath& a, const TokenPath& b) {
+    return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+                      [](const auto& one, const auto& other) { return one.text == other.text; });
+}
+
 }  // namespace
 
 bool has_token_path(const PanelContext& context) {
@@ -295,9 +307,11 @@ void draw_token_path(PanelContext& context, const Box& area) {
     const auto asked = context.ask(facet::TokenPath{context.view.batch});
     TokenPathState& state = context.view.token_path;
     if (asked && asked.value != state.last) {
+        if (state.last == nullptr || !same_text(*asked, *state.last)) {
+            state.word.reset();
+            state.step.reset();
+        }
         state.last = asked.value;
-        state.word.reset();
-        state.step.reset();
     }
     const std::string waiting = asked.problem.empty() ? "The text is being followed step by step." : asked.problem;
     if (state.last == nullptr || !asked.problem.empty()) {
