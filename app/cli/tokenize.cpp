@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/cli/commands.hpp"
+#include "app/cli/tokenize_steps.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/json.hpp"
 #include "engine/io/utf8.hpp"
@@ -21,7 +23,7 @@ namespace {
 struct TokenizeOptions {
     std::filesystem::path model, texts_file;
     std::vector<std::string> texts;
-    bool no_special = false, json = false;
+    bool no_special = false, steps = false, json = false;
 };
 
 /// The strings of a JSON list.
@@ -54,12 +56,13 @@ std::vector<std::uint32_t> code_points_before(std::string_view text) {
     return before;
 }
 
-void print_encoding_json(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
+Json encoding_json(const ModelTokenizer& tokenizer, const std::string& text, bool special) {
+    std::vector<std::string> texts;
+    const Encoding encoding = tokenizer.encode(text, special, texts);
     const std::vector<std::uint32_t> before = code_points_before(text);
-    Json::List ids, tokens, offsets;
+    Json::List ids, offsets, tokens(std::make_move_iterator(texts.begin()), std::make_move_iterator(texts.end()));
     for (const EncodedToken& token : encoding) {
         ids.emplace_back(token.id);
-        tokens.emplace_back(tokenizer.token_text(token.id).value_or(""));
         const bool none = token.from_template;
         offsets.emplace_back(Json::List{none ? 0U : before[token.begin], none ? 0U : before[token.end]});
     }
@@ -67,7 +70,15 @@ void print_encoding_json(const ModelTokenizer& tokenizer, const std::string& tex
     line["ids"] = std::move(ids);
     line["tokens"] = std::move(tokens);
     line["offsets"] = std::move(offsets);
-    fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
+    return line;
+}
+
+/// Characters that some readers take for the end of a line are written as \u and digits.
+void print_line(const Json& line) {
+    std::string text = line.dump(-1, Json::InvalidUtf8::Replace);
+    for (const auto& [sign, escape] : {std::pair("\u0085", "\\u0085"), {"\u2028", "\\u2028"}, {"\u2029", "\\u2029"}})
+        for (std::size_t at = 0; (at = text.find(sign, at)) != std::string::npos;) text.replace(at, std::string_view(sign).size(), escape);
+    fmt::print("{}\n", text);
 }
 
 void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& text, const Encoding& encoding) {
@@ -80,15 +91,24 @@ void print_encoding_table(const ModelTokenizer& tokenizer, const std::string& te
     }
 }
 
+void print_steps(const ModelTokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
+    const TokenSteps steps = tokenizer.steps(text, !options.no_special);
+    if (!options.json) return print_token_steps(tokenizer, text, steps);
+    Json line = encoding_json(tokenizer, text, !options.no_special);
+    add_token_steps(tokenizer, steps, line);
+    print_line(line);
+}
+
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
     else if (options.texts.empty()) throw Error("tokenize: expected a text, by --text or --texts");
     const std::shared_ptr<const ModelTokenizer> tokenizer = read_tokenizer(options.model);
+    for (const std::string& note : tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
     for (const std::string& text : options.texts) {
-        const Encoding encoding = tokenizer->encode(text, !options.no_special);
-        if (options.json) print_encoding_json(*tokenizer, text, encoding);
-        else print_encoding_table(*tokenizer, text, encoding);
+        if (options.steps) print_steps(*tokenizer, text, options);
+        else if (options.json) print_line(encoding_json(*tokenizer, text, !options.no_special));
+        else print_encoding_table(*tokenizer, text, tokenizer->encode(text, !options.no_special));
     }
 }
 
@@ -97,15 +117,21 @@ void tokenize(TokenizeOptions options) {
 void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
     CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
-    command.option("--model", options->model, "Folder with tokenizer.json (or vocab.json and merges.txt), a tokenizer.json, or a GGUF file")
+    command
+        .option("--model", options->model,
+                "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
+                "file, or "
+                "a GGUF file")
         .shown_as("DIR|FILE.gguf")
         .required();
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
     command.flag("--no-special", options->no_special, "Without the tokens that the template puts around a text");
+    command.flag("--steps", options->steps, "Every step from the text to its tokens: stages, words, and each join with its rank");
     command.flag("--json", options->json, "One line of JSON per text: ids, tokens, and offsets in code points");
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
+                   "  attnscope tokenize --model DIR --text \"unhappily\" --steps\n"
                    "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");
     command.on_run([options] { tokenize(*options); });
 }

@@ -19,6 +19,7 @@
 #include "app/panels/views/knock_out_state.hpp"
 #include "app/panels/views/lines_state.hpp"
 #include "app/panels/views/reading_state.hpp"
+#include "app/panels/views/token_path_state.hpp"
 #include "app/session/look.hpp"
 #include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
@@ -76,6 +77,7 @@ struct ViewState {
     TotalsView totals;
     LensView lens;
     HistogramView histogram;
+    TokenPathState token_path;
 
     std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
     TextEdit text;              ///< the sequence being edited

@@ -31,6 +31,7 @@ struct Readings;
 struct Sample;
 struct Snapshot;
 struct TensorStatistics;
+struct TokenPath;
 
 /// Who computes a facet: what takes a moment never waits for what takes long.
 enum class Lane : std::uint8_t { Prompt, Patient };
@@ -160,6 +161,14 @@ struct Statistics {
     bool operator==(const Statistics&) const = default;
 };
 
+/// How a published model's tokenizer cut a text, step by step.
+struct TokenPath {
+    using Value = app::TokenPath;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    std::int64_t sequence = 0;
+    bool operator==(const TokenPath&) const = default;
+};
+
 /// A file with attention that other code recorded, examined; of no state. `opening` tells one reading of a file from the next.
 struct Dump {
     using Value = DoctorReport;
@@ -173,7 +182,7 @@ struct Dump {
 
 using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                            facet::Sample, facet::NextWords, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
-                           facet::Statistics, facet::Dump>;
+                           facet::Statistics, facet::TokenPath, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

@@ -13,6 +13,7 @@
 #include "app/session/prepare.hpp"
 #include "app/session/sample.hpp"
 #include "app/session/statistics.hpp"
+#include "app/session/token_path.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/outline.hpp"
@@ -166,6 +167,7 @@ struct FacetMaker::Make {
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
         return value(statistics_of(*stage));
     }
+    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence)); }
     FacetValue operator()(const facet::Dump& dump) const {
         DoctorReport report;
         report.file = dump.file;

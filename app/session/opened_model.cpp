@@ -1,33 +1,26 @@
 #include "app/session/opened_model.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
-#include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
 namespace {
 
-/// What a token stands for in a text: the letters of byte-level vocabularies as bytes, all others as they are spelled.
 std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t count) {
     std::vector<std::string> texts;
     texts.reserve(static_cast<std::size_t>(count));
-    for (std::int64_t id = 0; id < count; ++id) {
-        std::string text = tokenizer.token_text(id).value_or("");
-        if (auto bytes = bytes_of_letters(text)) text = std::move(*bytes);
-        texts.push_back(std::move(text));
-    }
+    for (std::int64_t id = 0; id < count; ++id) texts.push_back(tokenizer.token_bytes(id));
     return texts;
 }
 
 }  // namespace
 
-bool OpenedModel::is_in(const std::filesystem::path& folder) {
-    std::error_code unknown;
-    const auto has = [&](const char* name) { return std::filesystem::is_regular_file(folder / name, unknown); };
-    return (has("tokenizer.json") || has("vocab.json")) && is_model_folder(folder);
-}
+bool OpenedModel::is_in(const std::filesystem::path& folder) { return has_tokenizer(folder) && is_model_folder(folder); }
 
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& folder) {
     return std::shared_ptr<const OpenedModel>(new OpenedModel(folder));
@@ -37,7 +30,7 @@ OpenedModel::OpenedModel(const std::filesystem::path& folder)
     : path_(std::filesystem::absolute(folder).lexically_normal()), folder_(std::make_unique<const ModelFolder>(open_model_folder(folder))) {
     if (folder_->tokenizer == nullptr)
         throw FileError(FileFault::Unsupported, escaped(folder.native(), 0), "",
-                        "there is no tokenizer in this folder: expected tokenizer.json, or vocab.json and merges.txt");
+                        fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
     vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
 }
 

@@ -76,7 +76,7 @@ std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& t
             throw DocumentError(fmt::format("the tokenizer gives id {} to \"{}\", the model has {} ids", token.id,
                                             escaped(text.substr(token.begin, token.end - token.begin)), model.config().vocab_size),
                                 Field::Texts);
-        tokens.push_back({token.id, false, false, token.begin, token.end});
+        tokens.push_back({token.id, token.id == model.tokenizer().unknown_id(), false, token.begin, token.end});
     }
     return tokens;
 }
@@ -208,11 +208,10 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     measure(prepared, text, {kNoTexts, {}, 0}, room_mib);
     prepared.tokens = make_batch(text.sequences, 0);
     prepared.chips = chips_of(text, 0);
-    // What the template adds stands nowhere in the text.
+    // Pieces as the model has them: a part of a character, "##ing", what the template adds and stands nowhere in the text.
     for (std::size_t b = 0; b < text.sequences.size(); ++b)
         for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
-            if (const TextToken& token = text.sequences[b][t]; token.begin == token.end)
-                prepared.chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(token.id));
+            prepared.chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(text.sequences[b][t].id));
     prepared.vocabulary = model.vocabulary();
     return prepared;
 }

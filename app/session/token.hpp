@@ -7,7 +7,7 @@
 namespace attn::app {
 
 struct Token {
-    std::string text;  ///< as typed; shown escaped by widgets
+    std::string text;  ///< as typed, or as a published model has the piece: perhaps a part of a character; shown escaped by widgets
     std::int32_t id = 0;
     bool padding = false;
     bool unknown = false;

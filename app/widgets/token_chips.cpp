@@ -1,7 +1,9 @@
 #include "app/widgets/token_chips.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -19,7 +21,44 @@ struct Layout {
     std::vector<float> widths;
 };
 
-std::string chip_text(const Token& token) { return token.padding ? "pad" : visible_text(token.text, true); }
+/// Bytes that are no whole characters.
+bool has_part_of_character(std::string_view text) {
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = character_length(text.substr(at));
+        if (length == 0) return true;
+        at += length;
+    }
+    return false;
+}
+
+/// Bytes of parts of characters in hexadecimal: "␣F0 9F 98".
+std::string text_with_bytes(std::string_view text) {
+    std::string shown;
+    bool byte_before = false;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t length = character_length(text.substr(at));
+        if (length > 0) {
+            shown += visible_text(text.substr(at, length));
+        } else {
+            std::array<char, 8> byte{};
+            std::snprintf(byte.data(), byte.size(), byte_before ? " %02X" : "%02X",
+                          static_cast<unsigned>(static_cast<unsigned char>(text[at])));
+            shown += byte.data();
+        }
+        byte_before = length == 0;
+        at += std::max<std::size_t>(length, 1);
+    }
+    return shown;
+}
+
+}  // namespace
+
+std::string chip_text(const Token& token) {
+    if (token.padding) return "pad";
+    return has_part_of_character(token.text) ? text_with_bytes(token.text) : visible_text(token.text, true);
+}
+
+namespace {
 
 Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const ChipOptions& options) {
     Layout layout;
@@ -82,13 +121,14 @@ void draw_chip(const Ui& ui, const Item& item, const Token& token, int index, co
     const Palette& c = ui.colors();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const bool marked = options.marks.query == index || options.marks.key == index;
-    if (token.padding && !marked) {
-        dashed_rect(ui, list, item.min, item.max, c.line);
+    const bool part = !token.padding && has_part_of_character(token.text);
+    if ((token.padding || part) && !marked) {
+        dashed_rect(ui, list, item.min, item.max, !part ? c.line : item.hovered ? c.text : c.axis_d);
     } else {
         list.AddRectFilled(item.min, item.max, item.hovered ? mix(c.pane, c.text, 0.06f) : c.pane, ui.px(6));
         draw_outline(ui, item, index, options.marks);
     }
-    const Color ink = token.padding ? c.faint : token.unknown ? c.bad : c.text;
+    const Color ink = token.padding ? c.faint : token.unknown ? c.bad : part ? c.axis_d : c.text;
     const std::string text = elide(ui.fonts().mono_body, chip_text(token), item.width() - ui.px(10));
     if (!options.ids) return draw_text_in(list, ui.fonts().mono_body, item.min, item.max, ImVec2(0.5f, 0.5f), ink, text);
     const float upper = font_size(ui.fonts().mono_body), lower = font_size(ui.fonts().mono_tiny);
@@ -105,6 +145,7 @@ std::string chip_tooltip(const Token& token, int index, const ChipOptions& optio
     text = "\u201C" + visible_text(token.text) + "\u201D\n" + text;
     if (visible_text(token.text).find("U+") != std::string::npos && token.text.find("U+") == std::string::npos)
         text += "\nU+ and hexadecimal digits: a character that the program's fonts lack";
+    if (has_part_of_character(token.text)) text += "\npart of a character, shown as its bytes";
     if (token.unknown) text += "\nnot in the vocabulary: the model sees the unknown token";
     return text + "\n" + options.tooltip;
 }

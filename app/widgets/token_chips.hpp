@@ -31,6 +31,9 @@ struct ChipResult {
     float width = 0;                  ///< pixels that the chips took, for what is placed after them
 };
 
+/// The token's text as chips show it: whole characters as visible_text() does, bytes of parts of characters in hexadecimal, "␣F0 9F 98".
+std::string chip_text(const Token& token);
+
 /// Chips at the cursor within `width` pixels; 44 logical pixels high, or as many lines as it takes. What lies outside is not drawn.
 ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options = {});
 

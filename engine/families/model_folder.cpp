@@ -199,7 +199,8 @@ ModelFolder open_model_folder(const std::filesystem::path& path) {
     check_types(folder);
     folder.tokenizer = read_folder_tokenizer(path);
     if (folder.tokenizer == nullptr) folder.notes.push_back("The folder has no tokenizer that can be read: texts are ids.");
-    else if (folder.tokenizer->size() > folder.config.vocab_size)
+    else folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
+    if (folder.tokenizer != nullptr && folder.tokenizer->size() > folder.config.vocab_size)
         folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));
     return folder;

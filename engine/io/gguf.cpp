@@ -16,10 +16,11 @@
 namespace attn {
 namespace {
 
-constexpr std::uint32_t kGgufMagic = 0x46554747;   // "GGUF"
-constexpr std::uint64_t kGgufMaxEntries = 65'536;  ///< keys, and tensors
-constexpr std::uint64_t kGgufMaxList = std::uint64_t{1} << 24;
+constexpr std::uint32_t kGgufMagic = 0x46554747;                  // "GGUF"
+constexpr std::uint64_t kGgufMaxEntries = 65'536;                 ///< keys, and tensors
+constexpr std::uint64_t kGgufMaxValues = std::uint64_t{1} << 23;  ///< in all lists together; a vocabulary of 262,144 has 1.3 million
 constexpr std::uint64_t kGgufMaxText = std::uint64_t{64} << 20;
+constexpr std::uint64_t kGgufMaxTexts = std::uint64_t{256} << 20;  ///< bytes of all texts together
 constexpr std::uint64_t kGgufMaxName = 64;
 constexpr std::uint32_t kGgufMaxAxes = 4;
 constexpr std::uint64_t kGgufUsualAlignment = 32;
@@ -141,7 +142,9 @@ private:
 
     std::string text(std::uint64_t longest) {
         const auto length = value<std::uint64_t>();
-        if (length > longest) throw in_.error(FileFault::Limit, fmt::format("a text of {} bytes; at most {} are read", length, longest));
+        texts_held_ += length;
+        if (length > longest || texts_held_ > kGgufMaxTexts)
+            throw in_.error(FileFault::Limit, fmt::format("a text of {} bytes; at most {} are read", length, longest));
         if (length > in_.remaining())
             throw in_.error(FileFault::Truncated, fmt::format("a text of {} bytes is announced, {} are left", length, in_.remaining()));
         std::string out(static_cast<std::size_t>(length), '\0');
@@ -199,11 +202,25 @@ private:
         const auto type = value<std::uint32_t>();
         const auto count = value<std::uint64_t>();
         if (type >= kGgufValueTypes) throw in_.error(FileFault::Unsupported, fmt::format("there is no type {} of values", type));
-        if (count > kGgufMaxList || count > in_.remaining() / kGgufLeastBytes.at(type))
+        if (count > in_.remaining() / kGgufLeastBytes.at(type))
             throw in_.error(FileFault::Limit, fmt::format("a list of {} values, more than the file can hold", count));
+        if (type == kGgufU8 || type == kGgufI8) return byte_list(count);
+        if (count > kGgufMaxValues - values_held_)
+            throw in_.error(FileFault::Limit, fmt::format("a list of {} values; at most {} are read in all", count, kGgufMaxValues));
+        values_held_ += count;
         Json::List list;
         for (std::uint64_t i = 0; i < count; ++i) list.push_back(read_value(type, depth + 1));
         return list;
+    }
+
+    /// Bytes would take forty times as much as values.
+    Json byte_list(std::uint64_t count) {
+        texts_held_ += count;
+        if (count > kGgufMaxText || texts_held_ > kGgufMaxTexts)
+            throw in_.error(FileFault::Limit, fmt::format("a list of {} bytes; at most {} are read", count, kGgufMaxText));
+        std::string out(static_cast<std::size_t>(count), '\0');
+        in_.read(out.data(), out.size());
+        return out;
     }
 
     void read_tensor() {
@@ -270,6 +287,7 @@ private:
     BufferedSource in_;
     GgufFile file_;
     std::uint64_t count_ = 0, keys_ = 0;
+    std::uint64_t values_held_ = 0, texts_held_ = 0;
     std::unordered_set<std::string> names_, tensor_names_;
 };
 

@@ -37,7 +37,7 @@ public:
 
     const std::string& source() const { return source_; }
     std::uint32_t version() const { return version_; }
-    /// nullptr when there is no such key. Arrays are lists.
+    /// nullptr when there is no such key. Arrays are lists, those of single bytes texts of these bytes.
     const Json* find(std::string_view key) const;
     /// The text under `key`; throws FileError when it is missing or no text.
     const std::string& text(std::string_view key) const;

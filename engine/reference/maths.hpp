@@ -40,7 +40,7 @@ double activate(Activation activation, double x);
 /// Two shapes alike: each number times the one in its place.
 Tensor<double> product(const Tensor<double>& a, const Tensor<double>& b);
 /// Rotary positions (Su et al. 2021), half-split: x [B,H,P,D], pair (i, i + n/2) of the first n numbers of position p turned by
-/// p base^(-2i/n), lowered and multiplied as the rule says for a text of P tokens. The other numbers stay.
+/// p base^(-2i/n), lowered and multiplied as the rule says for a text of so many tokens. The other numbers stay.
 /// `first` is the position of the first row.
 Tensor<double> rotated(const Tensor<double>& x, const RotaryRule& rule, std::int64_t first, std::int64_t tokens);
 /// cap tanh(x / cap)

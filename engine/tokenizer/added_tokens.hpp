@@ -1,6 +1,7 @@
 #pragma once
 /// Tokens that are cut out of a text before anything else is done with it, such as <|endoftext|>.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -35,6 +36,10 @@ public:
     /// Cuts the pieces of text at the tokens that are looked for before, or after, the text is normalized: the leftmost first, of those
     /// that begin together the longest.
     void cut(PieceList& list, bool normalized) const;
+    /// Whether there are any of these.
+    bool any(bool normalized) const {
+        return std::any_of(tokens_.begin(), tokens_.end(), [&](const AddedToken& token) { return token.normalized == normalized; });
+    }
 
 private:
     void cut_piece(const PieceList& list, const Piece& piece, const ByteTrie& trie, std::vector<Piece>& out) const;

@@ -18,15 +18,23 @@ std::uint64_t key_of(std::int32_t left, std::int32_t right) {
 
 }  // namespace
 
-Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options)
-    : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
+Bpe::Bpe(Vocabulary vocabulary, BpeOptions options) : TokenModel(std::move(vocabulary)), options_(std::move(options)) {
     if (!options_.unknown.empty()) {
         unknown_ = vocabulary_.find(options_.unknown);
         if (!unknown_) throw ConfigError(fmt::format("the unknown token \"{}\" is not in the vocabulary", escaped(options_.unknown)));
     }
+    for (const std::string& text : options_.kept_whole) kept_.add(text, 0);
+}
+
+Bpe::Bpe(Vocabulary vocabulary, const std::vector<BpeJoin>& joins, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
+    joins_.reserve(joins.size());
+    for (const BpeJoin& join : joins) joins_[key_of(join.left, join.right)] = {join.rank, join.whole};
+}
+
+Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions options) : Bpe(std::move(vocabulary), std::move(options)) {
     joins_.reserve(merges.size());
     for (std::size_t rank = 0; rank < merges.size(); ++rank) {
-        const auto& [left, right] = merges[rank];
+        const std::string &left = merges[rank].first, &right = merges[rank].second;
         const auto id_of = [&](const std::string& text) {
             const std::optional<std::int32_t> id = vocabulary_.find(text);
             if (!id)
@@ -43,6 +51,18 @@ Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions opt
 const Bpe::Join* Bpe::join_of(std::int32_t left, std::int32_t right) const {
     const auto found = joins_.find(key_of(left, right));
     return found == joins_.end() ? nullptr : &found->second;
+}
+
+std::size_t Bpe::kept_bytes(std::string_view text) const {
+    if (!kept_.begins(text[0])) return 0;
+    std::size_t longest = 0;
+    std::int32_t node = ByteTrie::kRoot;
+    for (std::size_t end = 0; end < text.size();) {
+        node = kept_.child(node, text[end++]);
+        if (node == ByteTrie::kNone) break;
+        if (kept_.value(node) != ByteTrie::kNone) longest = end;
+    }
+    return longest;
 }
 
 std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
@@ -64,6 +84,13 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     bool after_unknown = false;
     std::string spelled;
     for (std::size_t at = 0; at < word.size();) {
+        if (const std::size_t kept = kept_bytes(word.substr(at)); kept > 0) {
+            add(*vocabulary_.find(word.substr(at, kept)), at, at + kept);
+            symbols.back().kept = true;
+            after_unknown = false;
+            at += kept;
+            continue;
+        }
         const std::size_t end = at + first_utf8(word.substr(at)).bytes;
         const std::string_view character = word.substr(at, end - at);
         spelled = at > 0 ? options_.continuing_prefix : "";
@@ -84,7 +111,8 @@ std::vector<Bpe::Symbol> Bpe::characters_of(std::string_view word) const {
     return symbols;
 }
 
-void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
+template <class BeforeJoin>
+void Bpe::join_pairs(std::vector<Symbol>& symbols, BeforeJoin&& before_join) const {
     struct Candidate {
         std::int32_t rank, place, id;
         bool operator>(const Candidate& other) const { return rank != other.rank ? rank > other.rank : place > other.place; }
@@ -95,9 +123,10 @@ void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
     const auto offer = [&](std::int32_t left) {
         if (left < 0) return;
         const Symbol& symbol = symbols[static_cast<std::size_t>(left)];
-        if (symbol.next < 0) return;
-        if (const Join* join = join_of(symbol.id, symbols[static_cast<std::size_t>(symbol.next)].id))
-            queue.push({join->rank, left, join->id});
+        if (symbol.next < 0 || symbol.kept) return;
+        const Symbol& right = symbols[static_cast<std::size_t>(symbol.next)];
+        if (right.kept) return;
+        if (const Join* join = join_of(symbol.id, right.id)) queue.push({join->rank, left, join->id});
     };
     for (std::size_t i = 0; i + 1 < symbols.size(); ++i) offer(static_cast<std::int32_t>(i));
     while (!queue.empty()) {
@@ -109,6 +138,7 @@ void Bpe::join_pairs(std::vector<Symbol>& symbols) const {
         // The pair may have changed since it was offered.
         const Join* join = join_of(left.id, right.id);
         if (join == nullptr || join->id != best.id || join->rank != best.rank) continue;
+        before_join(best.place);
         left.id = join->id;
         left.end = right.end;
         left.next = right.next;
@@ -126,9 +156,54 @@ void Bpe::encode(std::string_view word, std::vector<WordToken>& out) const {
             return;
         }
     std::vector<Symbol> symbols = characters_of(word);
-    join_pairs(symbols);
+    join_pairs(symbols, [](std::int32_t) {});
     for (const Symbol& symbol : symbols)
         if (symbol.begin < symbol.end) out.push_back({symbol.id, symbol.begin, symbol.end});
+}
+
+std::optional<WordTrace::Pair> Bpe::pair_at(const std::vector<Symbol>& symbols, std::int32_t place) const {
+    const Symbol& left = symbols[static_cast<std::size_t>(place)];
+    if (left.begin == left.end || left.next < 0) return std::nullopt;
+    const Symbol& right = symbols[static_cast<std::size_t>(left.next)];
+    const Join* join = left.kept || right.kept ? nullptr : join_of(left.id, right.id);
+    if (join == nullptr) return std::nullopt;
+    return WordTrace::Pair{left.begin, left.end, right.end, join->rank, join->id};
+}
+
+WordTrace Bpe::trace(std::string_view word) const {
+    WordTrace trace;
+    encode(word, trace.tokens);
+    trace.taken_whole = options_.whole_words_first && vocabulary_.find(word).has_value();
+    if (trace.taken_whole) return trace;
+    std::vector<Symbol> symbols = characters_of(word);
+    for (const Symbol& symbol : symbols) trace.parts.push_back({symbol.id, symbol.begin, symbol.end});
+    join_pairs(symbols, [&](std::int32_t place) {
+        WordTrace::Join& join = trace.joins.emplace_back(WordTrace::Join{*pair_at(symbols, place), {}});
+        if (trace.parts.size() > WordTrace::kLongestWithPairs) return;
+        for (std::size_t i = 0; i < symbols.size(); ++i)
+            if (const auto pair = pair_at(symbols, static_cast<std::int32_t>(i))) join.pairs.push_back(*pair);
+    });
+    return trace;
+}
+
+std::vector<BpeJoin> joins_of_pieces(const Vocabulary& vocabulary, const std::vector<std::optional<std::int32_t>>& ranks) {
+    constexpr std::size_t kLongest = 1024;
+    std::vector<BpeJoin> joins;
+    for (std::size_t id = 0; id < ranks.size(); ++id) {
+        const std::string* const text = vocabulary.text(static_cast<std::int64_t>(id));
+        if (!ranks[id] || text == nullptr) continue;
+        const std::string_view whole = *text;
+        if (whole.size() > kLongest)
+            throw ConfigError(fmt::format("the token with the id {} has {} bytes; at most {} can be joined", id, whole.size(), kLongest));
+        for (std::size_t cut = 1; cut < whole.size(); ++cut) {
+            if ((static_cast<unsigned char>(whole[cut]) & 0xC0U) == 0x80) continue;
+            const auto left = vocabulary.find(whole.substr(0, cut));
+            if (!left) continue;
+            if (const auto right = vocabulary.find(whole.substr(cut)))
+                joins.push_back({*left, *right, static_cast<std::int32_t>(id), *ranks[id]});
+        }
+    }
+    return joins;
 }
 
 namespace {

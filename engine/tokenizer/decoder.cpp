@@ -42,8 +42,9 @@ Texts byte_level_texts(Texts tokens) {
     return {with_replacements(bytes)};
 }
 
-/// The byte of "<0x41>", -1 for another text.
-int fallback_byte(std::string_view token) {
+}  // namespace
+
+int named_byte(std::string_view token) {
     if (token.size() != 6 || !token.starts_with("<0x") || !token.ends_with('>')) return -1;
     const auto digit = [](char c) {
         return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -51,6 +52,8 @@ int fallback_byte(std::string_view token) {
     const int high = digit(token[3]), low = digit(token[4]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
+
+namespace {
 
 Texts byte_fallback(Texts tokens) {
     Texts out;
@@ -64,7 +67,7 @@ Texts byte_fallback(Texts tokens) {
         bytes.clear();
     };
     for (std::string& token : tokens) {
-        if (const int byte = fallback_byte(token); byte >= 0) {
+        if (const int byte = named_byte(token); byte >= 0) {
             bytes += static_cast<char>(byte);
             continue;
         }
@@ -227,11 +230,10 @@ std::vector<Decoder> read_decoders(JsonObject component) {
 
 Decoder word_piece_decoder() { return {"WordPiece", word_piece("##", true)}; }
 
-std::vector<Decoder> sentence_piece_decoders() {
-    return {{"Replace", replace(TextPattern::literal("\u2581"), " ")},
-            {"ByteFallback", byte_fallback},
-            {"Fuse", fused},
-            {"Strip", strip(" ", 1, 0)}};
+std::vector<Decoder> sentence_piece_decoders(bool drop_first_space) {
+    std::vector<Decoder> steps{{"Replace", replace(TextPattern::literal("\u2581"), " ")}, {"ByteFallback", byte_fallback}, {"Fuse", fused}};
+    if (drop_first_space) steps.push_back({"Strip", strip(" ", 1, 0)});
+    return steps;
 }
 
 Decoder byte_level_decoder() { return {"ByteLevel", byte_level_texts}; }

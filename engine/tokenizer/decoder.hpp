@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/io/json_object.hpp"
@@ -22,8 +23,10 @@ std::vector<Decoder> read_decoders(JsonObject component);
 Decoder byte_level_decoder();
 /// "WordPiece" with "##", cleaned up as English is written.
 Decoder word_piece_decoder();
-/// "▁" to spaces, byte tokens to bytes, without the space that was put before the text.
-std::vector<Decoder> sentence_piece_decoders();
+/// "▁" to spaces, byte tokens to bytes; with `drop_first_space` without the space that was put before the text.
+std::vector<Decoder> sentence_piece_decoders(bool drop_first_space);
+/// The byte that "<0x41>" stands for, -1 for another text.
+int named_byte(std::string_view token);
 /// Bytes that do not form characters replaced by U+FFFD: one for the longest beginning of a character that breaks off (as Rust's and
 /// Python's decoders do).
 std::string with_replacements(std::string_view bytes);

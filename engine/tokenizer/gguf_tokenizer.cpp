@@ -2,23 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tokenizer/bpe.hpp"
-#include "engine/tokenizer/word_models.hpp"
+#include "engine/tokenizer/sentence_piece.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+#include "engine/tokenizer/vocabulary_files.hpp"
+#include "engine/tokenizer/word_splits.hpp"
 
 namespace attn {
 namespace {
-
-constexpr std::string_view kWordMark = "\u2581";
-
-/// tokenizer.ggml.token_type
-enum TokenType : std::uint64_t { kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6 };
 
 class TokenizerReader {
 public:
@@ -27,20 +22,25 @@ public:
             refuse(kTokens, fmt::format("{} tokens; expected 1 to {}", tokens_.size(), Vocabulary::kMaxIds));
         for (const Json& token : tokens_)
             if (!token.is_string()) refuse(kTokens, "expected a list of texts");
-        for (const Json& type : numbers(kTypes))
-            types_.push_back(type.is_unsigned() ? type.as_unsigned() : static_cast<std::uint64_t>(type.number()));
+        for (const Json& type : numbers(kTypes)) {
+            const double number = type.number();
+            if (!(number >= 0 && number <= 6)) refuse(kTypes, fmt::format("there is no type {} of tokens", number), FileFault::Unsupported);
+            types_.push_back(number < 1 ? PieceType::Normal : static_cast<PieceType>(static_cast<int>(number)));
+        }
     }
 
     std::shared_ptr<const ModelTokenizer> read() {
         const std::string& model = file_.text(kModel);
         try {
-            if (model == "gpt2") read_byte_level();
-            else if (model == "llama") read_sentence_piece();
-            else if (model == "bert") read_word_piece();
+            TokenizerParts parts;
+            if (model == "gpt2") parts = read_byte_level();
+            else if (model == "llama") parts = read_sentence_piece(SentencePieceModel::Kind::Bpe, true, false);
+            else if (model == "t5") parts = read_sentence_piece(SentencePieceModel::Kind::Unigram, false, true);
+            else if (model == "bert") parts = read_word_piece();
             else
-                refuse(kModel, fmt::format("there is no tokenizer \"{}\" in attnscope; there are gpt2, llama and bert", escaped(model)),
+                refuse(kModel, fmt::format("there is no tokenizer \"{}\" in attnscope; there are gpt2, llama, t5 and bert", escaped(model)),
                        FileFault::Unsupported);
-            return std::make_shared<const ModelTokenizer>(std::move(parts_));
+            return std::make_shared<const ModelTokenizer>(std::move(parts));
         } catch (const ConfigError& error) {
             refuse(kTokens, error.what());
         }
@@ -49,7 +49,7 @@ public:
 private:
     static constexpr const char *kModel = "tokenizer.ggml.model", *kPre = "tokenizer.ggml.pre", *kTokens = "tokenizer.ggml.tokens",
                                 *kTypes = "tokenizer.ggml.token_type", *kScores = "tokenizer.ggml.scores",
-                                *kMerges = "tokenizer.ggml.merges";
+                                *kMerges = "tokenizer.ggml.merges", *kCharacterMap = "tokenizer.ggml.precompiled_charsmap";
 
     [[noreturn]] void refuse(std::string_view key, std::string_view problem, FileFault fault = FileFault::Schema) const {
         throw FileError(fault, file_.source(), key, problem);
@@ -66,21 +66,40 @@ private:
         return list;
     }
 
-    std::uint64_t type(std::size_t id) const { return types_.empty() ? kNormal : types_[id]; }
+    PieceType type(std::size_t id) const { return types_.empty() ? PieceType::Normal : types_[id]; }
 
-    /// Control and user-defined tokens are found in the text before anything else.
-    void add_special_tokens() {
-        for (std::size_t id = 0; id < tokens_.size(); ++id)
-            if (type(id) == kControl || type(id) == kUserDefined)
-                parts_.added_tokens.push_back(
-                    {.id = static_cast<std::int32_t>(id), .content = tokens_[id].text(), .special = type(id) == kControl});
+    bool truth(std::string_view key, bool otherwise) const {
+        const Json* value = file_.find(key);
+        if (value == nullptr) return otherwise;
+        if (!value->is_boolean()) refuse(key, "expected true or false");
+        return value->boolean();
     }
 
-    void read_byte_level() {
-        const std::string pre = file_.find(kPre) != nullptr ? file_.text(kPre) : "default";
-        if (pre != "gpt-2")
-            refuse(kPre, fmt::format("there is no way of cutting \"{}\" in attnscope; there is gpt-2", escaped(pre)),
-                   FileFault::Unsupported);
+    /// The id under a key; nothing when it is missing.
+    std::optional<std::int32_t> token_id(std::string_view key) const {
+        const Json* value = file_.find(key);
+        if (value == nullptr) return std::nullopt;
+        if (!value->is_unsigned() || value->as_unsigned() >= tokens_.size()) refuse(key, "is no token's id");
+        return static_cast<std::int32_t>(value->as_unsigned());
+    }
+
+    /// What the file says of begin and end tokens, or else what its kind of model has.
+    void add_template(TokenizerParts& parts, bool begins, bool ends) const {
+        std::optional<std::int32_t> begin, end;
+        if (truth("tokenizer.ggml.add_bos_token", begins)) begin = token_id("tokenizer.ggml.bos_token_id");
+        if (truth("tokenizer.ggml.add_eos_token", ends)) end = token_id("tokenizer.ggml.eos_token_id");
+        if (begin || end) parts.post_processors = {begin_and_end(begin, end)};
+    }
+
+    /// Control and user-defined tokens are found in the text before anything else.
+    void add_special_tokens(TokenizerParts& parts) const {
+        for (std::size_t id = 0; id < tokens_.size(); ++id)
+            if (type(id) == PieceType::Control || type(id) == PieceType::UserDefined)
+                parts.added_tokens.push_back(
+                    {.id = static_cast<std::int32_t>(id), .content = tokens_[id].text(), .special = type(id) == PieceType::Control});
+    }
+
+    std::vector<Bpe::Merge> merges() const {
         std::vector<Bpe::Merge> merges;
         for (const Json& merge : file_.list(kMerges)) {
             const std::size_t space = merge.is_string() && !merge.text().empty() ? merge.text().find(' ', 1) : std::string::npos;
@@ -88,76 +107,64 @@ private:
                 refuse(kMerges, fmt::format("entry {} is not a pair of tokens", merges.size()), FileFault::Format);
             merges.emplace_back(merge.text().substr(0, space), merge.text().substr(space + 1));
         }
-        add_special_tokens();
-        parts_.pre_tokenizers = {byte_level(false, true)};
-        parts_.decoders = {byte_level_decoder()};
-        parts_.model = std::make_unique<Bpe>(vocabulary(), merges, BpeOptions{});
-    }
-
-    /// Pairs of pieces that make a piece, by the falling score of that.
-    std::vector<Bpe::Merge> merges_by_score(const Vocabulary& pieces) const {
-        const Json::List& scores = numbers(kScores);
-        if (scores.empty()) refuse(kScores, "this key is missing");
-        struct Candidate {
-            double score;
-            std::int32_t left, right;
-        };
-        std::vector<Candidate> candidates;
-        for (std::size_t id = 0; id < tokens_.size(); ++id) {
-            if (type(id) != kNormal && type(id) != kUserDefined) continue;
-            const std::string& piece = tokens_[id].text();
-            const double score = scores[id].number();
-            if (std::isnan(score)) refuse(kScores, fmt::format("the score of token {} is not a number", id));
-            for (std::size_t cut = 1; cut < piece.size(); ++cut) {
-                if ((static_cast<unsigned char>(piece[cut]) & 0xC0U) == 0x80) continue;
-                const auto left = pieces.find(std::string_view(piece).substr(0, cut)),
-                           right = pieces.find(std::string_view(piece).substr(cut));
-                if (left && right) candidates.push_back({score, *left, *right});
-            }
-        }
-        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-            return std::tuple(-a.score, a.left, a.right) < std::tuple(-b.score, b.left, b.right);
-        });
-        std::vector<Bpe::Merge> merges;
-        merges.reserve(candidates.size());
-        for (const Candidate& candidate : candidates) merges.emplace_back(*pieces.text(candidate.left), *pieces.text(candidate.right));
         return merges;
     }
 
-    void read_sentence_piece() {
-        Vocabulary pieces = vocabulary();
+    TokenizerParts read_byte_level() const {
+        TokenizerParts parts;
+        const bool named = file_.find(kPre) != nullptr;
+        const std::string pre = named ? file_.text(kPre) : "default";
+        std::optional<WordSplit> split = find_word_split(pre);
+        if (!split)
+            refuse(kPre, fmt::format("there is no way of cutting \"{}\" in attnscope; there are {}", escaped(pre), word_split_names()),
+                   FileFault::Unsupported);
+        if (!named) parts.notes.push_back("The file does not say how its model cuts words: they are cut as llama.cpp does by default.");
+        add_special_tokens(parts);
+        add_template(parts, split->begins, false);
+        parts.normalizers = std::move(split->normalizers);
+        parts.pre_tokenizers = std::move(split->pre_tokenizers);
+        parts.decoders = {byte_level_decoder()};
         BpeOptions options;
-        options.fuse_unknown = options.byte_fallback = true;
-        for (std::size_t id = 0; id < tokens_.size(); ++id)
-            if (type(id) == kUnknown) options.unknown = tokens_[id].text();
-        std::vector<Bpe::Merge> merges = merges_by_score(pieces);
-        add_special_tokens();
-        const Json* prefix = file_.find("tokenizer.ggml.add_space_prefix");
-        if (prefix == nullptr || !prefix->is_boolean() || prefix->boolean()) parts_.normalizers.push_back(prepend(kWordMark));
-        parts_.normalizers.push_back(replace(" ", kWordMark));
-        parts_.decoders = sentence_piece_decoders();
-        parts_.model = std::make_unique<Bpe>(std::move(pieces), merges, options);
+        options.whole_words_first = split->whole_words_first;
+        parts.model = std::make_unique<Bpe>(vocabulary(), merges(), options);
+        return parts;
     }
 
+    TokenizerParts read_sentence_piece(SentencePieceModel::Kind kind, bool begins, bool ends) const {
+        const Json::List& scores = numbers(kScores);
+        if (scores.empty()) refuse(kScores, "this key is missing");
+        SentencePieceModel model;
+        model.kind = kind;
+        for (std::size_t id = 0; id < tokens_.size(); ++id) {
+            model.pieces.push_back({tokens_[id].text(), scores[id].number(), type(id)});
+            model.byte_fallback = model.byte_fallback || type(id) == PieceType::Byte;
+        }
+        model.add_dummy_prefix = truth("tokenizer.ggml.add_space_prefix", true);
+        model.remove_extra_spaces = truth("tokenizer.ggml.remove_extra_whitespaces", false);
+        model.character_map = character_map();
+        TokenizerParts parts = sentence_piece_parts(model, SpecialPieces::CutOut);
+        add_template(parts, begins, ends);
+        return parts;
+    }
+
+    std::string character_map() const { return file_.find(kCharacterMap) == nullptr ? std::string() : file_.text(kCharacterMap); }
+
     /// The file has "x" for "##x" and "▁x" for "x".
-    void read_word_piece() {
+    TokenizerParts read_word_piece() const {
+        constexpr std::string_view kWordMark = "\u2581";
         Vocabulary pieces;
         std::string unknown;
-        const Json* unknown_id = file_.find("tokenizer.ggml.unknown_token_id");
+        const std::optional<std::int32_t> unknown_id = token_id("tokenizer.ggml.unknown_token_id");
         for (std::size_t id = 0; id < tokens_.size(); ++id) {
             std::string text = tokens_[id].text();
             const bool special = text.starts_with('[') && text.ends_with(']');
             if (text.starts_with(kWordMark)) text.erase(0, kWordMark.size());
-            else if (type(id) == kNormal && !special) text.insert(0, "##");
+            else if (type(id) == PieceType::Normal && !special) text.insert(0, "##");
             pieces.add(text, static_cast<std::int64_t>(id));
-            if (unknown_id != nullptr && unknown_id->is_unsigned() && unknown_id->as_unsigned() == id) unknown = text;
+            if (unknown_id == static_cast<std::int32_t>(id)) unknown = text;
         }
-        constexpr std::int64_t kLongestWord = 100;
-        add_special_tokens();
-        parts_.normalizers = {bert_normalizer()};
-        parts_.pre_tokenizers = {bert_pre_tokenizer()};
-        parts_.decoders = {word_piece_decoder()};
-        parts_.model = std::make_unique<WordPiece>(std::move(pieces), unknown, "##", kLongestWord);
+        const BertForm form = bert_form_of(pieces);
+        return bert_parts(std::move(pieces), form, unknown);
     }
 
     Vocabulary vocabulary() const {
@@ -168,12 +175,15 @@ private:
 
     const GgufFile& file_;
     const Json::List& tokens_;
-    std::vector<std::uint64_t> types_;
-    TokenizerParts parts_;
+    std::vector<PieceType> types_;
 };
 
 }  // namespace
 
-std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file) { return TokenizerReader(file).read(); }
+std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file) {
+    constexpr std::string_view kWhole = "tokenizer.huggingface.json";
+    if (file.find(kWhole) != nullptr) return parse_tokenizer_json(file.text(kWhole), file.source() + ", " + std::string(kWhole));
+    return TokenizerReader(file).read();
+}
 
 }  // namespace attn

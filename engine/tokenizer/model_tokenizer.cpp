@@ -30,6 +30,22 @@ void count_spaces(std::string_view text, EncodedToken& token) {
     });
 }
 
+/// Every piece of text by itself.
+PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
+    PieceList next;
+    next.content.text.reserve(list.content.text.size());
+    next.content.origins.reserve(list.content.text.size());
+    for (const Piece& piece : list.pieces) {
+        AlignedText part;
+        part.append(list.content, piece.begin, piece.end);
+        if (piece.is_text()) part = step.apply(part);
+        const std::size_t begin = next.content.text.size();
+        next.content.append(part, 0, part.text.size());
+        next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
+    }
+    return next;
+}
+
 void check_ids(const TokenizerParts& parts) {
     const Vocabulary& vocabulary = parts.model->vocabulary();
     std::unordered_map<std::int32_t, std::string_view> added;
@@ -50,6 +66,13 @@ void check_ids(const TokenizerParts& parts) {
 
 ModelTokenizer::ModelTokenizer(TokenizerParts parts) : parts_(std::move(parts)), added_(parts_.added_tokens, parts_.normalizers) {
     check_ids(parts_);
+    const auto has = [](const auto& steps, std::initializer_list<std::string_view> types) {
+        return std::any_of(steps.begin(), steps.end(),
+                           [&](const auto& step) { return std::find(types.begin(), types.end(), step.type) != types.end(); });
+    };
+    byte_letters_ = has(parts_.pre_tokenizers, {"ByteLevel"}) || has(parts_.normalizers, {"ByteLevel"});
+    byte_names_ = has(parts_.decoders, {"ByteFallback"});
+    space_marks_ = !byte_letters_ && (has(parts_.pre_tokenizers, {"Metaspace"}) || has(parts_.decoders, {"Metaspace"}) || byte_names_);
 }
 
 Encoding ModelTokenizer::encode(std::string_view text, bool special) const { return finish({{encode_plain(text), text}}, special); }
@@ -67,34 +90,69 @@ Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) co
     return out;
 }
 
-Encoding ModelTokenizer::encode_plain(std::string_view text) const {
+template <class Seen>
+PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
+    using Kind = TextStage::Kind;
     PieceList list{AlignedText::of(text), {}};
     list.pieces.push_back({0, list.content.text.size(), true, -1});
+    seen(Kind::Typed, "", list);
     added_.cut(list, false);
-    if (!parts_.normalizers.empty()) {
-        PieceList next;
-        for (const Piece& piece : list.pieces) {
-            AlignedText part;
-            part.append(list.content, piece.begin, piece.end);
-            if (piece.is_text()) part = normalized(parts_.normalizers, std::move(part));
-            const std::size_t begin = next.content.text.size();
-            next.content.append(part, 0, part.text.size());
-            next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
-        }
-        list = std::move(next);
+    if (added_.any(false)) seen(Kind::AddedTokens, "", list);
+    for (const Normalizer& step : parts_.normalizers) {
+        list = normalized_pieces(step, list);
+        seen(Kind::Normalizer, step.type, list);
     }
     added_.cut(list, true);
-    for (const PreTokenizer& step : parts_.pre_tokenizers) step.apply(list);
+    if (added_.any(true)) seen(Kind::AddedTokens, "", list);
+    for (const PreTokenizer& step : parts_.pre_tokenizers) {
+        step.apply(list);
+        seen(Kind::PreTokenizer, step.type, list);
+    }
+    return list;
+}
+
+Encoding ModelTokenizer::encode_plain(std::string_view text, std::vector<std::string>* texts) const {
     Encoding out;
-    append_words(list, out);
+    append_words(words_of(text, [](TextStage::Kind, std::string_view, const PieceList&) {}), out, texts);
     return out;
 }
 
-void ModelTokenizer::append_words(const PieceList& list, Encoding& out) const {
+Encoding ModelTokenizer::encode(std::string_view text, bool special, std::vector<std::string>& texts) const {
+    std::vector<std::string> plain;
+    Encoding encoding = finish({{encode_plain(text, &plain), text}}, special);
+    texts.clear();
+    std::size_t next = 0;
+    for (const EncodedToken& token : encoding)
+        texts.push_back(token.from_template || next == plain.size() ? token_text(token.id).value_or("") : std::move(plain[next++]));
+    return encoding;
+}
+
+TokenSteps ModelTokenizer::steps(std::string_view text, bool special) const {
+    if (text.size() > kMaxStepsBytes)
+        throw ConfigError(
+            fmt::format("a text of {} bytes is too long to be followed step by step; at most {} are", text.size(), kMaxStepsBytes));
+    TokenSteps steps;
+    const PieceList list = words_of(text, [&](TextStage::Kind kind, std::string_view name, const PieceList& now) {
+        steps.stages.push_back({kind, std::string(name), now});
+    });
+    for (const Piece& piece : list.pieces) {
+        if (piece.begin == piece.end) continue;
+        TokenSteps::Word& word = steps.words.emplace_back(TokenSteps::Word{piece, {}});
+        if (piece.is_text()) word.trace = parts_.model->trace(list.text_of(piece));
+    }
+    steps.tokens = encode(text, special);
+    return steps;
+}
+
+void ModelTokenizer::append_words(const PieceList& list, Encoding& out, std::vector<std::string>* texts) const {
     const std::vector<Origin>& origins = list.content.origins;
+    const bool unigram = std::string_view(model_type()) == "Unigram";
     const auto add = [&](std::int32_t id, std::size_t begin, std::size_t end, std::string_view text) {
         EncodedToken& token = out.emplace_back(EncodedToken{.id = id, .begin = origins[begin].begin, .end = origins[end - 1].end});
         count_spaces(text, token);
+        if (texts == nullptr) return;
+        if (unigram && id == unknown_id()) text = std::string_view(list.content.text).substr(begin, end - begin);
+        texts->emplace_back(text);
     };
     // A text repeats its words: each is made tokens once.
     constexpr std::size_t kLongestKept = 256;
@@ -139,6 +197,17 @@ std::int64_t ModelTokenizer::size() const {
     std::int64_t size = parts_.model->vocabulary().size();
     for (const AddedToken& token : added_.all()) size = std::max<std::int64_t>(size, token.id + std::int64_t{1});
     return size;
+}
+
+std::string ModelTokenizer::token_bytes(std::int64_t id) const {
+    std::string text = token_text(id).value_or("");
+    if (added_.find(id) != nullptr) return text;
+    if (byte_letters_) return bytes_of_letters(text).value_or(text);
+    if (const int byte = byte_names_ ? named_byte(text) : -1; byte >= 0) return std::string(1, static_cast<char>(byte));
+    constexpr std::string_view kMark = "\u2581";
+    if (space_marks_)
+        for (std::size_t at = 0; (at = text.find(kMark, at)) != std::string::npos; ++at) text.replace(at, kMark.size(), " ");
+    return text;
 }
 
 std::optional<std::string> ModelTokenizer::token_text(std::int64_t id) const {

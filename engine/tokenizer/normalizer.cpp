@@ -86,43 +86,38 @@ AlignedText stripped(const AlignedText& text, bool left, bool right) {
     return out;
 }
 
-/// https://github.com/google-research/bert, tokenization.py: BasicTokenizer.
-struct Bert {
-    bool clean = true, chinese = true, accents = false, lower = true;
+AlignedText bert_cleaned(const AlignedText& text) {
+    return each(text, [](char32_t c, Origin origin, AlignedText& out) {
+        const bool space = is_white_space(c);
+        const bool control = is_other(c) && c != '\t' && c != '\n' && c != '\r';
+        if (c != 0 && c != 0xFFFD && !control) out.append(space ? U' ' : c, origin);
+    });
+}
 
-    AlignedText operator()(AlignedText text) const {
-        if (clean) text = cleaned(text);
-        if (chinese) text = spaced(text);
-        if (accents) text = only(normal_form(text, NormalForm::D), [](char32_t c) { return !is_nonspacing_mark(c); });
-        if (lower) text = lowercase(text);
-        return text;
-    }
+AlignedText spaced_ideographs(const AlignedText& text) {
+    return each(text, [](char32_t c, Origin origin, AlignedText& out) {
+        if (!is_cjk_ideograph(c)) return out.append(c, origin);
+        out.append(U' ', origin);
+        out.append(c, origin);
+        out.append(U' ', origin);
+    });
+}
 
-private:
-    static AlignedText cleaned(const AlignedText& text) {
-        return each(text, [](char32_t c, Origin origin, AlignedText& out) {
-            const bool space = is_white_space(c);
-            const bool control = is_other(c) && c != '\t' && c != '\n' && c != '\r';
-            if (c != 0 && c != 0xFFFD && !control) out.append(space ? U' ' : c, origin);
-        });
-    }
-    static AlignedText spaced(const AlignedText& text) {
-        return each(text, [](char32_t c, Origin origin, AlignedText& out) {
-            if (!is_cjk_ideograph(c)) return out.append(c, origin);
-            out.append(U' ', origin);
-            out.append(c, origin);
-            out.append(U' ', origin);
-        });
-    }
-};
+AlignedText bert_normalized(AlignedText text, const BertForm& form) {
+    if (form.clean) text = bert_cleaned(text);
+    if (form.chinese) text = spaced_ideographs(text);
+    if (form.accents) text = only(normal_form(text, NormalForm::D), [](char32_t c) { return !is_nonspacing_mark(c); });
+    if (form.lower) text = lowercase(text);
+    return text;
+}
 
 Apply read_bert(JsonObject& json) {
-    Bert bert;
-    json.read("clean_text", bert.clean);
-    json.read("handle_chinese_chars", bert.chinese);
-    json.read("lowercase", bert.lower);
-    if (!json.read("strip_accents", bert.accents)) bert.accents = bert.lower;
-    return bert;
+    BertForm form;
+    json.read("clean_text", form.clean);
+    json.read("handle_chinese_chars", form.chinese);
+    json.read("lowercase", form.lower);
+    if (!json.read("strip_accents", form.accents)) form.accents = form.lower;
+    return bert_normalizer(form).apply;
 }
 
 Apply read_precompiled(JsonObject& json) {
@@ -145,7 +140,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") return bytes_as_letters;
     if (type == "BertNormalizer") return read_bert(json);
     if (type == "Precompiled") return read_precompiled(json);
-    if (type == "Prepend") return prepend(required_text(json, "prepend")).apply;
+    if (type == "Prepend") return [front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); };
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
         return [pattern = read_pattern(json), content](const AlignedText& text) { return replaced(text, pattern, content); };
@@ -161,16 +156,13 @@ Apply read_apply(const std::string& type, JsonObject& json) {
 
 }  // namespace
 
-Normalizer prepend(std::string_view front) {
-    return {"Prepend", [front = std::string(front)](const AlignedText& text) { return with_front(text, front); }};
+Normalizer bert_normalizer(BertForm form) {
+    return {"BertNormalizer", [form](const AlignedText& text) { return bert_normalized(text, form); }};
 }
 
-Normalizer replace(std::string_view what, std::string_view by) {
-    return {"Replace",
-            [pattern = TextPattern::literal(what), by = std::string(by)](const AlignedText& text) { return replaced(text, pattern, by); }};
+Normalizer nfc() {
+    return {"NFC", [](const AlignedText& text) { return normal_form(text, NormalForm::C); }};
 }
-
-Normalizer bert_normalizer() { return {"BertNormalizer", Bert{.accents = true}}; }
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {
     return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {

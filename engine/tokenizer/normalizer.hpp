@@ -19,10 +19,17 @@ struct Normalizer {
 /// The steps of tokenizer.json's "normalizer", sequences laid flat. Throws FileError naming a type that there is not.
 std::vector<Normalizer> read_normalizers(JsonObject component);
 
-/// "Prepend" and "Replace" of one text by another, and "BertNormalizer" for lower-case text.
-Normalizer prepend(std::string_view front);
-Normalizer replace(std::string_view what, std::string_view by);
-Normalizer bert_normalizer();
+/// https://github.com/google-research/bert, tokenization.py: BasicTokenizer.
+struct BertForm {
+    bool clean = true;     ///< control characters go, all white space becomes " "
+    bool chinese = true;   ///< a space before and behind every ideograph
+    bool accents = false;  ///< marks go
+    bool lower = true;
+};
+
+/// "BertNormalizer" and "NFC".
+Normalizer bert_normalizer(BertForm form);
+Normalizer nfc();
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text);
 /// The text with `front` before it; all of that has the origin of the first character. An empty text stays empty.

@@ -122,8 +122,7 @@ std::int32_t read_pair_id(JsonObject& json, std::string_view key) {
     return static_cast<std::int32_t>(pair->items()[1].as_unsigned());
 }
 
-Apply read_bert(JsonObject& json) {
-    const std::int32_t cls = read_pair_id(json, "cls"), sep = read_pair_id(json, "sep");
+Apply bert(std::int32_t cls, std::int32_t sep) {
     return [cls, sep](Parts parts, bool add_special) {
         if (!add_special) return parts;
         Parts out{special({cls}, 0)};
@@ -135,6 +134,11 @@ Apply read_bert(JsonObject& json) {
         }
         return out;
     };
+}
+
+Apply read_bert(JsonObject& json) {
+    const std::int32_t cls = read_pair_id(json, "cls"), sep = read_pair_id(json, "sep");
+    return bert(cls, sep);
 }
 
 Apply read_roberta(JsonObject& json) {
@@ -182,5 +186,22 @@ std::vector<PostProcessor> read_post_processors(JsonObject component) {
         return PostProcessor{type, read_apply(type, json)};
     });
 }
+
+PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end) {
+    const auto ids = [](std::optional<std::int32_t> id) { return id ? std::vector{*id} : std::vector<std::int32_t>(); };
+    return {"TemplateProcessing", [before = ids(begin), behind = ids(end)](Parts parts, bool add_special) {
+                if (!add_special) return parts;
+                Parts out;
+                for (std::size_t i = 0; i < parts.size(); ++i) {
+                    const auto type = static_cast<std::int32_t>(i);
+                    out.push_back(special(before, type));
+                    set_type(out.emplace_back(std::move(parts[i])), type);
+                    out.push_back(special(behind, type));
+                }
+                return out;
+            }};
+}
+
+PostProcessor bert_processing(std::int32_t cls, std::int32_t sep) { return {"BertProcessing", bert(cls, sep)}; }
 
 }  // namespace attn

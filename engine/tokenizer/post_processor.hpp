@@ -2,6 +2,7 @@
 /// What is done with the ids of a text, or of a pair of texts: special tokens around them, offsets without the spaces.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,5 +26,10 @@ struct PostProcessor {
 
 /// The steps of tokenizer.json's "post_processor", sequences laid flat. Throws FileError naming a type that there is not.
 std::vector<PostProcessor> read_post_processors(JsonObject component);
+
+/// A template with a token before every text, and one behind it.
+PostProcessor begin_and_end(std::optional<std::int32_t> begin, std::optional<std::int32_t> end);
+/// "BertProcessing": `cls` before the texts, `sep` behind each.
+PostProcessor bert_processing(std::int32_t cls, std::int32_t sep);
 
 }  // namespace attn

@@ -10,6 +10,7 @@
 #include "engine/tokenizer/character_class.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/normalizer.hpp"
+#include "engine/tokenizer/unicode_script.hpp"
 
 namespace attn {
 namespace {
@@ -179,6 +180,38 @@ Apply fixed_length(std::int64_t length) {
     };
 }
 
+/// Runs of word characters, and of others that are no white space: \w+|[^\w\s]+ as UTS #18 defines \w, which Oniguruma does not follow.
+std::vector<Match> word_runs(std::string_view text) {
+    enum class Kind : std::uint8_t { Space, Word, Sign };
+    std::vector<Match> out;
+    Kind last = Kind::Space;
+    each_character(text, [&](char32_t c, std::size_t begin, std::size_t end) {
+        const Kind kind = is_white_space(c) ? Kind::Space : is_word_character(c) ? Kind::Word : Kind::Sign;
+        if (kind != Kind::Space) {
+            if (kind != last) out.push_back({begin, end});
+            out.back().end = end;
+        }
+        last = kind;
+    });
+    return out;
+}
+
+/// A new word where the script changes; spaces belong to whatever stands before them, those at the front to nothing and go.
+std::vector<Match> script_runs(std::string_view text) {
+    std::vector<Match> out;
+    int last = kAnyScript;
+    each_character(text, [&](char32_t c, std::size_t begin, std::size_t) {
+        const int script = script_for_words(c);
+        if (script == kAnyScript) return;
+        if (out.empty() || script != last) {
+            if (!out.empty()) out.back().end = begin;
+            out.push_back({begin, text.size()});
+        }
+        last = script;
+    });
+    return out;
+}
+
 Apply both(Apply first, Apply second) {
     return [first = std::move(first), second = std::move(second)](PieceList& list) {
         first(list);
@@ -216,9 +249,10 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         read_behavior();
         return split(characters(is_any_punctuation), behavior);
     }
-    if (type == "Whitespace") return split(pattern(TextPattern::regex(R"(\w+|[^\w\s]+)")), Behavior::Removed, true);
+    if (type == "Whitespace") return [](PieceList& list) { cut_pieces(list, word_runs); };
     if (type == "WhitespaceSplit") return split(characters(is_white_space), Behavior::Removed);
     if (type == "CharDelimiterSplit") return split(pattern(TextPattern::literal(required_text(json, "delimiter"))), Behavior::Removed);
+    if (type == "UnicodeScripts") return [](PieceList& list) { cut_pieces(list, script_runs); };
     if (type == "FixedLength") {
         std::int64_t length = 5;
         json.read("length", length, 1, 1 << 20);
@@ -245,6 +279,10 @@ PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
                         out.append(byte_letter(static_cast<unsigned char>(list.content.text[i])), list.content.origins[i]);
                 });
             }};
+}
+
+PreTokenizer split_isolated(std::string_view expression) {
+    return {"Split", split(pattern(TextPattern::regex(expression)), Behavior::Isolated)};
 }
 
 PreTokenizer bert_pre_tokenizer() {

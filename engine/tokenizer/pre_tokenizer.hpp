@@ -24,6 +24,8 @@ std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component);
 
 /// "ByteLevel": GPT-2's split, then every byte as its letter.
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex);
+/// "Split": cut by an expression, whose matches and what is between them stay. Throws ConfigError as Regex does.
+PreTokenizer split_isolated(std::string_view expression);
 /// "BertPreTokenizer": cut at white space, which goes, and at punctuation, which stays.
 PreTokenizer bert_pre_tokenizer();
 

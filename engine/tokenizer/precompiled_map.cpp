@@ -52,21 +52,40 @@ PrecompiledMap::PrecompiledMap(std::string bytes) {
     if (find_invalid_utf8(texts_)) throw ConfigError("the compiled character map is damaged: its texts are not UTF-8");
 }
 
-std::optional<std::string_view> PrecompiledMap::find(std::string_view chunk) const {
+template <class Use>
+void PrecompiledMap::each_front(std::string_view text, Use&& use) const {
     std::size_t node = offset_of(units_[0]);
-    for (const char c : chunk) {
-        const auto byte = static_cast<unsigned char>(c);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const auto byte = static_cast<unsigned char>(text[at]);
         node ^= byte;
-        if (byte == 0 || node >= units_.size() || label_of(units_[node]) != byte) return std::nullopt;
+        if (byte == 0 || node >= units_.size() || label_of(units_[node]) != byte) return;
         const std::uint32_t unit = units_[node];
         node ^= offset_of(unit);
-        if (node >= units_.size()) return std::nullopt;
+        if (node >= units_.size()) return;
         if (!has_leaf(unit)) continue;
         const std::size_t begin = value_of(units_[node]);
-        if (begin > texts_.size()) return std::nullopt;
-        return std::string_view(texts_).substr(begin, texts_.find('\0', begin) - begin);
+        if (begin > texts_.size()) return;
+        if (!use(at + 1, std::string_view(texts_).substr(begin, texts_.find('\0', begin) - begin))) return;
     }
-    return std::nullopt;
+}
+
+std::optional<std::string_view> PrecompiledMap::find(std::string_view chunk) const {
+    std::optional<std::string_view> shortest;
+    each_front(chunk, [&](std::size_t, std::string_view by) {
+        shortest = by;
+        return false;
+    });
+    return shortest;
+}
+
+std::optional<PrecompiledMap::Found> PrecompiledMap::longest(std::string_view text) const {
+    std::optional<Found> found;
+    each_front(text, [&](std::size_t bytes, std::string_view by) {
+        // A front that ends within a character is none.
+        if (bytes == text.size() || (static_cast<unsigned char>(text[bytes]) & 0xC0U) != 0x80) found = {bytes, by};
+        return true;
+    });
+    return found;
 }
 
 AlignedText PrecompiledMap::apply(const AlignedText& text) const {

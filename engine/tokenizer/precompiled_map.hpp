@@ -21,7 +21,17 @@ public:
     /// knows decides, as in the tokenizers library, which models were trained and published with.
     AlignedText apply(const AlignedText& text) const;
 
+    struct Found {
+        std::size_t bytes = 0;  ///< at the front of the text
+        std::string_view by;    ///< their normal form
+    };
+    /// The longest front of a text that the trie knows: what SentencePiece itself replaces.
+    std::optional<Found> longest(std::string_view text) const;
+
 private:
+    /// Calls use(bytes, normal form) for every front of the text that the trie knows, the shortest first, until it returns false.
+    template <class Use>
+    void each_front(std::string_view text, Use&& use) const;
     std::optional<std::string_view> find(std::string_view chunk) const;
 
     std::vector<std::uint32_t> units_;

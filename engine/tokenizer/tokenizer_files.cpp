@@ -5,43 +5,101 @@
 #include <utility>
 
 #include "engine/io/file_error.hpp"
-#include "engine/tokenizer/bpe.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
+#include "engine/tokenizer/sentence_piece_file.hpp"
+#include "engine/tokenizer/tiktoken.hpp"
+#include "engine/tokenizer/tokenizer_config.hpp"
+#include "engine/tokenizer/vocabulary_files.hpp"
 
 namespace attn {
 namespace {
 
-constexpr std::string_view kEndOfText = "<|endoftext|>";
+namespace fs = std::filesystem;
 
-JsonObject parse_object(std::string_view text, std::string_view source) {
-    Json json = Json::parse(text, source, kMaxTokenizerFile);
-    json.drop_null_members();
-    return JsonObject::of(std::move(json), source);
+std::string source_of(const fs::path& path) { return escaped(path.native(), 0); }
+
+std::string read_tokenizer_file(const fs::path& path) { return read_whole_file(path, {.max_bytes = kMaxTokenizerFile, .stop = {}}); }
+
+std::shared_ptr<const ModelTokenizer> tokenizer_of(TokenizerParts parts, const std::string& source) {
+    try {
+        return std::make_shared<const ModelTokenizer>(std::move(parts));
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, source, "", error.what());
+    }
 }
 
-std::vector<Bpe::Merge> parse_merges(std::string_view text, std::string_view source) {
-    std::vector<Bpe::Merge> merges;
-    for (std::size_t number = 1; !text.empty(); ++number) {
-        const std::size_t end = text.find('\n');
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-        if (line.ends_with('\r')) line.remove_suffix(1);
-        if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
-        const std::size_t space = line.find(' ');
-        if (space == 0 || space + 1 >= line.size() || space == std::string_view::npos ||
-            line.find(' ', space + 1) != std::string_view::npos)
-            throw FileError(FileFault::Format, source, fmt::format("line {}", number),
-                            fmt::format("expected two tokens with a space between, found \"{}\"", escaped(line)));
-        merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+std::shared_ptr<const ModelTokenizer> read_gpt2(const fs::path& vocabulary, const fs::path& merges) {
+    const std::string source = source_of(vocabulary);
+    return tokenizer_of(parse_gpt2_files(read_tokenizer_file(vocabulary), source, read_tokenizer_file(merges), source_of(merges)), source);
+}
+
+std::shared_ptr<const ModelTokenizer> read_bert(const fs::path& path) {
+    const std::string source = source_of(path);
+    Vocabulary pieces = parse_bert_vocabulary(read_tokenizer_file(path), source);
+    const TokenizerConfig config = read_tokenizer_config(path.parent_path()).value_or(TokenizerConfig());
+    BertForm form = bert_form_of(pieces);
+    form.lower = config.do_lower_case.value_or(form.lower);
+    form.accents = config.strip_accents.value_or(form.lower);
+    form.chinese = config.tokenize_chinese_chars.value_or(true);
+    try {
+        return tokenizer_of(bert_parts(std::move(pieces), form), source);
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, source, "", error.what());
     }
-    return merges;
+}
+
+/// What transformers puts around a text of such a tokenizer, unless the settings say otherwise.
+void add_settings(TokenizerParts& parts, const TokenizerConfig& config, const SentencePieceFile& file) {
+    const std::string_view name = config.tokenizer_class;
+    const bool llama = name.starts_with("LlamaTokenizer") || name.starts_with("GemmaTokenizer");
+    const bool t5 = name.starts_with("T5Tokenizer");
+    if (!llama && !t5 && !(config.add_bos_token && config.add_eos_token))
+        parts.notes.push_back(
+            fmt::format("tokenizer_config.json does not say which tokens are put around a text, and the class \"{}\" is not "
+                        "known: none but what it names.",
+                        escaped(name)));
+    std::optional<std::int32_t> begin, end;
+    const auto count = static_cast<std::int64_t>(file.model.pieces.size());
+    if (config.add_bos_token.value_or(llama) && file.begin >= 0 && file.begin < count) begin = file.begin;
+    if (config.add_eos_token.value_or(t5) && file.end >= 0 && file.end < count) end = file.end;
+    if (begin || end) parts.post_processors = {begin_and_end(begin, end)};
+}
+
+std::shared_ptr<const ModelTokenizer> read_pieces_or_ranks(const fs::path& path) {
+    const std::string bytes = read_tokenizer_file(path), source = source_of(path);
+    if (!is_sentence_piece_file(bytes)) return tokenizer_of(parse_tiktoken(bytes, source), source);
+    const SentencePieceFile file = parse_sentence_piece_file(bytes, source);
+    const std::optional<TokenizerConfig> config = read_tokenizer_config(path.parent_path());
+    try {
+        TokenizerParts parts = sentence_piece_parts(file.model, config ? SpecialPieces::CutOut : SpecialPieces::InWords);
+        if (config) add_settings(parts, *config, file);
+        return tokenizer_of(std::move(parts), source);
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, source, "", error.what());
+    }
+}
+
+/// The file of this kind that a folder has; the first by name if there are several.
+std::optional<fs::path> find_ranks(const fs::path& folder) {
+    std::optional<fs::path> found;
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, none))
+        if (entry.path().extension() == ".tiktoken" && (!found || entry.path() < *found)) found = entry.path();
+    return found;
+}
+
+bool has_file(const fs::path& folder, const char* name) {
+    std::error_code none;
+    return fs::exists(folder / name, none);
 }
 
 }  // namespace
 
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source) {
-    JsonObject json = parse_object(text, source);
+    Json whole = Json::parse(text, source, kMaxTokenizerFile);
+    whole.drop_null_members();
+    JsonObject json = JsonObject::of(std::move(whole), source);
     TokenizerParts parts;
     std::string version;
     json.read("version", version);
@@ -57,46 +115,34 @@ std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text
     return at_field(json, "added_tokens", [&] { return std::make_shared<const ModelTokenizer>(std::move(parts)); });
 }
 
-std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const std::filesystem::path& path) {
-    return parse_tokenizer_json(read_whole_file(path, {.max_bytes = kMaxTokenizerFile, .stop = {}}), escaped(path.native(), 0));
+std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const fs::path& path) {
+    return parse_tokenizer_json(read_tokenizer_file(path), source_of(path));
 }
 
-std::shared_ptr<const ModelTokenizer> read_gpt2_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges) {
-    const ReadLimits limits{.max_bytes = kMaxTokenizerFile, .stop = {}};
-    const std::string source = escaped(vocabulary.native(), 0), merges_source = escaped(merges.native(), 0);
-    Json::Members wrapped;
-    wrapped.emplace_back("vocab", Json::parse(read_whole_file(vocabulary, limits), source, kMaxTokenizerFile));
-    JsonObject json = JsonObject::of(Json(std::move(wrapped)), source);
-    const std::vector<Bpe::Merge> pairs = parse_merges(read_whole_file(merges, limits), merges_source);
-    TokenizerParts parts;
-    Vocabulary tokens = read_vocabulary(json, "vocab");
-    if (const auto id = tokens.find(kEndOfText))
-        parts.added_tokens.push_back({.id = *id, .content = std::string(kEndOfText), .special = true});
-    parts.pre_tokenizers = {byte_level(false, true)};
-    parts.decoders = {byte_level_decoder()};
-    try {
-        parts.model = std::make_unique<Bpe>(std::move(tokens), pairs, BpeOptions{});
-    } catch (const ConfigError& error) {
-        throw FileError(FileFault::Schema, merges_source, "", error.what());
-    }
-    return std::make_shared<const ModelTokenizer>(std::move(parts));
-}
-
-std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path) {
+std::shared_ptr<const ModelTokenizer> read_tokenizer(const fs::path& path) {
     std::error_code none;
-    if (path.extension() == ".gguf") return read_gguf_tokenizer(GgufFile::read(path));
-    if (!std::filesystem::is_directory(path, none)) return read_tokenizer_json(path);
-    if (auto tokenizer = read_folder_tokenizer(path)) return tokenizer;
-    throw FileError(FileFault::Schema, escaped(path.native(), 0), "", "has no tokenizer.json, nor vocab.json with merges.txt");
+    const fs::path kind = path.extension();
+    if (fs::is_directory(path, none)) {
+        if (auto tokenizer = read_folder_tokenizer(path)) return tokenizer;
+        throw FileError(FileFault::Schema, source_of(path), "", fmt::format("has no tokenizer: expected {}", kTokenizerFiles));
+    }
+    if (kind == ".gguf") return read_gguf_tokenizer(GgufFile::read(path));
+    if (kind == ".model" || kind == ".tiktoken") return read_pieces_or_ranks(path);
+    if (kind == ".txt") return read_bert(path);
+    return read_tokenizer_json(path);
 }
 
-std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder) {
-    const auto has = [&](const char* name) {
-        std::error_code none;
-        return std::filesystem::exists(folder / name, none);
-    };
-    if (has("tokenizer.json")) return read_tokenizer_json(folder / "tokenizer.json");
-    if (has("vocab.json") && has("merges.txt")) return read_gpt2_vocabulary(folder / "vocab.json", folder / "merges.txt");
+bool has_tokenizer(const fs::path& folder) {
+    return has_file(folder, "tokenizer.json") || (has_file(folder, "vocab.json") && has_file(folder, "merges.txt")) ||
+           has_file(folder, "tokenizer.model") || has_file(folder, "vocab.txt") || find_ranks(folder).has_value();
+}
+
+std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const fs::path& folder) {
+    if (has_file(folder, "tokenizer.json")) return read_tokenizer_json(folder / "tokenizer.json");
+    if (has_file(folder, "vocab.json") && has_file(folder, "merges.txt")) return read_gpt2(folder / "vocab.json", folder / "merges.txt");
+    if (has_file(folder, "tokenizer.model")) return read_pieces_or_ranks(folder / "tokenizer.model");
+    if (has_file(folder, "vocab.txt")) return read_bert(folder / "vocab.txt");
+    if (const auto ranks = find_ranks(folder)) return read_pieces_or_ranks(*ranks);
     return nullptr;
 }
 

@@ -18,13 +18,24 @@ inline constexpr std::uint64_t kMaxTokenizerFile = std::uint64_t{128} << 20;
 std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const std::filesystem::path& path);
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source);
 
-/// GPT-2's own files: vocab.json, {"text": id, ...}, and merges.txt, a pair of tokens a line. Cut by GPT-2's split; <|endoftext|> is a
-/// special token if the vocabulary has it.
-std::shared_ptr<const ModelTokenizer> read_gpt2_vocabulary(const std::filesystem::path& vocabulary, const std::filesystem::path& merges);
-
-/// The tokenizer of a folder, which has to have one, or a tokenizer.json or GGUF file by itself. Throws FileError.
+/// The tokenizer of a folder, which has to have one, or a file by itself: tokenizer.json, a GGUF file (.gguf), SentencePiece's or
+/// tiktoken's (.model, .tiktoken), BERT's vocab.txt. Throws FileError.
 std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path);
-/// The tokenizer of a model's folder: tokenizer.json, or else vocab.json with merges.txt; nullptr when it has neither.
+
+/// The tokenizer of a model's folder; nullptr when it has none. The first of these that is there, the rest of what they need from
+/// tokenizer_config.json:
+///   tokenizer.json
+///   vocab.json with merges.txt     GPT-2's
+///   tokenizer.model                SentencePiece's; special tokens as transformers has them if there is a tokenizer_config.json, else as
+///                                  SentencePiece: none that stands in a text, none around it. Or tiktoken's, which has the same name
+///   vocab.txt                      BERT's
+///   NAME.tiktoken
 std::shared_ptr<const ModelTokenizer> read_folder_tokenizer(const std::filesystem::path& folder);
+
+/// Whether read_folder_tokenizer() would find one.
+bool has_tokenizer(const std::filesystem::path& folder);
+/// The files it looks for, as a sentence names them.
+inline constexpr std::string_view kTokenizerFiles =
+    "tokenizer.json, vocab.json with merges.txt, tokenizer.model, vocab.txt or a .tiktoken file";
 
 }  // namespace attn

@@ -9,13 +9,24 @@
 
 namespace attn {
 
+struct UnigramOptions {
+    std::optional<std::int32_t> unknown;  ///< id of what stands for a character without a piece
+    bool byte_fallback = false;           ///< an unknown character as pieces <0x00> to <0xFF> of its bytes
+    bool fuse_unknown = true;             ///< a run of unknown characters is one token
+    std::optional<double> unknown_score;  ///< 10 below the lowest score if it is not given
+    bool single_precision = false;        ///< sums are rounded as SentencePiece rounds them, which decides between equals
+    std::vector<bool> in_words;           ///< of every id, whether it may stand in a word; empty: all may
+};
+
 class Unigram final : public TokenModel {
 public:
     /// One score an id. Throws ConfigError for an unknown id outside of the vocabulary or a score that is not a number.
-    Unigram(Vocabulary vocabulary, std::vector<double> scores, std::optional<std::int32_t> unknown, bool byte_fallback);
+    Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptions options);
 
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "Unigram"; }
+    std::optional<std::int32_t> unknown() const override { return options_.unknown; }
 
 private:
     struct Step {
@@ -24,12 +35,15 @@ private:
         std::int32_t id = -1;
         bool reached = false, known = false;
     };
-    std::vector<Step> best_steps(std::string_view word) const;
+    /// Calls offered(begin, end, id, score, total) for every piece that fits.
+    template <class Offered>
+    std::vector<Step> best_steps(std::string_view word, Offered&& offered) const;
     void spell(std::string_view word, std::size_t begin, std::size_t end, std::vector<WordToken>& out) const;
 
+    bool in_words(std::int64_t id) const { return options_.in_words.empty() || options_.in_words.at(static_cast<std::size_t>(id)); }
+
     std::vector<double> scores_;
-    std::optional<std::int32_t> unknown_;
-    bool byte_fallback_;
+    UnigramOptions options_;
     double unknown_score_ = 0;
     ByteTrie pieces_;
 };

@@ -28,11 +28,19 @@ void WordLevel::encode(std::string_view word, std::vector<WordToken>& out) const
     out.push_back({vocabulary_.find(word).value_or(unknown_), 0, static_cast<std::uint32_t>(word.size())});
 }
 
+WordTrace WordLevel::trace(std::string_view word) const {
+    WordTrace trace;
+    encode(word, trace.tokens);
+    trace.look_ups.push_back({0, static_cast<std::uint32_t>(word.size()), vocabulary_.find(word).has_value()});
+    return trace;
+}
+
 WordPiece::WordPiece(Vocabulary vocabulary, const std::string& unknown, std::string prefix, std::int64_t max_characters)
     : TokenModel(std::move(vocabulary)), unknown_(unknown_in(vocabulary_, unknown)), prefix_(std::move(prefix)),
       max_characters_(max_characters) {}
 
-void WordPiece::encode(std::string_view word, std::vector<WordToken>& out) const {
+template <class LookedUp>
+void WordPiece::spell(std::string_view word, std::vector<WordToken>& out, LookedUp&& looked_up) const {
     const std::size_t before = out.size();
     const auto give_up = [&] {
         out.resize(before);
@@ -46,12 +54,25 @@ void WordPiece::encode(std::string_view word, std::vector<WordToken>& out) const
             if (end < word.size() && !begins_character(word[end])) continue;
             const std::string_view part = word.substr(begin, end - begin);
             id = begin == 0 ? vocabulary_.find(part) : vocabulary_.find(prefix_ + std::string(part));
+            looked_up(begin, end, id.has_value());
             if (id) break;
         }
         if (!id) return give_up();
         out.push_back({*id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
         begin = end;
     }
+}
+
+void WordPiece::encode(std::string_view word, std::vector<WordToken>& out) const {
+    spell(word, out, [](std::size_t, std::size_t, bool) {});
+}
+
+WordTrace WordPiece::trace(std::string_view word) const {
+    WordTrace trace;
+    spell(word, trace.tokens, [&](std::size_t begin, std::size_t end, bool found) {
+        trace.look_ups.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), found});
+    });
+    return trace;
 }
 
 std::unique_ptr<TokenModel> read_word_level(JsonObject& json) {

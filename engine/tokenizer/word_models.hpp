@@ -10,7 +10,9 @@ public:
     /// Throws ConfigError for an unknown token that the vocabulary lacks.
     WordLevel(Vocabulary vocabulary, const std::string& unknown);
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "WordLevel"; }
+    std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
     std::int32_t unknown_;
@@ -23,9 +25,15 @@ public:
     /// Throws ConfigError for an unknown token that the vocabulary lacks.
     WordPiece(Vocabulary vocabulary, const std::string& unknown, std::string prefix, std::int64_t max_characters);
     void encode(std::string_view word, std::vector<WordToken>& out) const override;
+    WordTrace trace(std::string_view word) const override;
     const char* type() const override { return "WordPiece"; }
+    std::optional<std::int32_t> unknown() const override { return unknown_; }
 
 private:
+    /// Calls looked_up(begin, end, whether it is there) for every part that is tried.
+    template <class LookedUp>
+    void spell(std::string_view word, std::vector<WordToken>& out, LookedUp&& looked_up) const;
+
     std::int32_t unknown_;
     std::string prefix_;  ///< of the parts after the first
     std::int64_t max_characters_;

@@ -93,8 +93,75 @@ TEST(TokenizeCommand, RefusesInOneLine) {
     };
     refused({"tokenize", "--model", model}, "expected a text");
     refused({"tokenize", "--model", model, "--texts", folder.path("numbers.json")}, "/1: expected a list of texts");
-    refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer.json");
+    refused({"tokenize", "--model", folder.path(""), "--text", "a"}, "has no tokenizer: expected tokenizer.json");
     refused({"tokenize", "--model", folder.path("none.gguf"), "--text", "a"}, "cannot be opened");
+    const auto hostile = [&](const std::string& name, const std::string& bytes, const std::string& words) {
+        std::ofstream(folder.path(name), std::ios::binary) << bytes;
+        refused({"tokenize", "--model", folder.path(name), "--text", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"}, words);
+    };
+    hostile("tokenizer.json", std::string(100'000, '['), "nested");
+    hostile("tokenizer.json",
+            R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
+                "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})",
+            "the tokenizer's regular expression fails at this text");
+    hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 announces 268435455 bytes, 0 are left");
+    hostile("a.tiktoken", "AA== 0\nAA== 1\n", "a.tiktoken, line 2: the token");
+    hostile("a.txt", "a\nb\n", "the unknown token \"[UNK]\" is not in the vocabulary");
+    hostile("a.gguf", "GGUF", "too short for a GGUF file");
+    refused({"tokenize", "--model", model, "--steps", "--text", std::string(20'000, 'a')}, "too long to be followed step by step");
+}
+
+TEST(TokenizeCommand, ShowsEveryStep) {
+    const Outcome bpe = attnscope({"tokenize", "--model", kFolders + "tokenizers/llama3", "--text", "the 12 the", "--steps"});
+    ASSERT_EQ(bpe.exit_code, 0) << bpe.err;
+    for (const char* text : {"\"the 12 the\": 7 tokens", "  Split            \"the\" \" \" \"12\" \" the\"", "      0  t h e\n",
+                             "h + e: rank 1\n", "the word is a token", "(<|begin_of_text|>)"})
+        EXPECT_THAT(bpe.out, HasSubstr(text)) << bpe.out;
+    const Outcome pieces = attnscope({"tokenize", "--model", kFolders + "tokenizers/bert_uncased", "--text", "Unread", "--steps"});
+    EXPECT_THAT(pieces.out, HasSubstr("BertNormalizer   \"unread\"")) << pieces.out;
+    EXPECT_THAT(pieces.out, HasSubstr("      \"unread\"\n"));
+    const Outcome unigram = attnscope({"tokenize", "--model", kFolders + "tokenizers/t5", "--text", "the", "--steps"});
+    EXPECT_THAT(unigram.out, HasSubstr("score ")) << unigram.out;
+}
+
+TEST(TokenizeCommand, GivesTheStepsAsJson) {
+    const std::vector<std::string> command{"tokenize", "--model", kFolders + "tokenizers/gpt2", "--text", "the mat<|endoftext|>", "--json"};
+    std::vector<std::string> with_steps = command;
+    with_steps.emplace_back("--steps");
+    const json plain = json::parse(attnscope(command).out), steps = json::parse(attnscope(with_steps).out);
+    for (const char* key : {"ids", "tokens", "offsets"}) EXPECT_EQ(steps.at(key), plain.at(key));
+    EXPECT_EQ(steps.at("model"), "BPE");
+    EXPECT_EQ(steps.at("stages").front(), json({{"name", "text"}, {"pieces", {"the mat<|endoftext|>"}}}));
+    EXPECT_EQ(steps.at("stages").back().at("pieces"), json({"the", "\u0120mat", "<|endoftext|>"}));
+    json ids = json::array();
+    for (const json& word : steps.at("words")) {
+        if (word.contains("added_token")) ids.push_back(word.at("added_token"));
+        else
+            for (const json& token : word.at("tokens")) ids.push_back(token.at("id"));
+    }
+    EXPECT_EQ(ids, plain.at("ids"));
+    EXPECT_FALSE(steps.at("words").at(1).at("joins").empty());
+}
+
+TEST(TokenizeCommand, SaysWhatItTookForGranted) {
+    const std::string ranks = std::string(ATTN_TEST_DATA) + "/golden/tokenizer_files/tiktoken";
+    const Outcome outcome = attnscope({"tokenize", "--model", ranks, "--text", "the mat", "--json"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("attnscope: No published vocabulary has 420 ranks"));
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 1);
+}
+
+TEST(TokenizeCommand, ReadsEveryKindOfFile) {
+    const std::string cases = std::string(ATTN_TEST_DATA) + "/golden/tokenizer_files/";
+    const ScratchFolder folder;
+    std::ofstream(folder.path("vocab.txt")) << "[UNK]\nthe\nmat\n";
+    for (const std::string& model :
+         {cases + "sentencepiece_bpe", cases + "sentencepiece_unigram/tokenizer.model", cases + "tiktoken/small.tiktoken",
+          folder.path("vocab.txt"), folder.path(""), kFolders + "tokenizers/t5/tokenizer.json"}) {
+        const Outcome outcome = attnscope({"tokenize", "--model", model, "--text", "the mat", "--json"});
+        EXPECT_EQ(outcome.exit_code, 0) << model << ": " << outcome.err;
+        EXPECT_GE(json::parse(outcome.out).at("ids").size(), 2U) << model;
+    }
 }
 
 TEST(CheckCommand, TakesAModelsFolder) {

@@ -10,18 +10,18 @@
 #include <sstream>
 
 #include "engine/tokenizer/gguf_tokenizer.hpp"
-#include "tests/engine/io_support.hpp"
+#include "tests/engine/gguf_bytes.hpp"
 
 namespace attn {
 namespace {
 
 namespace fs = std::filesystem;
+using test::gguf_key;
+using test::gguf_list;
+using test::gguf_text;
+using test::gguf_texts;
 using test::le;
 using testing::HasSubstr;
-
-std::string gguf_text(std::string_view value) { return le<std::uint64_t>(value.size()) + std::string(value); }
-std::string gguf_key(std::string_view name, std::uint32_t type, const std::string& value) { return gguf_text(name) + le(type) + value; }
-std::string gguf_list(std::uint32_t type, std::uint64_t count, const std::string& values) { return le(type) + le(count) + values; }
 
 /// A file that is right: a few keys, two tensors, 64 bytes of data.
 struct GgufParts {
@@ -127,18 +127,13 @@ TEST(Gguf, EveryTruncationIsRefused) {
 
 // --- tokenizers ------------------------------------------------------------------------------------------------
 
-std::string text_list(std::initializer_list<std::string_view> texts) {
-    std::string values;
-    for (const std::string_view value : texts) values += gguf_text(value);
-    return gguf_list(8, texts.size(), values);
-}
-
 GgufFile vocabulary_file(const std::string& pre, const std::string& merges) {
     GgufParts parts;
     parts.tensor_count = 0;
     parts.first = parts.second = parts.data = "";
     parts.keys = gguf_key("tokenizer.ggml.model", 8, gguf_text("gpt2")) + gguf_key("tokenizer.ggml.pre", 8, gguf_text(pre)) +
-                 gguf_key("tokenizer.ggml.tokens", 9, text_list({"a", "b", "ab", "\u0120"})) + gguf_key("tokenizer.ggml.merges", 9, merges);
+                 gguf_key("tokenizer.ggml.tokens", 9, gguf_texts({"a", "b", "ab", "\u0120"})) +
+                 gguf_key("tokenizer.ggml.merges", 9, merges);
     parts.key_count = 4;
     return read_gguf(parts.bytes());
 }
@@ -152,10 +147,10 @@ TEST(GgufTokenizer, RefusesWhatItDoesNotKnowByName) {
         }
         return "";
     };
-    EXPECT_EQ(refuse(vocabulary_file("gpt-2", text_list({"a b"}))), "");
-    EXPECT_THAT(refuse(vocabulary_file("tekken", text_list({"a b"}))), HasSubstr("no way of cutting \"tekken\""));
-    EXPECT_THAT(refuse(vocabulary_file("gpt-2", text_list({"a c"}))), HasSubstr("the token \"c\" is not in the vocabulary"));
-    EXPECT_THAT(refuse(vocabulary_file("gpt-2", text_list({"ab"}))), HasSubstr("entry 0 is not a pair"));
+    EXPECT_EQ(refuse(vocabulary_file("gpt-2", gguf_texts({"a b"}))), "");
+    EXPECT_THAT(refuse(vocabulary_file("syllables", gguf_texts({"a b"}))), HasSubstr("no way of cutting \"syllables\""));
+    EXPECT_THAT(refuse(vocabulary_file("gpt-2", gguf_texts({"a c"}))), HasSubstr("the token \"c\" is not in the vocabulary"));
+    EXPECT_THAT(refuse(vocabulary_file("gpt-2", gguf_texts({"ab"}))), HasSubstr("entry 0 is not a pair"));
 }
 
 const fs::path kVocabularies = fs::path(ATTN_TEST_DATA) / "../../shared/golden/vocab";

@@ -193,8 +193,7 @@ TEST(ModelTokenizer, AddedTokensAreCutOutFirst) {
 TEST(ModelTokenizer, RefusesComponentsThatItDoesNotKnowByName) {
     EXPECT_THAT(tokenizer_refusal(R"({"type": "Lattice", "vocab": {}})"), HasSubstr("/model/type: there is no model \"Lattice\""));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("normalizer": {"type": "Rot13"})"), HasSubstr("there is no normalizer \"Rot13\""));
-    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "UnicodeScripts"})"),
-                HasSubstr("there is no pre-tokenizer \"UnicodeScripts\""));
+    EXPECT_THAT(tokenizer_refusal(kAbc, R"("pre_tokenizer": {"type": "Syllables"})"), HasSubstr("there is no pre-tokenizer \"Syllables\""));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("post_processor": {"type": "X"})"), HasSubstr("there is no post-processor \"X\""));
     EXPECT_THAT(tokenizer_refusal(kAbc, R"("decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "X"}]})"),
                 HasSubstr("/decoder/decoders/1/type: there is no decoder \"X\""));

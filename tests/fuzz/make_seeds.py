@@ -192,6 +192,10 @@ class Seeds:
         for path in sorted((ROOT / 'tests/golden/hf/tokenizers').glob('*/tokenizer.json')):
             if path.stat().st_size <= LONGEST:
                 self.add('tokenizer_json', path.parent.name, path.read_bytes())
+        cases = ROOT / 'tests/golden/tokenizer_files'
+        for path in sorted([*cases.glob('*/tokenizer.model'), *cases.glob('*/*.tiktoken')]):
+            self.add('tokenizer_files', path.parent.name, path.read_bytes())
+        self.add('tokenizer_files', 'bert', '\n'.join(['[PAD]', '[UNK]', '[CLS]', '[SEP]', 'the', 'cat', '##s', 'on']).encode())
         text = lambda words: struct.pack('<Q', len(words.encode())) + words.encode()
         texts = lambda words: struct.pack('<IQ', 8, len(words)) + b''.join(text(word) for word in words)
         keys = {'tokenizer.ggml.model': (8, text('gpt2')), 'tokenizer.ggml.pre': (8, text('gpt-2')),

@@ -18,6 +18,7 @@
 #include "app/panels/views/equation.hpp"
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/views/look_at_line.hpp"
+#include "app/panels/views/token_path_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/heatmap_geometry.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -300,6 +301,17 @@ void draw_tokens(PanelContext& context, const Box& area) {
                   fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
+/// Between a text's way to its pieces and the list of them; returns the height it took.
+float draw_path_switch(PanelContext& context, const Box& area) {
+    static constexpr std::array<std::string_view, 2> kWays = {"steps", "table"};
+    int way = context.view.token_path.table ? 1 : 0;
+    ImGui::SetCursorScreenPos(area.min);
+    if (segmented(context.ui(), "##way", kWays, way, segmented_width(context.ui(), kWays),
+                  {.tooltip = "How the text became these pieces, or the pieces alone."}))
+        context.view.token_path.table = way == 1;
+    return context.px(38);
+}
+
 /// Whether any number of a difference is other than 0.
 bool differs(const Matrix& difference) {
     if (!difference.is_difference) return true;
@@ -406,6 +418,13 @@ void draw_step_view(PanelContext& context) {
     Box area{{origin.x, origin.y + context.px(kStepHeader)}, {origin.x + room.x, origin.y + room.y - foot}};
     area.min.y += draw_comparison_problem(context, area, picture.problem);
     const float text_height = text_block_height(context, area.width(), picture.text);
+    if (context.view.stage.stage == Stage::Tokens && has_token_path(context)) {
+        const float switch_height = draw_path_switch(context, area);
+        area.min.y += switch_height;
+        if (context.view.token_path.table) draw_tokens(context, area);
+        else draw_token_path(context, area);
+        return;
+    }
     if (context.view.stage.stage == Stage::Tokens) {
         draw_text_block(context, {area.min, {area.max.x, area.min.y + text_height}}, picture.text);
         draw_tokens(context, {{area.min.x, area.min.y + text_height + context.px(24)}, area.max});

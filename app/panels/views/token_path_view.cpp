@@ -1,0 +1,333 @@
+#include "app/panels/views/token_path_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/session/opened_model.hpp"
+#include "app/session/token_path.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+using Cell = TokenPath::Cell;
+
+constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kPathRow = 36, kPieceRow = 48, kStepRow = 25, kStepUnit = 24;
+
+/// Where columns are drawn.
+struct PathColumns {
+    float left = 0, unit = 0;
+    std::vector<float> edges;  ///< of column i, in units; one more than columns
+
+    PathColumns(const TokenPath& path, float width, float most_unit, float least_unit) {
+        edges.push_back(0);
+        for (const TokenPath::Column& column : path.columns) edges.push_back(edges.back() + column.width);
+        unit = std::clamp(width / std::max(edges.back(), 1.F), least_unit, most_unit);
+    }
+    float width() const { return edges.back() * unit; }
+    float at(float column) const {
+        const auto whole = std::min(static_cast<std::size_t>(std::max(column, 0.F)), edges.size() - 1);
+        const float begin = edges[whole], end = edges[std::min(whole + 1, edges.size() - 1)];
+        return left + (begin + (end - begin) * (column - static_cast<float>(whole))) * unit;
+    }
+};
+
+/// Text in a box, small where it is long.
+void draw_cell_text(const PanelContext& context, ImVec2 min, ImVec2 max, std::string_view shown, Color ink, bool small) {
+    const Fonts& fonts = context.theme.fonts;
+    ImFont* font = small ? fonts.mono_small : fonts.mono_body;
+    if (text_width(font, shown) > max.x - min.x)
+        font = text_width(fonts.mono_small, shown) <= max.x - min.x ? fonts.mono_small : fonts.mono_tiny;
+    draw_text_in(*ImGui::GetWindowDrawList(), font, min, max, {0.5F, 0.5F}, ink, elide(font, shown, max.x - min.x));
+}
+
+void draw_row_label(const PanelContext& context, ImVec2 at, std::string_view name, std::string_view note) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float room = context.px(kPathLabels - 8);
+    draw_text(list, fonts.label, at, colors.text, elide(fonts.label, name, room));
+    draw_text(list, fonts.caption, {at.x, at.y + context.px(15)}, colors.faint, elide(fonts.caption, note, room));
+}
+
+/// The word that is looked at: the one chosen here, else that of the chosen token, else the one with the most steps.
+std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
+    const TokenPathState& state = context.view.token_path;
+    if (state.word && *state.word < path.words.size()) return *state.word;
+    const auto t = context.view.locked.on(Axis::T);
+    if (t && *t < static_cast<std::int64_t>(path.pieces.size()))
+        if (const std::int32_t word = path.pieces[static_cast<std::size_t>(*t)].word; word >= 0) return static_cast<std::size_t>(word);
+    const auto most = std::max_element(path.words.begin(), path.words.end(),
+                                       [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+    return static_cast<std::size_t>(most - path.words.begin());
+}
+
+void choose_word(PanelContext& context, std::size_t word) {
+    context.view.token_path.word = word;
+    context.view.token_path.step.reset();
+}
+
+void draw_stage_row(const PanelContext& context, const PathColumns& columns, const TokenPath::Row& row, float y, bool first) {
+    const Palette& colors = context.theme.colors;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float high = context.px(kPathRow - 8), gap = std::max(1.F, context.px(1));
+    for (const Cell& cell : row.cells) {
+        const ImVec2 min{columns.at(cell.first) + gap, y}, max{columns.at(cell.last) - gap, y + high};
+        if (max.x < list.GetClipRectMin().x || min.x > list.GetClipRectMax().x) continue;
+        if (row.pieces.empty()) list.AddRect(min, max, colors.line, context.px(3));
+        const bool part = row.bytes && !cell.same;
+        const Color ink = part ? colors.axis_d : first || row.bytes || !cell.same ? colors.text : colors.muted;
+        draw_cell_text(context, min, max, visible_text(cell.text), ink, row.bytes);
+    }
+    for (const Cell& piece : row.pieces)
+        list.AddRect({columns.at(piece.first) + gap, y}, {columns.at(piece.last) - gap, y + high}, colors.faint, context.px(6));
+}
+
+/// Words can be chosen in the last row of the stages.
+void draw_words(PanelContext& context, const PathColumns& columns, const TokenPath& path, float y, std::size_t chosen) {
+    const Palette& colors = context.theme.colors;
+    const float high = context.px(kPathRow - 8), gap = std::max(1.F, context.px(1));
+    for (std::size_t i = 0; i < path.words.size(); ++i) {
+        const TokenPath::Word& word = path.words[i];
+        const ImVec2 min{columns.at(word.first) + gap, y}, max{columns.at(word.last) - gap, y + high};
+        if (word.steps.empty() || max.x <= min.x) continue;
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = item_at(context.ui(), "##word", min, {max.x - min.x, high}, {.tooltip = "See how this word is made of pieces."});
+        ImGui::PopID();
+        if (item.pressed) choose_word(context, i);
+        draw_focus_ring(context.ui(), item, context.px(6));
+        if (i == chosen || item.hovered)
+            ImGui::GetWindowDrawList()->AddRect(min, max, i == chosen ? colors.chosen : colors.muted, context.px(6), 0, context.px(2));
+    }
+}
+
+void draw_piece_row(PanelContext& context, const PathColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float high = context.px(kPieceRow - 6), gap = std::max(1.F, context.px(1));
+    for (std::size_t i = 0; i < std::min(path.pieces.size(), tokens.size()); ++i) {
+        const TokenPath::Piece& piece = path.pieces[i];
+        const ImVec2 min{columns.at(piece.first) + gap, y}, max{columns.at(piece.last) - gap, y + high};
+        if (piece.word < 0 || max.x <= min.x) continue;
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = item_at(context.ui(), "##piece", min, {max.x - min.x, high},
+                                  {.tooltip = "Choose this piece: its row lights up in every stage."});
+        ImGui::PopID();
+        if (item.pressed) {
+            context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
+            choose_word(context, static_cast<std::size_t>(piece.word));
+        }
+        if (item.hovered) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
+        const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
+        list.AddRectFilled(min, max, colors.raised, context.px(6));
+        list.AddRect(min, max, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
+        draw_focus_ring(context.ui(), item, context.px(6));
+        draw_cell_text(context, {min.x + gap, min.y}, {max.x - gap, min.y + high * 0.6F}, chip_text(tokens[i]),
+                       tokens[i].unknown ? colors.bad : colors.text, false);
+        const std::string id = std::to_string(tokens[i].id);
+        draw_text_in(list, fonts.mono_tiny, {min.x, min.y + high * 0.55F}, max, {0.5F, 0.5F}, colors.faint,
+                     elide(fonts.mono_tiny, id, max.x - min.x));
+    }
+}
+
+void draw_row_labels(const PanelContext& context, const TokenPath& path, ImVec2 at) {
+    const float row = context.px(kPathRow);
+    for (std::size_t i = 0; i < path.rows.size(); ++i)
+        draw_row_label(context, {at.x, at.y + static_cast<float>(i) * row}, path.rows[i].name, path.rows[i].note);
+    const auto added = std::count_if(path.pieces.begin(), path.pieces.end(), [](const auto& piece) { return piece.word < 0; });
+    draw_row_label(context, {at.x, at.y + static_cast<float>(path.rows.size()) * row + context.px(4)}, "pieces",
+                   added == 0 ? fmt::format("{}", path.pieces.size()) : fmt::format("{}, {} of them added", path.pieces.size(), added));
+}
+
+/// The stages as rows; returns the height that they took. Longer texts than fit are scrolled.
+float draw_stages(PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, std::size_t word, const Box& area) {
+    const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
+    PathColumns columns(path, room, context.px(kUnit), context.px(kLeastUnit));
+    const bool scrolls = columns.width() > room + 1;
+    if (scrolls) columns.unit = context.px(kUnit);
+    const float rows = static_cast<float>(path.rows.size()) * row, high = rows + context.px(kPieceRow);
+    draw_row_labels(context, path, area.min);
+    ImGui::SetCursorScreenPos({area.min.x + labels, area.min.y});
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
+    const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize + context.px(4) : 0;
+    ImGui::BeginChild("##stages", {room, high + bar}, false,
+                      ImGuiWindowFlags_NoNav | (scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar));
+    ImGui::PopStyleVar();
+    ImGui::PopStyleColor();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    columns.left = at.x;
+    ImGui::Dummy({columns.width() - 1, high - context.px(4)});
+    for (std::size_t i = 0; i < path.rows.size(); ++i)
+        draw_stage_row(context, columns, path.rows[i], at.y + static_cast<float>(i) * row, i == 0);
+    draw_words(context, columns, path, at.y + rows - row, word);
+    draw_piece_row(context, columns, path, tokens, at.y + rows + context.px(2));
+    ImGui::EndChild();
+    return high + bar;
+}
+
+void draw_candidates(const PanelContext& context, const TokenPath& path, const TokenPath::Step& step, ImVec2 at, float width) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (step.candidates.empty()) return;
+    draw_spaced_text(list, fonts.small, at, colors.muted, path.candidates_title, context.px(0.5F));
+    const float label = std::min(width * 0.36F, context.px(130)), number = context.px(76), line = context.px(21);
+    float y = at.y + context.px(22);
+    for (const TokenPath::Candidate& candidate : step.candidates) {
+        const Color ink = candidate.chosen ? colors.chosen_text : colors.muted;
+        draw_text_in(list, fonts.mono, {at.x, y}, {at.x + label, y + line}, {1, 0.5F}, ink,
+                     elide(fonts.mono, visible_text(candidate.text, true), label));
+        const float left = at.x + label + context.px(10), room = width - label - number - context.px(10);
+        list.AddRectFilled({left, y + context.px(5)},
+                           {left + std::max(room * static_cast<float>(candidate.size), context.px(2)), y + line - context.px(5)},
+                           candidate.chosen ? colors.chosen : colors.line, context.px(2));
+        draw_text_in(list, fonts.mono, {left + room, y}, {at.x + width, y + line}, {1, 0.5F}, ink, candidate.number);
+        y += line;
+    }
+}
+
+/// What one step did and what it chose from; and the way to the steps beside it.
+void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t index, const Box& area) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const TokenPath::Step& step = word.steps[index];
+    std::string title = visible_text(step.what, true);
+    if (step.made >= 0 && step.what.find(" + ") != std::string::npos)
+        title += " → " + visible_text(step.parts[static_cast<std::size_t>(step.made)].text, true);
+    draw_text(list, fonts.mono_body, area.min, colors.chosen_text, elide(fonts.mono_body, title, area.width()));
+    const float y = area.min.y + context.px(30);
+    const float high = draw_text_wrapped(list, fonts.label, {area.min.x, y}, area.width(), colors.muted, step.sentence);
+    ImGui::SetCursorScreenPos({area.min.x, y + high + context.px(8)});
+    TokenPathState& state = context.view.token_path;
+    const auto turn = [&](const char* id, Icon icon, bool possible, std::size_t to, std::string_view tooltip) {
+        if (button(context.ui(), id,
+                   {.width = 32, .icon = icon, .notes = {.tooltip = tooltip, .disabled = possible ? "" : "There is none."}}))
+            state.step = to;
+        ImGui::SameLine(0, context.px(6));
+    };
+    turn("##earlier", Icon::Previous, index > 0, index - 1, "The step before.");
+    turn("##later", Icon::Next, index + 1 < word.steps.size(), index + 1, "The next step.");
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    draw_text(list, fonts.label, {at.x + context.px(6), at.y + context.px(7)}, colors.muted,
+              fmt::format("step {} of {}", index + 1, word.steps.size()));
+    draw_candidates(context, path, step, {area.min.x, y + high + context.px(54)}, area.width());
+}
+
+void draw_step_row(PanelContext& context, const PathColumns& columns, const TokenPath::Step& step, std::size_t index, bool chosen,
+                   const Box& row, float words_at) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    ImGui::PushID(static_cast<int>(index));
+    const Item item = item_at(context.ui(), "##step", row.min, {row.width(), row.height()}, {.tooltip = "See this step."});
+    ImGui::PopID();
+    if (item.pressed) context.view.token_path.step = index;
+    if (chosen || item.hovered) list.AddRectFilled(row.min, row.max, with_alpha(colors.text, chosen ? 0.07F : 0.03F), context.px(4));
+    draw_focus_ring(context.ui(), item, context.px(4));
+    draw_text_in(list, fonts.mono_small, row.min, {row.min.x + context.px(22), row.max.y}, {1, 0.5F}, colors.faint, std::to_string(index));
+    const float gap = std::max(1.F, context.px(1)), inset = context.px(3);
+    for (std::size_t i = 0; i < step.parts.size(); ++i) {
+        const Cell& part = step.parts[i];
+        const ImVec2 min{columns.at(part.first) + gap, row.min.y + inset}, max{columns.at(part.last) - gap, row.max.y - inset};
+        const bool made = static_cast<std::int32_t>(i) == step.made;
+        if (made && chosen) list.AddRectFilled(min, max, colors.chosen, context.px(4));
+        else list.AddRect(min, max, made ? colors.accent : colors.line, context.px(4), 0, made ? context.px(1.5F) : 1.F);
+        draw_cell_text(context, min, max, chip_text({part.text, 0, false, false}), made && chosen ? ink_on(colors.chosen) : colors.text,
+                       true);
+    }
+    const Color ink = chosen ? colors.chosen_text : colors.muted;
+    const float number = context.px(72);
+    draw_text_in(list, fonts.mono_small, {words_at, row.min.y}, {row.max.x - number, row.max.y}, {0, 0.5F}, ink,
+                 elide(fonts.mono_small, visible_text(step.what, true), row.max.x - number - words_at));
+    draw_text_in(list, fonts.mono_small, row.min, {row.max.x - context.px(8), row.max.y}, {1, 0.5F}, ink, step.number);
+}
+
+/// All steps of a word, a row each; they scroll where there are many.
+void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t shown, const Box& area) {
+    ImGui::SetCursorScreenPos(area.min);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild("##steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleColor();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float line = context.px(kStepRow), words = std::min(area.width() * 0.42F, context.px(190)), index = context.px(30);
+    const float room = ImGui::GetContentRegionAvail().x;
+    // The word's own columns begin behind the number of the step.
+    PathColumns columns(path, 1, context.px(kStepUnit), 0);
+    const float wide = columns.at(word.last) - columns.at(word.first);
+    columns.unit = context.px(kStepUnit);
+    columns.left = 0;
+    const float natural = columns.at(word.last) - columns.at(word.first), most = room - index - words;
+    columns.unit *= std::min(1.F, most / std::max(natural, wide + 1));
+    columns.left = at.x + index - columns.at(word.first);
+    const float words_at = columns.at(word.last) + context.px(16);
+    ImGui::Dummy({1, line * static_cast<float>(word.steps.size())});
+    const auto top = static_cast<std::size_t>(std::max((ImGui::GetWindowDrawList()->GetClipRectMin().y - at.y) / line, 0.F));
+    for (std::size_t i = top; i < word.steps.size(); ++i) {
+        const float y = at.y + static_cast<float>(i) * line;
+        if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
+        draw_step_row(context, columns, word.steps[i], i, i == shown, {{at.x, y}, {at.x + room, y + line}}, words_at);
+    }
+    ImGui::EndChild();
+}
+
+void draw_word(PanelContext& context, const TokenPath& path, std::size_t index, const Box& area) {
+    if (index >= path.words.size()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const TokenPath::Word& word = path.words[index];
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddLine(area.min, {area.max.x, area.min.y}, colors.line);
+    const float top = area.min.y + context.px(12);
+    if (word.steps.empty()) {
+        draw_text(list, fonts.label, {area.min.x, top}, colors.muted, "A special token: it is taken as it stands.");
+        return;
+    }
+    const float left = std::clamp(area.width() * 0.42F, context.px(240), context.px(420));
+    const std::size_t shown = std::min(context.view.token_path.step.value_or(word.steps.size() - 1), word.steps.size() - 1);
+    draw_step(context, path, word, shown, {{area.min.x, top}, {area.min.x + left - context.px(24), area.max.y}});
+    draw_text(list, fonts.caption, {area.min.x + left, top}, colors.faint,
+              elide(fonts.caption, fmt::format("“{}” step by step", visible_text(word.text, true)), area.width() - left));
+    draw_step_rows(context, path, word, shown, {{area.min.x + left, top + context.px(20)}, area.max});
+}
+
+bool same_text(const TokenPath& a, const TokenPath& b) {
+    return std::equal(a.columns.begin(), a.columns.end(), b.columns.begin(), b.columns.end(),
+                      [](const auto& one, const auto& other) { return one.text == other.text; });
+}
+
+}  // namespace
+
+bool has_token_path(const PanelContext& context) {
+    return context.view.stage.stack != Stack::Encoder && context.snapshot.state != nullptr &&
+           context.snapshot.state->setup->model != nullptr;
+}
+
+void draw_token_path(PanelContext& context, const Box& area) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto asked = context.ask(facet::TokenPath{context.view.batch});
+    TokenPathState& state = context.view.token_path;
+    if (asked && asked.value != state.last) {
+        if (state.last == nullptr || !same_text(*asked, *state.last)) {
+            state.word.reset();
+            state.step.reset();
+        }
+        state.last = asked.value;
+    }
+    const std::string waiting = asked.problem.empty() ? "The text is being followed step by step." : asked.problem;
+    if (state.last == nullptr || !asked.problem.empty()) {
+        draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.body, area.min, area.width(), colors.muted, waiting);
+        return;
+    }
+    const TokenPath& path = *state.last;
+    const auto& sequences = context.snapshot.tokens;
+    if (path.words.empty() || sequences.empty()) return;
+    const auto batch =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
+    const std::size_t word = shown_word(context, path);
+    draw_text(*ImGui::GetWindowDrawList(), fonts.label, area.min, colors.muted, elide(fonts.label, path.rule, area.width()));
+    const Box rows{{area.min.x, area.min.y + context.px(26)}, area.max};
+    const float high = draw_stages(context, path, sequences[batch], word, rows) + context.px(8);
+    draw_word(context, path, word, {{rows.min.x, rows.min.y + high}, rows.max});
+}
+
+}  // namespace attn::app

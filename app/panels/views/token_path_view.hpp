@@ -1,0 +1,15 @@
+#pragma once
+/// A published model's text on its way to the pieces that it reads: one column a character, each stage a row, and what its tokenizer does
+/// to the chosen word step by step.
+
+#include "app/panels/panel_context.hpp"
+#include "app/panels/views/equation_layout.hpp"
+
+namespace attn::app {
+
+/// Whether the shown text has such a way: it was cut by a published model's tokenizer.
+bool has_token_path(const PanelContext& context);
+
+void draw_token_path(PanelContext& context, const Box& area);
+
+}  // namespace attn::app

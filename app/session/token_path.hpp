@@ -1,0 +1,66 @@
+#pragma once
+/// A text's way to the pieces that a published model reads, laid out in columns: one for each character that was typed.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace attn::app {
+
+struct Setup;
+
+struct TokenPath {
+    /// What was typed. Characters that are several bytes are wider where bytes matter.
+    struct Column {
+        std::string text;
+        float width = 1;
+    };
+    /// Something that stands in the columns first..last; parts of a character share its column.
+    struct Cell {
+        float first = 0, last = 0;
+        std::string text;
+        bool same = false;  ///< as it was in the stage before
+    };
+    /// The text after one stage.
+    struct Row {
+        std::string name, note;
+        std::vector<Cell> cells;
+        std::vector<Cell> pieces;  ///< words, to be framed; empty while the text is in one piece
+        bool bytes = false;        ///< cells are bytes in hexadecimal
+    };
+    /// One of those that a step chose from.
+    struct Candidate {
+        std::string text, number;
+        double size = 0;  ///< of its bar, 0 to 1
+        bool chosen = false;
+    };
+    /// A word after one step of the model.
+    struct Step {
+        std::vector<Cell> parts;
+        std::int32_t made = -1;    ///< which of the parts this step made
+        std::string what, number;  ///< "i + ly", "557"
+        std::string sentence;      ///< why this and no other
+        std::vector<Candidate> candidates;
+    };
+    struct Word {
+        float first = 0, last = 0;
+        std::string text;
+        std::vector<Step> steps;  ///< none of a special token
+    };
+    struct Piece {
+        float first = 0, last = 0;
+        std::int32_t word = -1;  ///< place in `words`; -1: the template added it
+    };
+
+    std::string rule;  ///< what the model does to a word, in a sentence
+    std::string candidates_title;
+    std::vector<Column> columns;
+    std::vector<Row> rows;
+    std::vector<Word> words;
+    std::vector<Piece> pieces;  ///< as many as tokens
+};
+
+/// Of one text of a state. Throws Error when it was not cut by a published model's tokenizer, or is too long for this.
+TokenPath token_path(const Setup& setup, std::int64_t sequence);
+
+}  // namespace attn::app

@@ -1,0 +1,469 @@
+/// Tokenizers in other files than tokenizer.json: SentencePiece's, tiktoken's, BERT's list of pieces and GGUF, against the ids that those
+/// libraries, or the same tokenizer as tokenizer.json, give.
+
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+#include <set>
+
+#include "engine/io/json.hpp"
+#include "engine/io/protobuf.hpp"
+#include "engine/tokenizer/gguf_tokenizer.hpp"
+#include "engine/tokenizer/sentence_piece_file.hpp"
+#include "engine/tokenizer/tiktoken.hpp"
+#include "tests/engine/gguf_bytes.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using test::GgufKeys;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const fs::path kTokenizerFileCases = fs::path(ATTN_TEST_DATA) / "golden/tokenizer_files";
+const fs::path kTokenizerJsonCases = fs::path(ATTN_TEST_DATA) / "golden/hf/tokenizers";
+
+std::vector<std::int32_t> encoded_ids(const ModelTokenizer& tokenizer, std::string_view text, bool special = false) {
+    std::vector<std::int32_t> out;
+    for (const EncodedToken& token : tokenizer.encode(text, special)) out.push_back(token.id);
+    return out;
+}
+
+std::vector<std::int32_t> numbers_in(const Json& list) {
+    std::vector<std::int32_t> out;
+    for (const Json& item : list.items()) out.push_back(static_cast<std::int32_t>(item.number()));
+    return out;
+}
+
+Json json_of(const fs::path& path) { return Json::parse(test::file_bytes(path), path.string()); }
+
+// --- against the libraries themselves --------------------------------------------------------------------------
+
+class TokenizerFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(TokenizerFile, GivesTheIdsOfItsLibrary) {
+    const fs::path folder = kTokenizerFileCases / GetParam();
+    const auto tokenizer = read_folder_tokenizer(folder);
+    ASSERT_NE(tokenizer, nullptr);
+    std::size_t cases = 0;
+    const Json golden = json_of(folder / "tokens.json");
+    for (const Json& entry : golden.find("cases")->items()) {
+        ++cases;
+        const std::string& text = entry.find("text")->text();
+        SCOPED_TRACE(testing::Message() << "text " << cases << ": \"" << text << "\"");
+        const std::vector<std::int32_t> ids = encoded_ids(*tokenizer, text);
+        EXPECT_EQ(ids, numbers_in(*entry.find("ids")));
+        EXPECT_EQ(encoded_ids(*tokenizer, text, true), ids) << "these libraries put nothing around a text";
+        std::uint32_t at = 0;
+        for (const EncodedToken& token : tokenizer->encode(text)) {
+            EXPECT_LE(token.begin, token.end);
+            EXPECT_LE(token.end, text.size());
+            EXPECT_GE(token.begin, at) << "ranges go forward";
+            at = token.begin;
+        }
+    }
+    EXPECT_GT(cases, 100U);
+}
+INSTANTIATE_TEST_SUITE_P(EveryKind, TokenizerFile,
+                         testing::Values("sentencepiece_bpe", "sentencepiece_bpe_bare", "sentencepiece_bpe_suffix", "sentencepiece_unigram",
+                                         "sentencepiece_unigram_bytes", "tiktoken"),
+                         [](const auto& file) { return file.param; });
+
+TEST(TokenizerFiles, DecodeWhatTheyEncode) {
+    for (const char* name : {"sentencepiece_bpe", "sentencepiece_bpe_bare", "sentencepiece_unigram_bytes", "tiktoken"}) {
+        const auto tokenizer = read_tokenizer(kTokenizerFileCases / name);
+        for (const char* text : {"The cat sat on the mat.", "softmax of 12 numbers <sep> and more"})
+            EXPECT_EQ(tokenizer->decode(encoded_ids(*tokenizer, text)), text) << name;
+    }
+}
+
+TEST(TokenizerFiles, SentencePieceInAFolderOfTransformersHasItsSpecialTokens) {
+    const test::TemporaryFolder folder;
+    test::put_file(folder.path() / "tokenizer.model", test::file_bytes(kTokenizerFileCases / "sentencepiece_bpe_bare/tokenizer.model"));
+    const auto bare = read_tokenizer(folder.path());
+    EXPECT_GT(encoded_ids(*bare, "<s>a", true).size(), 2U) << "by itself a control piece stands in no text";
+    const auto with = [&](const std::string& settings) {
+        test::put_file(folder.path() / "tokenizer_config.json", settings);
+        return read_tokenizer(folder.path());
+    };
+    const std::vector<std::int32_t> plain = encoded_ids(*bare, "the mat");
+    const auto around = [&](std::vector<std::int32_t> before, std::vector<std::int32_t> after) {
+        before.insert(before.end(), plain.begin(), plain.end());
+        before.insert(before.end(), after.begin(), after.end());
+        return before;
+    };
+    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "LlamaTokenizer"})"), "the mat", true), around({1}, {}));
+    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "LlamaTokenizer", "add_eos_token": true, "add_bos_token": null})"), "the mat", true),
+              around({1}, {2}));
+    EXPECT_EQ(encoded_ids(*with(R"({"tokenizer_class": "T5Tokenizer"})"), "the mat", true), around({}, {2}));
+    const auto unknown = with(R"({"tokenizer_class": "OddTokenizer"})");
+    EXPECT_EQ(encoded_ids(*unknown, "the mat", true), plain);
+    ASSERT_EQ(unknown->notes().size(), 1U);
+    EXPECT_THAT(unknown->notes()[0], HasSubstr("OddTokenizer"));
+    EXPECT_EQ(encoded_ids(*unknown, "<s>a", true).front(), 1);
+}
+
+TEST(TokenizerFiles, RanksSayWhichVocabularyTheyAre) {
+    const auto small = read_tokenizer(kTokenizerFileCases / "tiktoken/small.tiktoken");
+    ASSERT_EQ(small->notes().size(), 1U);
+    EXPECT_THAT(small->notes()[0], HasSubstr("420 ranks"));
+    // As many ranks as Llama 3 has; what they spell does not matter here.
+    const auto base64 = [](const std::string& bytes) {
+        constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        std::string out;
+        for (std::size_t i = 0; i < bytes.size(); i += 3) {
+            std::uint32_t bits = 0;
+            for (std::size_t j = 0; j < 3; ++j)
+                bits = (bits << 8U) | (i + j < bytes.size() ? static_cast<unsigned char>(bytes[i + j]) : 0U);
+            for (std::size_t j = 0; j < 4; ++j) out += i + j <= bytes.size() ? kDigits[(bits >> (18 - 6 * j)) & 63U] : '=';
+        }
+        return out;
+    };
+    std::string text;
+    for (int rank = 0; rank < 128'000; ++rank) {
+        std::string bytes(1, static_cast<char>(rank % 256));
+        if (rank >= 256) bytes = std::to_string(rank);
+        text += base64(bytes) + " " + std::to_string(rank) + "\n";
+    }
+    const ModelTokenizer llama(parse_tiktoken(text, "llama"));
+    EXPECT_TRUE(llama.notes().empty());
+    EXPECT_EQ(llama.size(), 128'256);
+    EXPECT_THAT(encoded_ids(llama, "<|eot_id|>", true), ElementsAre(128'000, 128'009));
+    EXPECT_EQ(llama.token_text(128'008), "<|reserved_special_token_4|>");
+    EXPECT_EQ(llama.token_text(128'255), "<|reserved_special_token_250|>");
+}
+
+// --- the same tokenizer as tokenizer.json ----------------------------------------------------------------------
+
+/// Every text of tokens.json, alone and with what the template adds.
+void expect_golden_ids(const std::string& name, const ModelTokenizer& tokenizer, bool with_special) {
+    const Json golden = json_of(kTokenizerJsonCases / name / "tokens.json");
+    std::size_t cases = 0;
+    for (const Json& entry : golden.find("cases")->items()) {
+        if (entry.find("pair") != nullptr) continue;
+        ++cases;
+        const std::string& text = entry.find("text")->text();
+        const Json& plain = *entry.find("plain");
+        const Json& special = entry.find("special")->find("ids") != nullptr ? *entry.find("special") : plain;
+        ASSERT_EQ(encoded_ids(tokenizer, text), numbers_in(*plain.find("ids"))) << name << ": \"" << text << "\"";
+        if (with_special) {
+            ASSERT_EQ(encoded_ids(tokenizer, text, true), numbers_in(*special.find("ids"))) << name << ": \"" << text << "\"";
+        }
+    }
+    EXPECT_GT(cases, 100U) << name;
+}
+
+/// Texts by id: the model's vocabulary and the added tokens.
+std::vector<std::string> texts_by_id(const Json& json) {
+    std::vector<std::string> texts;
+    const auto put = [&](std::uint64_t id, const std::string& text) {
+        if (id >= texts.size()) texts.resize(id + 1);
+        texts[id] = text;
+    };
+    for (const auto& [text, id] : json.find("model")->find("vocab")->members()) put(id.as_unsigned(), text);
+    for (const Json& token : json.find("added_tokens")->items()) put(token.find("id")->as_unsigned(), token.find("content")->text());
+    return texts;
+}
+
+TEST(TokenizerFiles, BertsListOfPiecesIsBert) {
+    for (const char* name : {"bert_cased", "bert_uncased"}) {
+        const test::TemporaryFolder folder;
+        std::string lines;
+        // Lines cannot hold a line break, which no word holds either.
+        for (const std::string& text : texts_by_id(json_of(kTokenizerJsonCases / name / "tokenizer.json")))
+            lines += (text == "\n" || text == "\r" ? "[unused]" + std::to_string(text[0]) : text) + "\n";
+        test::put_file(folder.path() / "vocab.txt", lines);
+        expect_golden_ids(name, *read_tokenizer(folder.path()), true);
+        expect_golden_ids(name, *read_tokenizer(folder.path() / "vocab.txt"), true);
+    }
+    // The settings beside it count more than what the pieces look like.
+    const test::TemporaryFolder folder;
+    test::put_file(folder.path() / "vocab.txt", "[UNK]\r\na\r\nA\r\n");
+    EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(2, 1));
+    test::put_file(folder.path() / "tokenizer_config.json", R"({"do_lower_case": true})");
+    EXPECT_THAT(encoded_ids(*read_tokenizer(folder.path()), "A a"), ElementsAre(1, 1));
+}
+
+/// A GGUF file of a byte-level tokenizer.json, as converters write it.
+GgufKeys byte_level_gguf(const std::string& name, const std::string& pre) {
+    const Json json = json_of(kTokenizerJsonCases / name / "tokenizer.json");
+    const std::vector<std::string> texts = texts_by_id(json);
+    std::vector<std::int32_t> types(texts.size(), 1);
+    for (const Json& token : json.find("added_tokens")->items())
+        types[token.find("id")->as_unsigned()] = token.find("special")->boolean() ? 3 : 4;
+    std::vector<std::string> merges;
+    for (const Json& merge : json.find("model")->find("merges")->items())
+        merges.push_back(merge.items()[0].text() + " " + merge.items()[1].text());
+    GgufKeys file;
+    file.add_text("tokenizer.ggml.model", "gpt2");
+    if (!pre.empty()) file.add_text("tokenizer.ggml.pre", pre);
+    file.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts));
+    file.add("tokenizer.ggml.token_type", 9, test::gguf_numbers(5, types));
+    file.add("tokenizer.ggml.merges", 9, test::gguf_texts(merges));
+    return file;
+}
+
+std::shared_ptr<const ModelTokenizer> tokenizer_in(const GgufKeys& keys) {
+    const std::string bytes = keys.bytes();
+    MemoryInput input(test::as_bytes(bytes), "file.gguf");
+    return read_gguf_tokenizer(GgufFile::read(input));
+}
+
+TEST(TokenizerFiles, GgufCutsAsItsNameSays) {
+    for (const auto& [name, pre] : {std::pair("gpt2", "gpt-2"), {"digits", "smollm"}, {"qwen2", "qwen2"}, {"bloom", "bloom"}})
+        expect_golden_ids(name, *tokenizer_in(byte_level_gguf(name, pre)), true);
+    GgufKeys llama3 = byte_level_gguf("llama3", "llama-bpe");
+    llama3.add_id("tokenizer.ggml.bos_token_id", 384);
+    expect_golden_ids("llama3", *tokenizer_in(llama3), true);
+}
+
+TEST(TokenizerFiles, GgufSaysWhatStandsAroundAText) {
+    const auto with = [](bool begin, bool end) {
+        GgufKeys keys = byte_level_gguf("qwen2", "qwen2");
+        keys.add_id("tokenizer.ggml.bos_token_id", 377);
+        keys.add_id("tokenizer.ggml.eos_token_id", 378);
+        keys.add_truth("tokenizer.ggml.add_bos_token", begin);
+        keys.add_truth("tokenizer.ggml.add_eos_token", end);
+        return encoded_ids(*tokenizer_in(keys), "", true);
+    };
+    EXPECT_THAT(with(false, false), ElementsAre());
+    EXPECT_THAT(with(true, false), ElementsAre(377));
+    EXPECT_THAT(with(true, true), ElementsAre(377, 378));
+}
+
+TEST(TokenizerFiles, GgufMayBringTheWholeTokenizer) {
+    GgufKeys keys;
+    keys.add_text("tokenizer.huggingface.json", test::file_bytes(kTokenizerJsonCases / "roberta/tokenizer.json"));
+    expect_golden_ids("roberta", *tokenizer_in(keys), true);
+}
+
+TEST(TokenizerFiles, GgufWithoutAWayOfCuttingIsReadWithANote) {
+    const auto old = tokenizer_in(byte_level_gguf("gpt2", ""));
+    ASSERT_EQ(old->notes().size(), 1U);
+    EXPECT_THAT(old->notes()[0], HasSubstr("does not say how its model cuts"));
+    EXPECT_EQ(old->decode(encoded_ids(*old, "1234567 (cats)!")), "1234567 (cats)!");
+    EXPECT_EQ(encoded_ids(*old, "1234").size(), 4U);
+}
+
+TEST(TokenizerFiles, GgufOfBertHasItsPiecesRewritten) {
+    for (const char* name : {"bert_cased", "bert_uncased"}) {
+        std::vector<std::string> texts = texts_by_id(json_of(kTokenizerJsonCases / name / "tokenizer.json"));
+        std::vector<std::int32_t> types(texts.size(), 1);
+        for (std::size_t id = 0; id < texts.size(); ++id) {
+            if (texts[id].starts_with('[') && texts[id].ends_with(']') && texts[id].size() > 2) types[id] = 3;
+            else if (texts[id].starts_with("##")) texts[id].erase(0, 2);
+            else texts[id].insert(0, "\u2581");
+        }
+        GgufKeys keys;
+        keys.add_text("tokenizer.ggml.model", "bert");
+        keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts));
+        keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers(5, types));
+        keys.add_id("tokenizer.ggml.unknown_token_id", 1);
+        expect_golden_ids(name, *tokenizer_in(keys), true);
+    }
+}
+
+/// A file of SentencePiece as a GGUF file.
+GgufKeys gguf_of_pieces(const std::string& name, std::string_view model) {
+    const std::string path = (kTokenizerFileCases / name / "tokenizer.model").string();
+    const SentencePieceFile file = parse_sentence_piece_file(test::file_bytes(path), path);
+    std::vector<std::string> texts;
+    std::vector<float> scores;
+    std::vector<std::int32_t> types;
+    for (const SentencePiece& piece : file.model.pieces) {
+        texts.push_back(piece.text);
+        scores.push_back(static_cast<float>(piece.score));
+        types.push_back(static_cast<std::int32_t>(piece.type));
+    }
+    GgufKeys keys;
+    keys.add_text("tokenizer.ggml.model", model);
+    keys.add("tokenizer.ggml.tokens", 9, test::gguf_texts(texts));
+    keys.add("tokenizer.ggml.scores", 9, test::gguf_numbers(6, scores));
+    keys.add("tokenizer.ggml.token_type", 9, test::gguf_numbers(5, types));
+    keys.add_truth("tokenizer.ggml.add_space_prefix", file.model.add_dummy_prefix);
+    keys.add_truth("tokenizer.ggml.remove_extra_whitespaces", file.model.remove_extra_spaces);
+    keys.add_id("tokenizer.ggml.bos_token_id", 1);
+    keys.add_id("tokenizer.ggml.eos_token_id", 2);
+    if (!file.model.character_map.empty())
+        keys.add("tokenizer.ggml.precompiled_charsmap", 9, test::gguf_list(0, file.model.character_map.size(), file.model.character_map));
+    return keys;
+}
+
+TEST(TokenizerFiles, GgufOfSentencePieceGivesTheSameIds) {
+    for (const auto& [name, model] : {std::pair("sentencepiece_unigram", "t5"), {"sentencepiece_bpe_bare", "llama"}}) {
+        const auto own = read_tokenizer(kTokenizerFileCases / name);
+        const auto gguf = tokenizer_in(gguf_of_pieces(name, model));
+        const Json golden = json_of(kTokenizerFileCases / name / "tokens.json");
+        for (const Json& entry : golden.find("cases")->items()) {
+            const std::string& text = entry.find("text")->text();
+            if (text.find("<s>") != std::string::npos) continue;  // cut out here, as llama.cpp does
+            EXPECT_EQ(encoded_ids(*gguf, text), encoded_ids(*own, text)) << name << ": \"" << text << "\"";
+        }
+    }
+    const auto unigram = tokenizer_in(gguf_of_pieces("sentencepiece_unigram", "t5"));
+    EXPECT_THAT(encoded_ids(*unigram, "", true), ElementsAre(2)) << "T5 ends its texts";
+    const auto bpe = tokenizer_in(gguf_of_pieces("sentencepiece_bpe", "llama"));
+    EXPECT_THAT(encoded_ids(*bpe, "", true), ElementsAre(1)) << "Llama begins them";
+    EXPECT_EQ(bpe->decode(encoded_ids(*bpe, "a mat")), "a mat");
+    const auto mapped = tokenizer_in(gguf_of_pieces("sentencepiece_unigram_bytes", "t5"));
+    EXPECT_EQ(mapped->decode(encoded_ids(*mapped, "\uFB01ne")), "fine");
+}
+
+// --- what a token stands for -----------------------------------------------------------------------------------
+
+TEST(TokenizerFiles, TokensAreShownAsWhatTheyStandFor) {
+    const auto bytes_of = [](const ModelTokenizer& tokenizer, std::string_view text) {
+        std::vector<std::string> out;
+        for (const EncodedToken& token : tokenizer.encode(text, false)) out.push_back(tokenizer.token_bytes(token.id));
+        return out;
+    };
+    const auto joined = [&](const ModelTokenizer& tokenizer, std::string_view text) {
+        std::string all;
+        for (const std::string& bytes : bytes_of(tokenizer, text)) all += bytes;
+        return all;
+    };
+    const std::string hard = "two\n\nlines, na\u00EFve \u6F22\u5B57 \U0001F98A";
+    for (const char* name : {"gpt2", "llama3", "qwen2", "bloom", "digits", "gemma"})
+        EXPECT_EQ(joined(*read_tokenizer(kTokenizerJsonCases / name), hard), hard) << name;
+    EXPECT_EQ(joined(*read_tokenizer(kTokenizerJsonCases / "llama2"), hard), " " + hard);
+    EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "tiktoken"), hard), hard);
+    EXPECT_EQ(joined(*read_tokenizer(kTokenizerFileCases / "sentencepiece_bpe"), hard), " " + hard);
+    EXPECT_EQ(bytes_of(*read_tokenizer(kTokenizerJsonCases / "t5"), "the"), std::vector<std::string>{" the"});
+    // The letters of BERT's pieces are letters, though each of them would be a byte elsewhere.
+    const auto bert = read_tokenizer(kTokenizerJsonCases / "bert_cased");
+    for (std::int64_t id = 0; id < bert->size(); ++id) EXPECT_EQ(bert->token_bytes(id), bert->token_text(id).value_or(""));
+    EXPECT_EQ(bert->token_bytes(1 << 20), "");
+}
+
+// --- hostile files ---------------------------------------------------------------------------------------------
+
+std::string file_refusal(const std::string& name, const std::string& bytes) {
+    const test::TemporaryFolder folder;
+    test::put_file(folder.path() / name, bytes);
+    try {
+        read_tokenizer(folder.path() / name)->encode("The cat \u00BD\uFB01 <s>\xFF sat");
+    } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
+        return error.what();
+    }
+    return "";
+}
+
+/// One field of a message.
+std::string field_of(unsigned number, std::string_view bytes) {
+    std::string out(1, static_cast<char>(number << 3U | 2U));
+    for (std::size_t length = bytes.size();; length >>= 7U) {
+        out += static_cast<char>((length & 0x7FU) | (length > 0x7F ? 0x80U : 0U));
+        if (length <= 0x7F) break;
+    }
+    return out + std::string(bytes);
+}
+std::string number_field(unsigned number, unsigned value) { return {static_cast<char>(number << 3U), static_cast<char>(value)}; }
+std::string piece_of(std::string_view text, unsigned type = 1, float score = 0) {
+    return field_of(1, field_of(1, text) + "\x15" + test::le(score) + number_field(3, type));
+}
+
+TEST(TokenizerFiles, SentencePieceFilesThatCannotBeAreRefused) {
+    const std::string unknown = piece_of("<unk>", 2);
+    EXPECT_EQ(file_refusal("a.model", unknown + piece_of("a")), "");
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of("a")), HasSubstr("piece 2: \"a\" is there already"));
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a", 7)), HasSubstr("piece 1: there is no type 7 of pieces"));
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("")), HasSubstr("piece 1 is empty"));
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("\xFF")), HasSubstr("piece 1 is empty or not UTF-8"));
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a", 1, std::numeric_limits<float>::quiet_NaN())),
+                HasSubstr("not a finite number"));
+    EXPECT_THAT(file_refusal("a.model", piece_of("a")), HasSubstr("no unknown token"));
+    EXPECT_THAT(file_refusal("a.model", unknown + field_of(2, number_field(3, 3))), HasSubstr("there is no model \"word\" in attnscope"));
+    EXPECT_THAT(file_refusal("a.model", unknown + field_of(2, number_field(3, 9))), HasSubstr("there is no model \"9\" in attnscope"));
+    EXPECT_THAT(file_refusal("a.model", unknown + field_of(3, field_of(2, "damaged"))), HasSubstr("character map is damaged"));
+    EXPECT_THAT(file_refusal("a.model", unknown + "\x0A\xFF\xFF\xFF\xFF\x0F"), HasSubstr("announces 4294967295 bytes, 0 are left"));
+    EXPECT_THAT(file_refusal("a.model", unknown + "\x08" + std::string(11, '\xFF')), HasSubstr("a number of more than 64 bits"));
+    EXPECT_THAT(file_refusal("a.model", unknown + "\x08\xFF"), HasSubstr("ends within a number"));
+    EXPECT_THAT(file_refusal("a.model", unknown + "\x0B"), HasSubstr("field 1 is of kind 3"));
+    EXPECT_THAT(file_refusal("a.model", unknown + std::string(1, '\x02') + '\0'), HasSubstr("there is no field 0"));
+    EXPECT_THAT(file_refusal("a.model", unknown + number_field(1, 1)), HasSubstr("field 1 is not a message"));
+    EXPECT_THAT(file_refusal("a.model", unknown + field_of(1, number_field(1, 1))), HasSubstr("field 1 is not a text"));
+    EXPECT_THAT(file_refusal("a.model", unknown + piece_of("a") + piece_of(std::string(2000, 'a')) + field_of(2, number_field(3, 2))),
+                HasSubstr("has 2000 bytes; at most 1024 can be joined"));
+    EXPECT_THAT(file_refusal("a.model", field_of(3, "")), HasSubstr("expected a token in Base64")) << "not SentencePiece's, so tiktoken's";
+    EXPECT_THAT(file_refusal("a.model", field_of(1, "")), HasSubstr("piece 0 is empty"));
+}
+
+TEST(TokenizerFiles, RanksThatCannotBeAreRefused) {
+    EXPECT_THAT(file_refusal("a.tiktoken", ""), HasSubstr("the byte 0x00 has no rank"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "AA== 0\nAA== 1\n"), HasSubstr("line 2: the token"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "AA== 0\nAQ== 0\n"), HasSubstr("line 2: the tokens"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "AA== 99999999999999999999\n"), HasSubstr("line 1: expected a token in Base64 and its rank"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "AA== 99999999999\n"), HasSubstr("ids go from 0 to"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "AA== -1\n"), HasSubstr("line 1: expected a token in Base64 and its rank"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "A?== 1\n"), HasSubstr("line 1: expected a token in Base64 and its rank"));
+    EXPECT_THAT(file_refusal("a.tiktoken", "\xFF\xFE\n"), HasSubstr("line 1: expected a token in Base64"));
+}
+
+TEST(TokenizerFiles, ListsOfPiecesThatCannotBeAreRefused) {
+    EXPECT_THAT(file_refusal("vocab.txt", ""), HasSubstr("the unknown token \"[UNK]\" is not in the vocabulary"));
+    EXPECT_THAT(file_refusal("vocab.txt", "[UNK]\n\xFF\n"), HasSubstr("line 2: is not UTF-8"));
+    EXPECT_EQ(file_refusal("vocab.txt", "[UNK]\n"), "");
+    const test::TemporaryFolder folder;
+    test::put_file(folder.path() / "vocab.txt", "[UNK]\n");
+    test::put_file(folder.path() / "tokenizer_config.json", "[1]");
+    EXPECT_THROW(read_tokenizer(folder.path()), FileError);
+}
+
+TEST(TokenizerFiles, DamagedFilesOfEveryKindAreRefusedOrRead) {
+    const std::vector<std::pair<std::string, std::string>> good{
+        {"a.model", test::file_bytes(kTokenizerFileCases / "sentencepiece_unigram_bytes/tokenizer.model")},
+        {"b.model", test::file_bytes(kTokenizerFileCases / "sentencepiece_bpe/tokenizer.model")},
+        {"c.tiktoken", test::file_bytes(kTokenizerFileCases / "tiktoken/small.tiktoken")},
+        {"d.gguf", gguf_of_pieces("sentencepiece_unigram_bytes", "t5").bytes()},
+        {"e.gguf", byte_level_gguf("llama3", "llama-bpe").bytes()}};
+    std::mt19937 random(5);
+    for (const auto& [name, bytes] : good) {
+        EXPECT_EQ(file_refusal(name, bytes), "") << name;
+        std::size_t refused = 0;
+        for (int round = 0; round < 60; ++round) {
+            std::string damaged = bytes;
+            const std::size_t at = random() % bytes.size();
+            if (round % 2 == 0) damaged.resize(at);
+            else damaged[at] = static_cast<char>(random());
+            refused += !file_refusal(name, damaged).empty();
+        }
+        EXPECT_GT(refused, 20U) << name;
+    }
+}
+
+/// However much a small file announces, little is asked for.
+TEST(TokenizerFiles, WhatAFileAnnouncesIsNotAllocated) {
+    const auto refused = [](const std::string& label, const std::string& file, const std::string& bytes) {
+        const test::TemporaryFolder folder;
+        test::put_file(folder.path() / file, bytes);
+        const test::AllocationWatch watch;
+        try {
+            read_tokenizer(folder.path() / file);
+            ADD_FAILURE() << label << " was read";
+        } catch (const Error&) {
+        }
+        EXPECT_LT(watch.peak(), std::size_t{16} << 20) << label;
+    };
+    const std::string unknown = piece_of("<unk>", 2);
+    refused("a piece of 4 GB", "a.model", unknown + "\x0A\xFF\xFF\xFF\xFF\x0F");
+    refused("an id of 4 million without others", "b.tiktoken", "AA== 5000000\n");
+    refused("tensors without end", "c.gguf",
+            "GGUF" + test::le<std::uint32_t>(3) + test::le(~std::uint64_t{0}) + test::le<std::uint64_t>(0));
+    GgufKeys list;
+    list.add("tokenizer.ggml.tokens", 9, test::gguf_list(8, std::uint64_t{1} << 40U, ""));
+    refused("a list without end", "d.gguf", list.bytes());
+    GgufKeys many;
+    many.add("a", 9, test::gguf_list(0, std::uint64_t{1} << 24U, ""));
+    refused("sixteen million bytes", "e.gguf", many.bytes());
+    refused("deep JSON", "tokenizer.json", std::string(1 << 20, '['));
+}
+
+}  // namespace
+}  // namespace attn

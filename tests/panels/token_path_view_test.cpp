@@ -1,0 +1,85 @@
+/// The tokens stage of a published model: its text on its way to pieces, with words and steps to choose.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "app/panels/views/token_path_view.hpp"
+#include "app/session/model_document.hpp"
+#include "app/session/opened_model.hpp"
+#include "app/session/session.hpp"
+#include "app/session/token_path.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class TokenPathView : public InterfaceFixture {
+protected:
+    void open(const std::string& text) {
+        const std::filesystem::path folder = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+        Document document = document_of_model(OpenedModel::open(folder));
+        document.texts = {text};
+        session = std::make_unique<Session>(document, [] {});
+        session->wait();
+        view.stage = {Stage::Tokens};
+        view.view = View::Step;
+        frames(3, ui_frame);
+    }
+    /// Clicks over a child window until `done`; false when nothing there does it.
+    bool click_until(std::string_view window, const std::function<bool()>& done) {
+        const ImGuiWindow* found = find_window(window);
+        if (found == nullptr) return false;
+        const ImRect area = found->ClipRect;
+        for (float y = area.Min.y + 6; y < area.Max.y && !done(); y += 12)
+            for (float x = area.Min.x + 6; x < area.Max.x && !done(); x += 16) click(x, y, ui_frame);
+        return done();
+    }
+};
+
+TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
+    open("the weights of the reading are small");
+    ASSERT_NE(view.token_path.last, nullptr);
+    EXPECT_FALSE(view.token_path.word) << "none was chosen yet";
+    EXPECT_TRUE(click_until("##stages", [&] { return view.token_path.word.has_value(); }));
+    EXPECT_FALSE(view.token_path.step);
+    EXPECT_TRUE(click_until("##steps", [&] { return view.token_path.step.has_value(); }));
+    EXPECT_EQ(*view.token_path.step, 0U) << "the first row stands first";
+    // Another text starts anew.
+    Document other = session->document();
+    session->apply({command::SetTexts{{"a cat"}, {}}, ""});
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.token_path.word);
+    EXPECT_FALSE(view.token_path.step);
+}
+
+TEST_F(TokenPathView, AChosenPieceShowsItsWord) {
+    open("the weights of the reading are small");
+    EXPECT_TRUE(click_until("##stages", [&] { return view.locked.on(Axis::T).has_value(); }));
+    const auto t = static_cast<std::size_t>(*view.locked.on(Axis::T));
+    ASSERT_TRUE(view.token_path.word);
+    EXPECT_EQ(static_cast<std::int32_t>(*view.token_path.word), view.token_path.last->pieces.at(t).word);
+}
+
+TEST_F(TokenPathView, LongAndOddTextsAreDrawn) {
+    std::string many;
+    for (int i = 0; i < 30; ++i) many += "a ";
+    for (const std::string& text : {std::string("a"), std::string(" "), many, std::string("\xFF\xFE"), std::string("<|endoftext|>"),
+                                    std::string("\U0001F98A\U0001F98A na\u00EFve")}) {
+        open(text);
+        ASSERT_NE(view.token_path.last, nullptr) << text;
+        EXPECT_GT(vertices(), 1000);
+        view.token_path.table = true;
+        frames(2, ui_frame);
+        view.token_path.table = false;
+    }
+    with_context([](PanelContext& context) { EXPECT_TRUE(has_token_path(context)); });
+    open_example("gpt-tiny");
+    view.stage = {Stage::Tokens};
+    frames(3, ui_frame);
+    with_context([](PanelContext& context) { EXPECT_FALSE(has_token_path(context)) << "its words are its tokens"; });
+}
+
+}  // namespace
+}  // namespace attn::app::test

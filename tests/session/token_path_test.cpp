@@ -1,0 +1,188 @@
+/// A text's way to its pieces, in columns of the characters that were typed.
+
+#include "app/session/token_path.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include "app/session/model_document.hpp"
+#include "app/session/opened_model.hpp"
+#include "app/session/prepare.hpp"
+#include "engine/io/json.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const fs::path kGoldenModels = fs::path(ATTN_TEST_DATA) / "golden/hf";
+
+/// Llama's tiny model, whose tokenizer is another one of as many ids or fewer.
+Document document_with_tokenizer(const test::TemporaryFolder& folder, const std::string& model, const std::string& tokenizer) {
+    for (const auto& entry : fs::directory_iterator(kGoldenModels / model))
+        if (entry.path().extension() != ".md" && entry.path().filename().string().find("tokenizer") == std::string::npos)
+            fs::copy(entry.path(), folder.path());
+    fs::copy(kGoldenModels / "tokenizers" / tokenizer / "tokenizer.json", folder.path());
+    return document_of_model(OpenedModel::open(folder.path()));
+}
+
+std::vector<std::string> texts_of_cells(const std::vector<TokenPath::Cell>& cells) {
+    std::vector<std::string> out;
+    for (const TokenPath::Cell& cell : cells) out.push_back(cell.text);
+    return out;
+}
+
+const TokenPath::Row* row_named(const TokenPath& path, std::string_view name) {
+    for (const TokenPath::Row& row : path.rows)
+        if (row.name == name) return &row;
+    return nullptr;
+}
+
+TEST(TokenPath, HasAColumnForEveryCharacterAndARowForEveryStage) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+    document.texts = {"a cat \U0001F98A."};
+    const TokenPath path = token_path(document, 0);
+    ASSERT_EQ(path.columns.size(), 8U);
+    EXPECT_EQ(path.columns[6].text, "\U0001F98A");
+    EXPECT_GT(path.columns[6].width, path.columns[0].width) << "four bytes need room";
+    EXPECT_THAT(texts_of_cells(path.rows.front().cells), ElementsAre("a", " ", "c", "a", "t", " ", "\U0001F98A", "."));
+    const TokenPath::Row* words = row_named(path, "words");
+    ASSERT_NE(words, nullptr);
+    EXPECT_THAT(words->note, HasSubstr("words"));
+    ASSERT_EQ(words->pieces.size(), path.words.size());
+    const TokenPath::Row* bytes = row_named(path, "bytes");
+    ASSERT_NE(bytes, nullptr);
+    EXPECT_EQ(bytes->note, "11 bytes");
+    EXPECT_THAT(texts_of_cells(bytes->cells), ElementsAre("61", "20", "63", "61", "74", "20", "F0", "9F", "A6", "8A", "2E"));
+    EXPECT_FLOAT_EQ(bytes->cells[7].first, 6.25F) << "a quarter of the fox";
+    EXPECT_FALSE(bytes->cells[7].same);
+    EXPECT_TRUE(bytes->cells[0].same);
+}
+
+TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
+    for (const char* text : {"the cat sat", "na\u00EFve \u6F22\u5B57, it's\n\n12", "  two  "}) {
+        Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+        document.texts = {text};
+        const TokenPath path = token_path(document, 0);
+        const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
+        ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
+        float at = 0;
+        for (const TokenPath::Piece& piece : path.pieces) {
+            EXPECT_NEAR(piece.first, at, 1e-4);
+            EXPECT_GE(piece.word, 0);
+            at = piece.last;
+        }
+        EXPECT_NEAR(at, static_cast<float>(path.columns.size()), 1e-4);
+    }
+}
+
+TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+    document.texts = {"the weights of the reading"};
+    const TokenPath path = token_path(document, 0);
+    std::size_t joined = 0;
+    for (const TokenPath::Word& word : path.words) {
+        ASSERT_FALSE(word.steps.empty());
+        EXPECT_EQ(word.steps.front().what, "single bytes");
+        for (std::size_t i = 1; i < word.steps.size(); ++i) {
+            const TokenPath::Step &before = word.steps[i - 1], &step = word.steps[i];
+            ++joined;
+            EXPECT_EQ(step.parts.size() + 1, before.parts.size());
+            const auto made = static_cast<std::size_t>(step.made);
+            EXPECT_EQ(step.parts[made].text, before.parts[made].text + before.parts[made + 1].text);
+            EXPECT_EQ(step.what, before.parts[made].text + " + " + before.parts[made + 1].text);
+            const auto chosen = [](const TokenPath::Candidate& candidate) { return candidate.chosen; };
+            ASSERT_EQ(std::count_if(step.candidates.begin(), step.candidates.end(), chosen), 1);
+            EXPECT_EQ(step.candidates.front().number, step.number) << "the lowest rank stands first";
+        }
+    }
+    EXPECT_GT(joined, 8U);
+}
+
+TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
+    {
+        const test::TemporaryFolder folder;
+        Document document = document_with_tokenizer(folder, "llama", "t5");
+        document.texts = {"the mat"};
+        const TokenPath path = token_path(document, 0);
+        EXPECT_THAT(path.rule, HasSubstr("likeliest"));
+        ASSERT_FALSE(path.words.empty());
+        const TokenPath::Step& last = path.words[0].steps.back();
+        EXPECT_THAT(texts_of_cells(last.parts), ElementsAre("\u2581the"));
+        EXPECT_GT(last.candidates.size(), 1U);
+        EXPECT_TRUE(last.candidates.front().chosen);
+        EXPECT_THAT(last.sentence, HasSubstr("the best of"));
+        EXPECT_EQ(path.pieces.back().word, -1) << "the end token stands nowhere";
+    }
+    const test::TemporaryFolder folder;
+    Document document = document_with_tokenizer(folder, "llama", "bert_uncased");
+    document.texts = {"Unreading \U0001F98A"};
+    const TokenPath path = token_path(document, 0);
+    const TokenPath::Row* normalised = row_named(path, "normalised");
+    ASSERT_NE(normalised, nullptr);
+    EXPECT_EQ(normalised->cells.front().text, "u");
+    EXPECT_FALSE(normalised->cells.front().same);
+    EXPECT_TRUE(normalised->cells.back().same);
+    EXPECT_GT(path.words.at(0).steps.size(), 1U);
+    EXPECT_TRUE(path.words.at(0).steps.front().candidates.back().chosen);
+    EXPECT_THAT(path.words.at(1).steps.back().sentence, HasSubstr("one unknown piece"));
+    const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
+    const Token& fox = prepared.chips.at(0).at(prepared.chips.at(0).size() - 2);
+    EXPECT_EQ(fox.text, "[UNK]");
+    EXPECT_TRUE(fox.unknown);
+}
+
+TEST(TokenPath, OnlyPublishedModelsHaveOne) {
+    EXPECT_THROW(token_path(Document(), 0), Error);
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+    document.texts = {std::string(20'000, 'a')};
+    EXPECT_THROW(token_path(document, 0), ConfigError);
+}
+
+TEST(TokenPath, ChipsArePiecesAsTheVocabularyHasThem) {
+    Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
+    document.texts = {"a\n\u00EB"};
+    std::string joined;
+    std::vector<std::string> texts;
+    for (const Token& token : prepare(document, std::numeric_limits<double>::infinity()).chips.at(0)) {
+        texts.push_back(token.text);
+        joined += token.text;
+    }
+    EXPECT_EQ(joined, document.texts[0]);
+    EXPECT_THAT(texts, testing::Contains("\xC3")) << "half a character";
+    const test::TemporaryFolder folder;
+    Document llama = document_with_tokenizer(folder, "llama", "llama2");
+    llama.texts = {"the \u6F22"};
+    const auto chips = prepare(llama, std::numeric_limits<double>::infinity()).chips.at(0);
+    EXPECT_EQ(chips.front().text, "<s>");
+    std::string after;
+    for (std::size_t i = 1; i < chips.size(); ++i) after += chips[i].text;
+    EXPECT_EQ(after, " the \u6F22") << "with the space that this tokenizer puts before a text";
+}
+
+TEST(OpenedModelTokenizers, EveryKindOfFileOpensWithItsModel) {
+    const fs::path cases = fs::path(ATTN_TEST_DATA) / "golden/tokenizer_files";
+    const auto opens_with = [&](const fs::path& file) {
+        const test::TemporaryFolder folder;
+        document_with_tokenizer(folder, "gpt2", "gpt2");
+        fs::remove(folder.path() / "tokenizer.json");
+        EXPECT_FALSE(OpenedModel::is_in(folder.path()));
+        fs::copy(file, folder.path());
+        EXPECT_TRUE(OpenedModel::is_in(folder.path())) << file;
+        const auto model = OpenedModel::open(folder.path());
+        return prepare(document_of_model(model), std::numeric_limits<double>::infinity()).tokens.ids.size();
+    };
+    EXPECT_GT(opens_with(cases / "sentencepiece_unigram/tokenizer.model"), 0U);
+    EXPECT_GT(opens_with(cases / "sentencepiece_bpe_bare/tokenizer.model"), 0U);
+}
+
+}  // namespace
+}  // namespace attn::app
