@@ -440,6 +440,8 @@ Group verdicts() {
              {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
              {"./dev models train the models in the box again, bit for bit (x86-64, g++ 12)", says("models [NAME...]"),
               ATTN_SOURCE "/dev help"},
+             {"./dev package", says("package "), ATTN_SOURCE "/dev help"},
+             {"./dev package the .deb and the .tar.gz, in build/package", says("package "), ATTN_SOURCE "/dev help"},
              {"./dev bench benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
              {"./dev fuzz the file readers against mutated input", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
 }
