@@ -146,7 +146,7 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
     session->apply({command::SetRun{run}, ""});
     session->apply({command::StartTraining{}, ""});
     session->wait_for_training();
-    view.train.folded.fill(false);
+    view.folded.clear();
     view.view = View::Train;
     expect_explained("after a run");
     pin();
