@@ -8,7 +8,8 @@ bool open_section(PanelContext& context, const char* name, const char* title, co
     auto& folded = context.view.folded;
     const bool open = folded.find(name) == folded.end();
     const std::string label = std::string(title) + "##" + name;
-    if (fold_heading(context.ui(), label.c_str(), open, value, {.tooltip = open ? "Click to fold this part." : "Click to open this part."})) {
+    if (fold_heading(context.ui(), label.c_str(), open, value,
+                     {.tooltip = open ? "Click to fold this part." : "Click to open this part."})) {
         if (open) folded.insert(name);
         else folded.erase(name);
     }

@@ -70,7 +70,8 @@ constexpr std::array<SettingSection, 13> kSections = {{
      model_value, draw_opened_model},
     {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer},
     {"parts", "Parts",
-     "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection residual "
+     "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection "
+     "residual "
      "Q, K, V bias feed-forward layer plain gated activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
      LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
     {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, in_every_view, mistake_value, draw_mistake_settings},
@@ -105,7 +106,8 @@ void draw_search(PanelContext& context) {
     if (ImGui::IsItemActive()) search.focus = false;
     if (searching) {
         ImGui::SameLine(0, context.px(6));
-        if (button(ui, "##clear_search", {.look = ButtonLook::Flat, .width = 32, .icon = Icon::Close, .notes = {.tooltip = "Shows all settings."}}))
+        if (button(ui, "##clear_search",
+                   {.look = ButtonLook::Flat, .width = 32, .icon = Icon::Close, .notes = {.tooltip = "Shows all settings."}}))
             search.text.clear();
     }
     gap(ui, 10);

@@ -43,7 +43,8 @@ std::string model_words(const std::filesystem::path& folder) {
     json.read("model_type", type);
     const Family* family = find_family(type);
     if (family == nullptr)
-        throw FileError(FileFault::Unsupported, source, "/model_type", fmt::format("attnscope reads no models of the type {}", escaped(type)));
+        throw FileError(FileFault::Unsupported, source, "/model_type",
+                        fmt::format("attnscope reads no models of the type {}", escaped(type)));
     const Config config = family->read_config(json);
     return fmt::format("{} model: {}, vocabulary {}", family->name, size_words(config), config.vocab_size);
 }

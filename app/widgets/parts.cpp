@@ -37,7 +37,8 @@ bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view s
     else list.AddTriangleFilled(ImVec2(x - r * 0.6f, y - r), ImVec2(x + r * 0.8f, y), ImVec2(x - r * 0.6f, y + r), ink);
     const std::string_view text = shown_label(title);
     const float left = item.min.x + ui.px(18), room = item.max.x - left, title_width = text_width(ui.fonts().strong, text);
-    draw_text_in(list, ui.fonts().strong, ImVec2(left, item.min.y), item.max, ImVec2(0, 0.5f), c.text, elide(ui.fonts().strong, text, room));
+    draw_text_in(list, ui.fonts().strong, ImVec2(left, item.min.y), item.max, ImVec2(0, 0.5f), c.text,
+                 elide(ui.fonts().strong, text, room));
     if (!open)
         draw_text_in(list, ui.fonts().label, item.min, item.max, ImVec2(1, 0.5f), c.faint,
                      elide(ui.fonts().label, shown, std::max(0.0f, room - title_width - ui.px(10))));

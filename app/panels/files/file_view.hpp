@@ -40,7 +40,7 @@ struct FileView {
     bool whole_tensor = false;  ///< an export holds the whole tensor, not only what is shown
     int picture_scale = 2;
     bool whole_window = false;
-    std::optional<std::string> listed;   ///< the folder whose listing was asked for last
+    std::optional<std::string> listed;  ///< the folder whose listing was asked for last
     FileFilter filter = FileFilter::All;
     std::string previewed;               ///< the path whose preview was asked for last
     std::optional<PictureWish> picture;  ///< for the platform to take

@@ -144,8 +144,7 @@ void draw_pending(PanelContext& context) {
 }
 
 void draw_optimizer(PanelContext& context) {
-    if (!run_section(context, "run optimizer", "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once"))
-        return;
+    if (!run_section(context, "run optimizer", "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once")) return;
     const Ui ui = context.ui();
     const RunSettings& run = course(context);
     const Schedule& schedule = run.train.schedule;
