@@ -102,7 +102,8 @@ void draw_search(PanelContext& context) {
     const bool searching = !search.text.empty();
     if (search.focus) focus_next_field();
     const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
-    text_field(ui, "##settings_search", search.text, "Search settings  /", searching ? room - 38 : -1);
+    text_field(ui, "##settings_search", search.text, "Search settings  /", searching ? room - 38 : -1,
+               {.tooltip = "Finds settings by their names, folded ones too (/)."});
     if (ImGui::IsItemActive()) search.focus = false;
     if (searching) {
         ImGui::SameLine(0, context.px(6));

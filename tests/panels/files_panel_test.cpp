@@ -95,6 +95,7 @@ TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
     EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/models/", "/data/old/a.attnscope.json"}));
     view.files.filter = FileFilter::All;
     type("ml", ui_frame);
+    frames(2, ui_frame);
     EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/Hamlet.txt"})) << "no name begins so: one has it in it";
     press(Key::Enter, ui_frame);
     ASSERT_EQ(all<command::OpenFile>().size(), 1U);
