@@ -29,6 +29,8 @@ void remember(const ViewState& view, Settings& settings) {
     settings.left_width = static_cast<double>(view.panes.left_width);
     settings.right_width = static_cast<double>(view.panes.right_width);
     settings.strip_height = static_cast<double>(view.panes.strip_height);
+    settings.folded_parts.assign(view.folded.begin(), view.folded.end());
+    settings.toured = view.toured;
 }
 
 /// What is typed is there again at the next start; while a trained model is shown, what was there before it.
@@ -51,6 +53,8 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.left_width = static_cast<float>(settings.left_width);
     view.panes.right_width = static_cast<float>(settings.right_width);
     view.panes.strip_height = static_cast<float>(settings.strip_height);
+    view.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
+    view.toured = settings.toured;
 }
 
 }  // namespace
@@ -150,6 +154,7 @@ void Application::follow_files(Frame& frame) {
         look_afresh(view_, Look{});
         view_.view = view;
     }
+    if (files.openings != openings_ && files.opened == FileKind::Lesson) open_lesson(files.lesson, 0);
     if (files.openings != openings_) opens_run_ = files.opened == FileKind::Run;
     openings_ = files.openings;
     // A run is watched in the Train view, once it has turned out to be one.

@@ -1,5 +1,6 @@
 /// The program: options of the window, subcommands, and the one place where every error ends.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -58,10 +59,12 @@ std::string with_short_quotes(std::string message, int argc, char** argv) {
 
 int run(int argc, char** argv) {
     require_ieee_arithmetic();
-    CommandLine command_line("attnscope", "attnscope " ATTNSCOPE_VERSION,
+    const std::string version = "attnscope " ATTNSCOPE_VERSION;
+    CommandLine command_line("attnscope", version,
                              "See every number of a transformer's attention. Without a command a window opens on a worked example.");
     CliCommand program = command_line.program();
-    program.footer("Worked examples: " + preset_names() + "\nBad input ends with one line on stderr and exit code 2.");
+    program.footer("Worked examples: " + fmt::format("{}", fmt::join(preset_names(), ", ")) +
+                   ".\nBad input ends with one line on stderr and exit code 2.");
 
     int exit_code = kExitOk;
     WindowStart window;
@@ -78,6 +81,8 @@ int run(int argc, char** argv) {
     add_lesson_command(program, exit_code);
     add_model_command(program, exit_code);
     add_tokenize_command(program, exit_code);
+    add_completion_command(program);
+    add_man_command(program, version);
 
     command_line.before_run([&](const std::string& command) {
         if (command.empty()) return;

@@ -1,8 +1,10 @@
 #include "app/cli/arguments.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace attn::app {
@@ -16,10 +18,53 @@ void refuse_empty_values(CLI::App& command) {
     for (CLI::App* subcommand : command.get_subcommands(nullptr)) refuse_empty_values(*subcommand);
 }
 
+/// In the order of the alphabet: the parser keeps them in that of their addresses.
+std::vector<std::string> sorted_names(const std::set<CLI::Option*>& options) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : options) names.push_back(option->get_name());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+ArgumentText text_of(const CLI::Option& option, const ArgumentNotes& notes) {
+    ArgumentText text;
+    text.help = option.get_description();
+    text.choices = notes.choices;
+    text.closed = notes.closed;
+    text.positional = option.get_positional();
+    text.required = option.get_required();
+    text.repeated = option.get_expected_max() > 1;
+    text.needs = sorted_names(option.get_needs());
+    text.excludes = sorted_names(option.get_excludes());
+    const bool takes_value = option.get_items_expected_max() > 0;
+    if (text.positional) {
+        text.names = {notes.value.empty() ? option.get_name() : notes.value};
+        return text;
+    }
+    for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
+    for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
+    if (takes_value) text.value = notes.value.empty() ? "VALUE" : notes.value;
+    return text;
+}
+
+CommandText text_of(const CLI::App& command, const NotesOfArguments& notes) {
+    CommandText text;
+    text.name = command.get_name();
+    text.help = command.get_description();
+    text.footer = command.get_footer();
+    for (const CLI::Option* option : command.get_options()) {
+        const auto noted = notes.find(option);
+        text.arguments.push_back(text_of(*option, noted == notes.end() ? ArgumentNotes() : noted->second));
+    }
+    for (const CLI::App* below : command.get_subcommands({})) text.commands.push_back(text_of(*below, notes));
+    return text;
+}
+
 }  // namespace
 
 Argument& Argument::shown_as(const std::string& value) {
     option_->type_name(value);
+    notes_->value = value;
     return *this;
 }
 
@@ -40,6 +85,12 @@ Argument& Argument::between(std::int64_t least, std::int64_t most) {
 
 Argument& Argument::one_of(const std::vector<std::string>& names) {
     option_->check(CLI::IsMember(names));
+    notes_->closed = true;
+    return suggest(names);
+}
+
+Argument& Argument::suggest(const std::vector<std::string>& names) {
+    notes_->choices = names;
     return *this;
 }
 
@@ -65,7 +116,8 @@ Argument& Argument::excludes(const Argument& other) {
 
 template <class T>
 Argument CliCommand::option(const std::string& name, T& value, const std::string& help) {
-    return Argument(app_->add_option(name, value, help));
+    CLI::Option* option = app_->add_option(name, value, help);
+    return Argument(option, (*notes_)[option]);
 }
 
 template Argument CliCommand::option(const std::string&, int&, const std::string&);
@@ -81,16 +133,21 @@ template Argument CliCommand::option(const std::string&, std::optional<std::int6
 template Argument CliCommand::option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
 
 Argument CliCommand::flag(const std::string& name, bool& value, const std::string& help) {
-    return Argument(app_->add_flag(name, value, help));
+    CLI::Option* option = app_->add_flag(name, value, help);
+    return Argument(option, (*notes_)[option]);
 }
 
-CliCommand CliCommand::command(const std::string& name, const std::string& help) { return CliCommand(app_->add_subcommand(name, help)); }
+CliCommand CliCommand::command(const std::string& name, const std::string& help) {
+    return CliCommand(app_->add_subcommand(name, help), *notes_);
+}
 
 void CliCommand::require_command() { app_->require_subcommand(1); }
 
 void CliCommand::footer(const std::string& text) { app_->footer(text); }
 
 void CliCommand::on_run(std::function<void()> run) { app_->callback(std::move(run)); }
+
+CommandText CliCommand::text() const { return text_of(*app_, *notes_); }
 
 CommandLine::CommandLine(const std::string& name, const std::string& version, const std::string& description)
     : app_(std::make_unique<CLI::App>(description, name)) {
@@ -101,7 +158,7 @@ CommandLine::CommandLine(const std::string& name, const std::string& version, co
 
 CommandLine::~CommandLine() = default;
 
-CliCommand CommandLine::program() { return CliCommand(app_.get()); }
+CliCommand CommandLine::program() { return CliCommand(app_.get(), notes_); }
 
 void CommandLine::before_run(std::function<void(const std::string&)> look) {
     app_->parse_complete_callback([this, look = std::move(look)] {

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "app/cli/command_text.hpp"
 
 namespace CLI {
 class App;
@@ -16,10 +19,18 @@ class Option;
 
 namespace attn::app {
 
+/// What the parser does not keep of an option and CommandText tells.
+struct ArgumentNotes {
+    std::string value;
+    std::vector<std::string> choices;
+    bool closed = false;
+};
+using NotesOfArguments = std::map<const CLI::Option*, ArgumentNotes>;
+
 /// An option that was just added, to say more about it.
 class Argument {
 public:
-    explicit Argument(CLI::Option* option) : option_(option) {}
+    Argument(CLI::Option* option, ArgumentNotes& notes) : option_(option), notes_(&notes) {}
 
     /// What the help shows in place of the value: "FILE.json".
     Argument& shown_as(const std::string& value);
@@ -28,6 +39,8 @@ public:
     Argument& one_at_a_time();
     Argument& between(std::int64_t least, std::int64_t most);
     Argument& one_of(const std::vector<std::string>& names);
+    /// Values that a shell offers. Whether another one will do is for others to say.
+    Argument& suggest(const std::vector<std::string>& names);
     Argument& existing_folder();
     /// `problem` says what is wrong with a value, "" for nothing.
     Argument& check(std::function<std::string(const std::string&)> problem);
@@ -36,12 +49,13 @@ public:
 
 private:
     CLI::Option* option_;
+    ArgumentNotes* notes_;
 };
 
 /// The program or one of its commands. A handle: copies mean the same command.
 class CliCommand {
 public:
-    explicit CliCommand(CLI::App* app) : app_(app) {}
+    CliCommand(CLI::App* app, NotesOfArguments& notes) : app_(app), notes_(&notes) {}
 
     /// `value` is where the parsed value goes; it must outlive the parsing. A name without dashes is a positional argument. T is int,
     /// int64, uint64, float, double, std::string, std::filesystem::path, a vector of the last two or an optional of the numbers.
@@ -56,9 +70,12 @@ public:
     void footer(const std::string& text);
     /// What the command does, once its options are parsed.
     void on_run(std::function<void()> run);
+    /// What is known of it and of the commands below it.
+    CommandText text() const;
 
 private:
     CLI::App* app_;
+    NotesOfArguments* notes_;
 };
 
 /// Something was mistyped.
@@ -82,6 +99,7 @@ public:
 
 private:
     std::unique_ptr<CLI::App> app_;
+    NotesOfArguments notes_;
 };
 
 }  // namespace attn::app

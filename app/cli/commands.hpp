@@ -24,5 +24,8 @@ void add_sample_command(CliCommand program, int& exit_code);
 void add_lesson_command(CliCommand program, int& exit_code);
 void add_model_command(CliCommand program, int& exit_code);
 void add_tokenize_command(CliCommand program, int& exit_code);
+void add_completion_command(CliCommand program);
+/// `version` is the program's name and version.
+void add_man_command(CliCommand program, const std::string& version);
 
 }  // namespace attn::app

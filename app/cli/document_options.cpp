@@ -1,6 +1,6 @@
 #include "app/cli/document_options.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -16,25 +16,29 @@
 namespace attn::app {
 
 void add_document_options(CliCommand command, DocumentOptions& options) {
-    command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME");
+    command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME").suggest(preset_names());
     command.option("--sentence", options.sentence, "One of the example's own sentences, from 1").shown_as("N").between(1, 1000);
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
     command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
     command.option("--model", options.model, "Folder of a published model in Hugging Face's layout, instead of an example").shown_as("DIR");
-    command.option("--bug", options.bug, "Make this mistake on purpose: " + bug_names()).shown_as("NAME");
+    command.option("--bug", options.bug, with_names("Make this mistake on purpose", bug_names())).shown_as("NAME").suggest(bug_names());
 }
 
-std::string preset_names() {
-    std::string names;
-    for (const Preset& preset : presets()) names += (names.empty() ? "" : ", ") + preset.name;
+std::vector<std::string> preset_names() {
+    std::vector<std::string> names;
+    for (const Preset& preset : presets()) names.push_back(preset.name);
     return names;
 }
 
-std::string bug_names() {
-    std::string names;
-    for (const MistakeInfo& info : mistakes()) names += (names.empty() ? "" : ", ") + std::string(info.name);
+std::vector<std::string> bug_names() {
+    std::vector<std::string> names;
+    for (const MistakeInfo& info : mistakes()) names.emplace_back(info.name);
     return names;
+}
+
+std::string with_names(const std::string& help, const std::vector<std::string>& names) {
+    return fmt::format("{}: {}", help, fmt::join(names, ", "));
 }
 
 std::vector<std::string> given_texts(const DocumentOptions& options) {

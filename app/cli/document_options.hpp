@@ -27,11 +27,14 @@ struct DocumentOptions {
 
 void add_document_options(CliCommand command, DocumentOptions& options);
 
-/// "self-attention, causal-attention, ..."
-std::string preset_names();
+/// self-attention, causal-attention, ...
+std::vector<std::string> preset_names();
 
-/// "no_scale, scale_d_model, ..."
-std::string bug_names();
+/// no_scale, scale_d_model, ...
+std::vector<std::string> bug_names();
+
+/// "Make this mistake on purpose: no_scale, ...", with what stands before the colon.
+std::string with_names(const std::string& help, const std::vector<std::string>& names);
 
 /// The texts given; none where there are none. Every line of a text file that is not blank is a sequence.
 /// Throws Error for both kinds of text at once, FileError for a file that cannot be read or holds no text.

@@ -198,7 +198,9 @@ void add_sample_command(CliCommand program, int&) {
         .option("--model", options->model,
                 "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or the folder of a published model")
         .shown_as("FILE");
-    command.option("--preset", options->preset, "A trained example, in place of a file: stories").shown_as("NAME");
+    command.option("--preset", options->preset, "A trained example, in place of a file: stories")
+        .shown_as("NAME")
+        .suggest(shipped_models());
     command
         .option("--prompt", options->prompt,
                 "The text to continue, or to fill in where it has a _; token ids for a model without a vocabulary")

@@ -8,6 +8,7 @@
 #include "app/cli/document_options.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/setting_patch.hpp"
+#include "app/cli/training_options.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/ops/parallel.hpp"
@@ -18,12 +19,6 @@ namespace attn::app {
 namespace {
 
 constexpr std::int64_t kMaxTotalSteps = 1'000'000'000;
-
-std::string task_names() {
-    std::string names;
-    for (const TaskInfo& info : tasks()) names += (names.empty() ? "" : ", ") + std::string(info.name);
-    return names;
-}
 
 /// The configuration file, or "" without one.
 std::string read_config(const TrainOptions& options) {
@@ -123,7 +118,8 @@ WantedRun resumed(const TrainOptions& options) {
 }  // namespace
 
 void add_train_options(CliCommand command, TrainOptions& options) {
-    const Argument task = command.option("--task", options.task, "What to learn: " + task_names()).shown_as("NAME");
+    const Argument task =
+        command.option("--task", options.task, with_names("What to learn", task_names())).shown_as("NAME").suggest(task_names());
     const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, character by character")
                               .shown_as("FILE")
                               .excludes(task);
@@ -136,7 +132,9 @@ void add_train_options(CliCommand command, TrainOptions& options) {
     command.option("--set", options.assignments, "One setting by name (below), overriding the configuration; repeat it for more")
         .shown_as("KEY=VALUE")
         .one_at_a_time();
-    command.option("--bug", options.bug, "Make this mistake on purpose, in training and evaluation: " + bug_names()).shown_as("NAME");
+    command.option("--bug", options.bug, with_names("Make this mistake on purpose, in training and evaluation", bug_names()))
+        .shown_as("NAME")
+        .suggest(bug_names());
     add_save_options(command, options.save);
     command.option("--half", options.half_file, "Write the finished model by itself, in half precision: what models in the box are")
         .shown_as("FILE");

@@ -19,10 +19,15 @@ RunSettings settings_of(const TrainingOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> task_names() {
+    std::vector<std::string> names;
+    for (const TaskInfo& info : tasks()) names.emplace_back(info.name);
+    return names;
+}
+
 void add_training_options(CliCommand command, TrainingOptions& options) {
-    std::string names;
-    for (const TaskInfo& task : tasks()) names += (names.empty() ? "" : ", ") + std::string(task.name);
-    const Argument task = command.option("--task", options.task, "Train on this task first: " + names).shown_as("NAME");
+    const Argument task =
+        command.option("--task", options.task, with_names("Train on this task first", task_names())).shown_as("NAME").suggest(task_names());
     command.option("--steps", options.steps, "Training steps; as many as the task needs by default")
         .shown_as("N")
         .between(1, 1000000)

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/arguments.hpp"
 #include "app/cli/document_options.hpp"
@@ -24,6 +25,9 @@ struct TrainingOptions {
     std::optional<std::int64_t> step;  ///< the moment taken; none: the newest
     bool given() const { return !task.empty() || !run.empty(); }
 };
+
+/// copy, reverse, ...
+std::vector<std::string> task_names();
 
 void add_training_options(CliCommand command, TrainingOptions& options);
 

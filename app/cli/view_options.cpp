@@ -60,7 +60,8 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     for (const ViewInfo& info : views()) names.emplace_back(info.name);
     command
         .option("--view", options.view,
-                "step: one stage as an equation (default, unless the example has a view of its own); heads: all heads of a layer; grid: "
+                "What to show. step: one stage as an equation (default, unless the example has a view of its own); heads: all heads of a "
+                "layer; grid: "
                 "all layers; lines: weights as lines from "
                 "token to token; totals: attention over all layers; lens: what each layer would predict; "
                 "knock-out: what each head is worth; train: a training run; "
@@ -80,7 +81,9 @@ void add_view_options(CliCommand command, ViewOptions& options) {
         .shown_as("STATE")
         .one_of({"unmasked", "unedited", "correct", "itself"});
     command.option("--compare-step", options.compare_step, "Compare with the model of this step of the training run").shown_as("N");
-    command.option("--compare-as", options.compare_as, "all (default): both and their difference; side: side by side; difference")
+    command
+        .option("--compare-as", options.compare_as,
+                "How to show both. all (default): both and their difference; side: side by side; difference")
         .shown_as("LAYOUT")
         .one_of({"all", "side", "difference"});
     command.option("--compare-layer", options.compare_layer, "Layer to compare with").shown_as("N");

@@ -68,7 +68,6 @@ void set_mistake(PanelContext& context, Mistake mistake) {
 
 void draw_mistake_settings(PanelContext& context) {
     const Ui ui = context.ui();
-    section_heading(ui, "Break it on purpose");
     const Mistake now = context.document.forward.mistake;
     for (const MistakeInfo& info : mistakes()) {
         const std::string label = std::string(info.title) + "##mistake";

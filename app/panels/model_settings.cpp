@@ -136,7 +136,6 @@ void draw_seed(PanelContext& context) {
 void draw_model_settings(PanelContext& context) {
     const Ui ui = context.ui();
     const Config& config = context.document.config;
-    section_heading(ui, "Model");
     config_slider(context, "layers", &Config::num_layers, 1, 12,
                   {.tooltip = "How often the block is repeated.", .error = error_at(context, Field::Layers)});
     config_slider(context, "heads", &Config::num_heads, 1, 16,
@@ -158,7 +157,6 @@ void draw_part_settings(PanelContext& context) {
     static constexpr Names<2> kNorms = {"LayerNorm", "RMSNorm"};
     static constexpr Names<4> kPositions = {"none", "learned", "sine", "rotary"};
     const Config& config = context.document.config;
-    section_heading(context.ui(), "Parts of the model");
     config_choice(context, "positions", &Config::position, kPositions,
                   "What tells the model where a token is: a vector added to the embedding, or queries and keys rotated by their position.");
     if (config.position == PositionKind::Rotary) draw_rotary_base(context);

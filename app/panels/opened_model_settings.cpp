@@ -12,7 +12,6 @@ void draw_opened_model(PanelContext& context) {
     const Ui ui = context.ui();
     const OpenedModel& model = *context.document.model;
     const Config& config = model.config();
-    section_heading(ui, "Model");
     value_row(ui, "folder", visible_text(model.name()), visible_text(model.path().native()));
     value_row(ui, "family", model.family());
     value_row(ui, "layers", format_count(config.num_layers), "How often the block is repeated.");

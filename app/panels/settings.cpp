@@ -1,275 +1,170 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/edit_list.hpp"
-#include "app/panels/edit/edits.hpp"
-#include "app/panels/maps/head_captions.hpp"
+#include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/model_settings.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/opened_model_settings.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/section.hpp"
+#include "app/panels/setting_parts.hpp"
+#include "app/panels/setting_values.hpp"
 #include "app/widgets/controls.hpp"
-#include "app/widgets/number.hpp"
-#include "app/widgets/slider.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text_field.hpp"
 
 namespace attn::app {
 namespace {
 
-void draw_masks(PanelContext& context) {
-    const Ui ui = context.ui();
-    ForwardSettings forward = context.document.forward;
-    MaskSettings& masks = forward.masks;
-    section_heading(ui, "Masks");
-    const bool both = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
-    if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "a token attends to itself and the past",
-                   {.tooltip = "Key positions after the query are hidden from it."}))
-        emit_forward(context, forward, "");
-    if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
-                   {.tooltip = "Shorter sequences of a batch are filled with pad tokens; this hides them as keys."}))
-        emit_forward(context, forward, "");
-    const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.trace().tokens.length, 2)) : 16;
-    const auto mask_slider = [&](const char* label, int MaskSettings::*member, int max, std::string_view tooltip, bool active) {
-        int value = masks.*member;
-        const Edited edited =
-            slider_row(ui, label, value,
-                       {.min = 0,
-                        .max = static_cast<double>(max),
-                        .step = 1,
-                        .decimals = 0,
-                        .shown = value == 0 ? "off" : "",
-                        .notes = {.tooltip = tooltip,
-                                  .disabled = active ? "" : "A prefix is visible to every query; without the causal mask everything is."}});
-        if (edited) {
-            masks.*member = value;
-            emit_forward(context, forward, label);
-        }
-        close_gesture(context, edited);
-    };
-    mask_slider("window", &MaskSettings::window, longest, "Sliding window: a query attends to keys less than this many positions away.",
-                true);
-    mask_slider("prefix", &MaskSettings::prefix, longest, "Every query attends to keys before this position, even with the causal mask.",
-                masks.causal);
-    mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
-    if (button(ui, context.view.painting ? "stop" : "paint ...",
-               {.width = 90,
-                .active = context.view.painting,
-                .notes = {.tooltip = "Click or drag over cells of an attention map to forbid them, or to allow them again."}}))
-        context.view.painting = !context.view.painting;
-    ImGui::SameLine(0, context.px(8));
-    const std::string clear = fmt::format("clear {}", masks.painted.size());
-    if (button(ui, clear.c_str(),
-               {.width = 90,
-                .notes = {.tooltip = "Remove every painted cell.", .disabled = masks.painted.empty() ? "No cell is painted." : ""}})) {
-        masks.painted.clear();
-        emit_forward(context, forward, "");
-    }
+constexpr float kTourButton = 34;
+
+bool in_every_view(const PanelContext&) { return true; }
+
+/// Of views of all layers and heads there is something to choose only in a batch.
+bool has_something_to_choose(const PanelContext& context) {
+    const View view = context.view.view;
+    return (view != View::Lens && view != View::KnockOut) || (context.ready() && batch_size(context.trace()) > 1);
 }
 
-void draw_softmax(PanelContext& context) {
-    const Ui ui = context.ui();
-    ForwardSettings forward = context.document.forward;
-    section_heading(ui, "Softmax");
-    float temperature = static_cast<float>(forward.temperature);
-    const Edited heated = slider_row(ui, "temperature", temperature,
-                                     {.min = 0.1,
-                                      .max = 10,
-                                      .log = true,
-                                      .decimals = temperature < 1 ? 3 : 2,
-                                      .notes = {.tooltip = "Masked scores are divided by it: below 1 sharper, above 1 flatter.",
-                                                .error = error_at(context, Field::Temperature)}});
-    if (heated) {
-        forward.temperature = static_cast<double>(temperature);
-        emit_forward(context, forward, "temperature");
-    }
-    close_gesture(context, heated);
-    float rate = static_cast<float>(forward.dropout.attention);
-    const Edited dropped =
-        slider_row(ui, "dropout", rate,
-                   {.min = 0,
-                    .max = 1,
-                    .step = 0.05,
-                    .decimals = 2,
-                    .notes = {.tooltip = "Share of weights set to 0 after the softmax; the others are divided by 1 − rate.",
-                              .error = error_at(context, Field::AttentionDropout)}});
-    if (dropped) {
-        forward.dropout.attention = static_cast<double>(rate);
-        emit_forward(context, forward, "dropout");
-    }
-    close_gesture(context, dropped);
-    int seed = static_cast<int>(forward.dropout.seed);
-    const Edited seeded =
-        slider_row(ui, "dropout seed", seed,
-                   {.min = 0,
-                    .max = 99,
-                    .step = 1,
-                    .decimals = 0,
-                    .notes = {.tooltip = "Another seed drops different weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
-    if (seeded) {
-        forward.dropout.seed = static_cast<std::uint64_t>(seed);
-        emit_forward(context, forward, "dropout seed");
-    }
-    close_gesture(context, seeded);
+bool shows_lines(const PanelContext& context) { return context.view.view == View::Lines; }
+
+bool shows_many_heads(const PanelContext& context) {
+    return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
 }
 
-/// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
-bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
-               std::int64_t first = 0) {
-    std::vector<std::string> texts;
-    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(first + i));
-    const std::vector<std::string_view> names(texts.begin(), texts.end());
-    int index = static_cast<int>(chosen);
-    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return false;
-    chosen = index;
-    return true;
-}
+bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut; }
 
-void draw_shown(PanelContext& context) {
-    if (!context.ready()) return;
-    const Trace<float>& trace = context.trace();
-    ViewState& view = context.view;
-    section_heading(context.ui(), "Shown");
-    std::int64_t layer = std::max(view.stage.layer, 0);
-    if (view.view == View::Totals) {
-        std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
-        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
-    } else if (view.view != View::Lens && index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
-        go_to_layer(view, trace, static_cast<int>(layer));
-    }
-    if (view.view != View::Totals && view.view != View::Lens)
-        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
-    if (batch_size(trace) > 1)
-        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
-}
+/// Tokenizer and parts of an opened model are its own.
+bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
+bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
 
-void draw_lines_settings(PanelContext& context) {
-    const Ui ui = context.ui();
-    LinesView& lines = context.view.lines;
-    section_heading(ui, "Lines");
-    slider_row(ui, "least weight", lines.threshold,
-               {.min = 0.001, .max = 0.5, .log = true, .decimals = 3, .notes = {.tooltip = "Smaller weights are not drawn."}});
-    toggle_row(ui, "All layers", lines.all_layers, "a small picture of each", {.tooltip = "One picture per layer; click one to open it."});
-}
-
-void draw_tokenizer(PanelContext& context) {
-    static constexpr std::array<std::string_view, 3> kKinds = {"character", "word", "byte"};
-    section_heading(context.ui(), "Tokens");
-    int chosen = static_cast<int>(context.document.tokenizer);
-    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is split into."}))
-        context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
-    if (context.ready())
-        value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
-                  "Number of tokens that the model knows, special ones included.");
-}
-
-struct Pattern {
-    const char* name;
-    const char* tooltip;
+struct SettingSection {
+    const char* name;   ///< in the settings file
+    const char* title;  ///< on screen
+    const char* words;  ///< what is in it, for the search
+    LessonControl control;
+    bool (*belongs)(const PanelContext&);
+    std::string (*value)(const PanelContext&);
+    void (*draw)(PanelContext&);
 };
-constexpr std::array<Pattern, 4> kPatterns = {{
-    {"previous token", "Weight on the token just before the query."},
-    {"first token", "Weight on the first token of the text."},
-    {"same token", "Weight on the query's own position."},
-    {"after a repeat",
-     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
-     "the pattern alone proves none: one layer can show it by the positions."},
+
+constexpr std::array<SettingSection, 13> kSections = {{
+    {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
+    {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
+    {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted", LessonControl::Heads,
+     shows_many_heads, find_heads_value, draw_find_heads},
+    {"masks", "Masks", "causal padding", LessonControl::Masks, in_every_view, masks_value, draw_masks},
+    {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
+     draw_other_masks},
+    {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, in_every_view, softmax_value, draw_softmax},
+    {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, in_every_view, edits_value, draw_edit_list},
+    {"compare", "Compare with", "unmasked unedited correct pin this state again step layer head text difference in place",
+     LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
+    {"model", "Model", "layers heads K/V key value heads d_model d_head width", LessonControl::Model, model_is_ours, model_value,
+     draw_model_settings},
+    {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary", LessonControl::Model, model_is_opened,
+     model_value, draw_opened_model},
+    {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer},
+    {"parts", "Parts",
+     "of the model positions none learned sine rotary base norm pre post kind of norm LayerNorm RMSNorm final norm W_O output projection "
+     "residual "
+     "Q, K, V bias feed-forward layer plain gated activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
+     LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
+    {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, in_every_view, mistake_value, draw_mistake_settings},
 }};
 
-/// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
-std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
-    std::int64_t count = 0;
-    if (!context.ready()) return count;
-    const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
-    for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
-        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
-            count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
-    }
-    return count;
+std::string lower_case(std::string_view text) {
+    std::string result(text);
+    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return result;
 }
 
-void draw_find_heads(PanelContext& context) {
+/// The names of mistakes are known elsewhere.
+std::string words_of(const SettingSection& section) {
+    std::string words = std::string(section.title) + " " + section.words;
+    if (section.control == LessonControl::Mistakes)
+        for (const MistakeInfo& info : mistakes()) words += " " + std::string(info.title);
+    return lower_case(words);
+}
+
+bool is_listed(const PanelContext& context, const SettingSection& section) {
+    if (!section.belongs(context) || !context.view.lesson.shows(section.control)) return false;
+    return words_of(section).find(lower_case(context.view.search.text)) != std::string::npos;
+}
+
+void draw_search(PanelContext& context) {
     const Ui ui = context.ui();
-    section_heading(ui, "Find heads");
-    for (const Pattern& pattern : kPatterns) {
-        const std::int64_t strong = heads_showing(context, pattern.name);
-        const std::string shown = pattern.name == context.view.sort_heads_by ? std::string(pattern.name) + " · sorted" : pattern.name;
-        if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
-            context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
+    SettingsSearch& search = context.view.search;
+    const bool searching = !search.text.empty();
+    if (search.focus) focus_next_field();
+    const float room = ImGui::GetContentRegionAvail().x / context.theme.scale;
+    text_field(ui, "##settings_search", search.text, "Search settings  /", searching ? room - 38 : -1,
+               {.tooltip = "Finds settings by their names, folded ones too (/)."});
+    if (ImGui::IsItemActive()) search.focus = false;
+    if (searching) {
+        ImGui::SameLine(0, context.px(6));
+        if (button(ui, "##clear_search",
+                   {.look = ButtonLook::Flat, .width = 32, .icon = Icon::Close, .notes = {.tooltip = "Shows all settings."}}))
+            search.text.clear();
     }
-    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
-              context.view.sort_heads_by.empty()
-                  ? "Heads with more than half their weight there. Click a pattern to list the heads that show it most first."
-                  : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
+    gap(ui, 10);
 }
 
-void draw_shown_maps(PanelContext& context) {
-    static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
-    static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
-    section_heading(context.ui(), "Shown");
-    int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
-    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
-        context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
-    if (context.ready() && batch_size(context.trace()) > 1)
-        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
-    if (context.ready() && context.view.view == View::Heads) {
-        std::int64_t layer = std::max(context.view.stage.layer, 0);
-        if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer."))
-            go_to_layer(context.view, context.trace(), static_cast<int>(layer));
+void draw_section(PanelContext& context, const SettingSection& section, bool first, bool always_open) {
+    const Ui ui = context.ui();
+    // Headings stand close together, so that all of them are seen.
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
+    if (!first) separator(ui, 11);
+    if (always_open) section_heading(ui, section.title);
+    const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
+    ImGui::PopStyleVar();
+    if (open) section.draw(context);
+}
+
+/// At the foot of the pane as long as the person has not taken it.
+void draw_tour_button(PanelContext& context) {
+    if (button(context.ui(), "Take the tour · 5 minutes",
+               {.look = ButtonLook::Accent,
+                .width = -1,
+                .height = kTourButton,
+                .notes = {.tooltip = "From a trained model through its masks to watching one learn. Esc leaves it."}}))
+        open_tour(context);
+}
+
+void draw_sections(PanelContext& context) {
+    const Ui ui = context.ui();
+    const LessonView& lesson = context.view.lesson;
+    // A lesson that leaves out a part has chosen the others to be seen.
+    const bool chosen = lesson.open() && !lesson.shown().look.controls.all(), searching = !context.view.search.text.empty();
+    if (!chosen) draw_search(context);
+    bool first = true;
+    for (const SettingSection& section : kSections) {
+        if (!is_listed(context, section)) continue;
+        draw_section(context, section, first, chosen || searching);
+        first = false;
     }
+    if (first) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "No setting of this name. Ctrl+K searches everything.");
 }
 
 }  // namespace
 
 void draw_settings(PanelContext& context) {
-    const Ui ui = context.ui();
-    bool first = true;
-    const auto section = [&](LessonControl part, void (*draw)(PanelContext&)) {
-        if (!context.view.lesson.shows(part)) return;
-        if (context.document.model != nullptr) {
-            if (part == LessonControl::Tokens || part == LessonControl::Parts) return;  // they are the model's own
-            if (part == LessonControl::Model) draw = draw_opened_model;
-        }
-        if (!first) separator(ui);
-        first = false;
-        draw(context);
-    };
-    const View view = context.view.view;
-    if (view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut) {
-        if ((view != View::Lens && view != View::KnockOut) || (context.ready() && batch_size(context.trace()) > 1))
-            section(LessonControl::Shown, draw_shown);
-        if (view == View::Lines) section(LessonControl::Shown, draw_lines_settings);
-        if (view != View::KnockOut) section(LessonControl::Compare, draw_compare_settings);
-        section(LessonControl::Edits, draw_edit_list);
-        section(LessonControl::Masks, draw_masks);
-        section(LessonControl::Softmax, draw_softmax);
-        section(LessonControl::Model, draw_model_settings);
-        section(LessonControl::Mistakes, draw_mistake_settings);
-        return;
-    }
-    if (view != View::Step) {
-        section(LessonControl::Shown, draw_shown_maps);
-        section(LessonControl::Heads, draw_find_heads);
-        section(LessonControl::Compare, draw_compare_settings);
-        section(LessonControl::Edits, draw_edit_list);
-        section(LessonControl::Masks, draw_masks);
-        section(LessonControl::Softmax, draw_softmax);
-        section(LessonControl::Model, draw_model_settings);
-        section(LessonControl::Mistakes, draw_mistake_settings);
-        return;
-    }
-    section(LessonControl::Shown, draw_shown);
-    section(LessonControl::Edits, draw_edit_list);
-    section(LessonControl::Masks, draw_masks);
-    section(LessonControl::Softmax, draw_softmax);
-    section(LessonControl::Compare, draw_compare_settings);
-    section(LessonControl::Model, draw_model_settings);
-    section(LessonControl::Tokens, draw_tokenizer);
-    section(LessonControl::Parts, draw_part_settings);
-    section(LessonControl::Mistakes, draw_mistake_settings);
+    if (context.view.toured || context.view.lesson.open()) return draw_sections(context);
+    // The button stays at the foot while the sections scroll. Their bar stands in the pane's margin: they are as wide as without one.
+    ImGuiStorage& memory = *ImGui::GetStateStorage();
+    const ImGuiID scrolls = ImGui::GetID("scrolls");
+    const ImGuiStyle& style = ImGui::GetStyle();
+    const float width = ImGui::GetContentRegionAvail().x + (memory.GetBool(scrolls) ? style.ScrollbarSize : 0);
+    const float foot = context.px(kTourButton) + style.ItemSpacing.y;
+    ImGui::BeginChild("##sections", {width, ImGui::GetContentRegionAvail().y - foot}, false, ImGuiWindowFlags_NoNav);
+    draw_sections(context);
+    memory.SetBool(scrolls, ImGui::GetScrollMaxY() > 0);
+    ImGui::EndChild();
+    draw_tour_button(context);
 }
 
 }  // namespace attn::app

@@ -152,7 +152,8 @@ void draw_top_bar(PanelContext& context) {
     const float tabs_room = origin.x + width - context.px(kButtons * kButton + kSpot) - tabs_left;
     const float tabs_right = tabs_left + std::min(tabs_width(ui, titles), tabs_room);
     place(tabs_left, origin.y);
-    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room)) context.view.view = static_cast<View>(view);
+    if (tabs(ui, "##views", titles, view, kBarHeight, tooltips, tabs_room, static_cast<std::size_t>(View::Train)))
+        context.view.view = static_cast<View>(view);
 
     // From the right: help, theme, redo, undo, badge.
     float x = origin.x + width;

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "app/panels/actions/palette_state.hpp"
@@ -54,6 +55,12 @@ struct PaneState {
     bool only_centre = false;                                       ///< F11: the picture alone, for projecting
 };
 
+/// What is looked for among the settings.
+struct SettingsSearch {
+    std::string text;    ///< "": nothing, all are shown
+    bool focus = false;  ///< the field takes the keyboard in the next frame
+};
+
 struct ViewState {
     View view = View::Step;
     StageId stage{Stage::Scores, 0};
@@ -91,6 +98,9 @@ struct ViewState {
     KeyboardFocus focus;
     FileView files;
     PaneState panes;
+    std::set<std::string, std::less<>> folded;  ///< parts of the pane at the left, by name: see app/panels/section.hpp
+    SettingsSearch search;
+    bool toured = false;  ///< the tour has been taken to its end
     bool dark = true;
     double ui_zoom = 1;                             ///< size of everything, on top of the display's scale
     bool help = false;                              ///< the sheet of keys and help pages is open

@@ -71,6 +71,12 @@ GlWindow::GlWindow(const std::string& title, const WindowPlacement& wanted, bool
     glfwWindowHint(GLFW_VISIBLE, GLFW_FALSE);  // shown when it is in its place
     glfwWindowHint(GLFW_SCALE_TO_MONITOR, placement.placed ? GLFW_FALSE : GLFW_TRUE);
     glfwWindowHint(GLFW_MAXIMIZED, placement.maximized && visible ? GLFW_TRUE : GLFW_FALSE);
+    // By these the desktop finds the entry that the window belongs to, and with it the icon.
+    glfwWindowHintString(GLFW_X11_CLASS_NAME, "attnscope");
+    glfwWindowHintString(GLFW_X11_INSTANCE_NAME, "attnscope");
+#ifdef GLFW_WAYLAND_APP_ID
+    glfwWindowHintString(GLFW_WAYLAND_APP_ID, "attnscope");
+#endif
 #ifndef NDEBUG
     glfwWindowHint(GLFW_OPENGL_DEBUG_CONTEXT, GLFW_TRUE);
 #endif

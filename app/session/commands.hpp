@@ -128,6 +128,10 @@ struct CopySnippet {
 struct ListFolder {
     std::filesystem::path folder;
 };
+/// A look at what a file is, before it is opened.
+struct PreviewFile {
+    std::filesystem::path path;
+};
 /// Somebody else has written a file, or could not.
 struct TellFile {
     std::string notice;
@@ -147,7 +151,7 @@ struct Command {
                  command::ShowUntrained, command::SetSampling, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
                  command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
-                 command::TellFile, command::OpenDump, command::Undo, command::Redo>
+                 command::PreviewFile, command::TellFile, command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

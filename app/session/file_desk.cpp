@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/session/document_json.hpp"
+#include "app/session/file_preview.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/readable_file.hpp"
 #include "app/session/scarce_memory.hpp"
@@ -38,7 +39,8 @@ std::shared_ptr<const FolderListing> list_folder(const std::filesystem::path& fo
         if (name.front() == '.') continue;
         std::error_code unknown;
         const bool is_folder = std::filesystem::is_directory(where / name, unknown);
-        listing->entries.push_back({std::move(name), is_folder});
+        const std::uintmax_t bytes = is_folder ? 0 : std::filesystem::file_size(where / name, unknown);
+        listing->entries.push_back({std::move(name), is_folder, unknown ? 0 : bytes});
         if (listing->entries.size() == kMostEntries) break;
     }
     if (error) listing->problem = error.message();
@@ -93,6 +95,7 @@ void FileDesk::open(const command::OpenFile& open) {
         if (file.kind == FileKind::Dump) result.commands.push_back({command::OpenDump{path}, ""});
         result.path = std::filesystem::absolute(path);
         result.text = file.text;
+        result.lesson = file.lesson;
         if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
         if (file.kind == FileKind::Model) {
             result.notice = fmt::format("Opened {}, a {} model.", shown(path), file.document->model->family());
@@ -139,6 +142,12 @@ void FileDesk::copy_snippet(const command::CopySnippet& copy, std::shared_ptr<co
 
 void FileDesk::list(const command::ListFolder& list) {
     send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
+}
+
+void FileDesk::preview(const command::PreviewFile& preview) {
+    send([path = preview.path](Result& result, const std::stop_token&) {
+        result.preview = std::make_shared<const FilePreview>(preview_of(path));
+    });
 }
 
 void FileDesk::send(Job job) {
@@ -200,6 +209,10 @@ void FileDesk::take(Result result, Opened& opened) {
         state_.listing = std::move(result.listing);
         return;
     }
+    if (result.preview != nullptr) {
+        state_.preview = std::move(result.preview);
+        return;
+    }
     if (result.kept) opened.kept = std::move(result.kept);
     else if (result.restoring) return finish_restoring(false, {}, std::move(result.notice));
     if (!result.notice.empty()) tell(std::move(result.notice), result.failed);
@@ -213,6 +226,7 @@ void FileDesk::take(Result result, Opened& opened) {
     state_.opened = *result.opened;
     ++state_.openings;
     if (result.text != nullptr) state_.text = OpenedText{result.path, std::move(result.text)};
+    if (result.lesson != nullptr) state_.lesson = std::move(result.lesson);
     if (*result.opened == FileKind::Document) opened.document = result.path;
     std::move(result.commands.begin(), result.commands.end(), std::back_inserter(opened.commands));
 }

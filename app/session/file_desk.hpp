@@ -38,6 +38,7 @@ public:
                        std::shared_ptr<const GradientTrace<float>> gradients);
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
     void list(const command::ListFolder& list);
+    void preview(const command::PreviewFile& preview);
     /// What the text that was opened becomes: commands of the next update.
     void use_text(command::UseText::As as, const Document& document);
     void tell(std::string notice, bool failed);
@@ -71,6 +72,8 @@ private:
         std::shared_ptr<const Document> saved;    ///< a document that now is in `path`
         std::shared_ptr<const std::string> text;  ///< a Text
         std::shared_ptr<const FolderListing> listing;
+        std::shared_ptr<const FilePreview> preview;
+        std::shared_ptr<const Lesson> lesson;  ///< a Lesson
         std::string clipboard;
         std::optional<KeptWork> kept;
         bool restoring = false;

@@ -10,6 +10,8 @@
 
 namespace attn::app {
 
+struct Lesson;
+
 /// What a file turned out to be.
 enum class FileKind : std::uint8_t {
     Document,
@@ -17,16 +19,25 @@ enum class FileKind : std::uint8_t {
     Model,  ///< the folder of a published model
     Dump,   ///< tensors of some model, by name
     Text,
+    Lesson,
 };
 
 struct FolderListing {
     struct Entry {
         std::string name;
         bool folder = false;
+        std::uint64_t bytes = 0;  ///< of a file
     };
     std::filesystem::path folder;
     std::vector<Entry> entries;  ///< folders first, by name; hidden ones are left out
     std::string problem;         ///< why there are none, "" when nothing is wrong
+};
+
+/// What a file or folder is, told by a look at its beginning.
+struct FilePreview {
+    std::filesystem::path path;
+    std::string words;     ///< "Training run: Copy, step 500, 2 layers of 4 heads"; "" for a folder that is nothing of ours
+    bool refused = false;  ///< the words say why it cannot be opened
 };
 
 /// A text that was opened: the person says what it is for.
@@ -52,6 +63,8 @@ struct FilesState {
     std::uint64_t notices = 0;                     ///< grows with every notice
     std::optional<OpenedText> text;                ///< waits for command::UseText
     std::shared_ptr<const FolderListing> listing;  ///< the one asked for last
+    std::shared_ptr<const FilePreview> preview;    ///< the one asked for last
+    std::shared_ptr<const Lesson> lesson;          ///< the one opened last
     std::vector<std::string> recent;               ///< opened or saved, newest first
     std::string clipboard;                         ///< a text to be copied
     std::uint64_t copies = 0;                      ///< grows with every such text

@@ -8,6 +8,7 @@
 #include "app/session/model_document.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
+#include "engine/io/json_object.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/train/run_folder.hpp"
@@ -63,6 +64,10 @@ bool begins_with(const std::string& bytes, std::string_view start) { return byte
 
 }  // namespace
 
+bool is_lesson(const std::filesystem::path& path) {
+    return JsonObject(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), path.string()).has("steps");
+}
+
 ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_token& stop) {
     ReadableFile file;
     std::error_code unknown;
@@ -89,6 +94,11 @@ ReadableFile read_any_file(const std::filesystem::path& path, const std::stop_to
     }
     if (begins_with(start, "\x93NUMPY")) throw refuse(path, FileFault::Unsupported, "a single array has no name: put arrays into an .npz");
     if (path.extension() == ".json") {
+        if (is_lesson(path)) {
+            file.kind = FileKind::Lesson;
+            file.lesson = find_lesson(path.string());
+            return file;
+        }
         file.kind = FileKind::Document;
         file.document = load_document(path);
         return file;

@@ -66,6 +66,7 @@ struct Session::Impl {
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);
+    void carry_out(const command::PreviewFile& preview, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
 
     void change(Document next, const std::string& merge);

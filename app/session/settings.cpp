@@ -38,6 +38,8 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("texts", settings.texts);
     object.read("source_texts", settings.source_texts);
     object.read("recent_files", settings.recent_files);
+    object.read("folded_parts", settings.folded_parts);
+    object.read("toured", settings.toured);
     object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
     return settings;
 }
@@ -112,6 +114,8 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"texts", settings.texts},
         {"source_texts", settings.source_texts},
         {"recent_files", settings.recent_files},
+        {"folded_parts", settings.folded_parts},
+        {"toured", settings.toured},
         {"memory_mib", settings.memory_mib},
     };
     write_whole_file(path, json.dump(2, Json::InvalidUtf8::Replace) + "\n");

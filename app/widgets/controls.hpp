@@ -84,20 +84,24 @@ bool begin_menu_link(const Ui& ui, const char* id, std::string_view shown, const
 bool menu_item(const Ui& ui, std::string_view name, bool checked = false, std::string_view detail = {}, std::string_view shortcut = {},
                bool keep_open = false);
 
-/// The top bar's tabs: underlined where chosen. Those that do not fit into `room` pixels are in a menu behind them. True when another one
-/// was chosen.
+inline constexpr std::size_t kNoTab = static_cast<std::size_t>(-1);
+/// The top bar's tabs: underlined where chosen. Those that do not fit into `room` pixels are in a menu behind them, but not `kept`, which
+/// everybody should find. True when another one was chosen.
 bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height = 48,
-          std::span<const std::string_view> tooltips = {}, float room = FLT_MAX);
+          std::span<const std::string_view> tooltips = {}, float room = FLT_MAX, std::size_t kept = kNoTab);
 /// Width in pixels that all tabs take.
 float tabs_width(const Ui& ui, std::span<const std::string_view> names);
-/// The tabs that stand in the bar: all when they fit into `room`, else the first ones and always the chosen one, with `menu` pixels to
-/// spare.
-std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room);
+/// The tabs that stand in the bar: all when they fit into `room`, else the first ones, always the chosen one, and where there is room for
+/// it the kept one, with `menu` pixels to spare.
+std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room,
+                                       std::size_t kept = kNoTab);
 
 /// "MASKS": small, upper case, spaced.
 void section_heading(const Ui& ui, std::string_view text);
+/// The heading of a part that folds: triangle, title, and at the right end what is set in it, while it is folded. True when pressed.
+bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes = {});
 /// A line across the pane with room above and below.
-void separator(const Ui& ui);
+void separator(const Ui& ui, float height = 15);
 /// Room below what came before.
 void gap(const Ui& ui, float logical);
 /// Label at the left, value in mono at the right. True when it was clicked.

@@ -27,11 +27,30 @@ void section_heading(const Ui& ui, std::string_view text) {
     ImGui::Dummy(ImVec2(1, font_size(ui.fonts().small) + ui.px(6)));
 }
 
-void separator(const Ui& ui) {
+bool fold_heading(const Ui& ui, const char* title, bool open, std::string_view shown, const ControlNotes& notes) {
+    const Palette& c = ui.colors();
+    const Item item = begin_item(ui, title, ImVec2(ImGui::GetContentRegionAvail().x, ui.px(22)), notes);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const Color ink = item.hovered ? c.text : c.muted;
+    const float x = item.min.x + ui.px(5), y = std::round((item.min.y + item.max.y) / 2), r = ui.px(4);
+    if (open) list.AddTriangleFilled(ImVec2(x - r, y - r * 0.6f), ImVec2(x + r, y - r * 0.6f), ImVec2(x, y + r * 0.8f), ink);
+    else list.AddTriangleFilled(ImVec2(x - r * 0.6f, y - r), ImVec2(x + r * 0.8f, y), ImVec2(x - r * 0.6f, y + r), ink);
+    const std::string_view text = shown_label(title);
+    const float left = item.min.x + ui.px(18), room = item.max.x - left, title_width = text_width(ui.fonts().strong, text);
+    draw_text_in(list, ui.fonts().strong, ImVec2(left, item.min.y), item.max, ImVec2(0, 0.5f), c.text,
+                 elide(ui.fonts().strong, text, room));
+    if (!open)
+        draw_text_in(list, ui.fonts().label, item.min, item.max, ImVec2(1, 0.5f), c.faint,
+                     elide(ui.fonts().label, shown, std::max(0.0f, room - title_width - ui.px(10))));
+    draw_focus_ring(ui, item, ui.px(4));
+    return item.pressed;
+}
+
+void separator(const Ui& ui, float height) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float y = std::floor(at.y + ui.px(7)), width = ImGui::GetContentRegionAvail().x;
+    const float y = std::floor(at.y + ui.px(height / 2)), width = ImGui::GetContentRegionAvail().x;
     ImGui::GetWindowDrawList()->AddRectFilled(ImVec2(at.x, y), ImVec2(at.x + width, y + std::max(1.0f, ui.px(1))), ui.colors().line);
-    ImGui::Dummy(ImVec2(1, ui.px(15)));
+    ImGui::Dummy(ImVec2(1, ui.px(height)));
 }
 
 void gap(const Ui& ui, float logical) { ImGui::Dummy(ImVec2(1, std::max(0.0f, ui.px(logical) - ImGui::GetStyle().ItemSpacing.y))); }

@@ -22,6 +22,15 @@ void start_anew(ImGuiInputTextCallbackData* data) {
     else if (home != std::string_view::npos) data->DeleteChars(0, static_cast<int>(home) + 1);
 }
 
+/// Backspace behind a folder leaves it: it has taken the slash, and the folder's name goes with it.
+void leave_folder(ImGuiInputTextCallbackData* data, const std::string& before) {
+    const std::string_view text(data->Buf, static_cast<std::size_t>(data->BufTextLen));
+    if (text.size() < 2 || text.size() + 1 != before.size() || !before.ends_with('/') || !before.starts_with(text)) return;
+    const std::size_t slash = text.rfind('/');
+    if (slash == std::string_view::npos) return;
+    data->DeleteChars(static_cast<int>(slash) + 1, data->BufTextLen - static_cast<int>(slash) - 1);
+}
+
 bool has_chosen(const PathField& field) { return field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size()); }
 
 int on_input(ImGuiInputTextCallbackData* data) {
@@ -46,6 +55,8 @@ int on_input(ImGuiInputTextCallbackData* data) {
     }
     default:
         start_anew(data);
+        leave_folder(data, field.shown);
+        field.shown.assign(data->Buf, static_cast<std::size_t>(data->BufTextLen));
         if (field.caret_to_end) {
             data->ClearSelection();
             data->CursorPos = data->BufTextLen;

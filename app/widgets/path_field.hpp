@@ -1,5 +1,5 @@
 #pragma once
-/// A line for a path: Tab completes it, the arrows choose among what it could become.
+/// A line for a path: Tab completes it, the arrows choose among what it could become, Backspace behind a folder leaves that.
 
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@ struct PathField {
     int chosen = -1;                       ///< by the arrow keys, among the completions
     bool focus = false;                    ///< takes the keyboard in the next frame, with the caret at the end
     bool caret_to_end = false;
+    std::string shown;  ///< the text as the field had it in the frame before
 };
 
 struct PathFieldResult {

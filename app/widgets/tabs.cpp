@@ -42,30 +42,33 @@ std::size_t menu_of_others(const Ui& ui, std::span<const std::string_view> names
 
 }  // namespace
 
-std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room) {
+std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_t chosen, float menu, float room, std::size_t kept) {
     std::vector<std::size_t> shown(widths.size());
     std::iota(shown.begin(), shown.end(), std::size_t{0});
     if (std::accumulate(widths.begin(), widths.end(), 0.0f) <= room) return shown;
     shown.clear();
     const bool some_chosen = chosen < widths.size();
     float used = menu + (some_chosen ? widths[chosen] : 0);
+    const bool keeps = kept < widths.size() && kept != chosen && used + widths[kept] <= room;
+    if (keeps) used += widths[kept];
     for (std::size_t i = 0; i < widths.size(); ++i) {
-        if (i == chosen) continue;
+        if (i == chosen || (keeps && i == kept)) continue;
         used += widths[i];
         if (used > room) break;
         shown.push_back(i);
     }
+    if (keeps) shown.insert(std::upper_bound(shown.begin(), shown.end(), kept), kept);
     if (some_chosen) shown.insert(std::upper_bound(shown.begin(), shown.end(), chosen), chosen);
     return shown;
 }
 
 bool tabs(const Ui& ui, const char* id, std::span<const std::string_view> names, int& chosen, float height,
-          std::span<const std::string_view> tooltips, float room) {
+          std::span<const std::string_view> tooltips, float room, std::size_t kept) {
     std::vector<float> widths;
     for (const std::string_view name : names) widths.push_back(tab_width(ui, name));
     const auto before = static_cast<std::size_t>(chosen);
     std::size_t now = before;
-    const std::vector<std::size_t> shown = tabs_that_fit(widths, before, ui.px(kTabMenuWidth + kTabPadding), room);
+    const std::vector<std::size_t> shown = tabs_that_fit(widths, before, ui.px(kTabMenuWidth + kTabPadding), room, kept);
     ImGui::PushID(id);
     for (const std::size_t i : shown) {
         if (i != shown.front()) ImGui::SameLine(0, 0);

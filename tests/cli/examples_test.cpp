@@ -20,6 +20,7 @@
 #include "engine/train/checkpoint.hpp"
 #include "engine/train/curve_csv.hpp"
 #include "tests/cli/command_lines.hpp"
+#include "tests/cli/help_pages.hpp"
 #include "tests/cli/process.hpp"
 #include "tests/cli/window_process.hpp"
 #include "tests/support/python.hpp"
@@ -419,6 +420,16 @@ Group verdicts() {
              {"attnscope ... | head -1",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "141\n") << "SIGPIPE, as the help page says"; },
               "attnscope train --task bigram --steps 1000000 --json | head -1 > first.txt; echo ${PIPESTATUS[0]}; test -s first.txt"},
+             {"attnscope man > attnscope.1 && man ./attnscope.1",
+              [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope.1"), StartsWith(".TH ATTNSCOPE 1")); },
+              "attnscope man > attnscope.1"},  // a system without documents has no man
+             {"attnscope completion bash > ~/.local/share/bash-completion/completions/attnscope",
+              [](const Outcome&, const Place& place) { EXPECT_THAT(place.read("attnscope"), HasSubstr("complete -F")); },
+              "attnscope completion bash > attnscope && bash -n attnscope"},
+             {"attnscope completion bash", says("complete -F _attnscope attnscope")},
+             {"attnscope completion zsh", says("#compdef attnscope")},
+             {"attnscope completion fish", says("complete -c attnscope")},
+             {"attnscope man", says(".TH ATTNSCOPE 1")},
              // Named, not shown: the help has to know them.
              {"attnscope check", says("attnscope check"), "attnscope check --help"},
              {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
@@ -431,6 +442,8 @@ Group verdicts() {
              {"./dev models", says("models [NAME...]"), ATTN_SOURCE "/dev help"},
              {"./dev models train the models in the box again, bit for bit (x86-64, g++ 12)", says("models [NAME...]"),
               ATTN_SOURCE "/dev help"},
+             {"./dev package", says("package "), ATTN_SOURCE "/dev help"},
+             {"./dev package the .deb and the .tar.gz, in build/package", says("package "), ATTN_SOURCE "/dev help"},
              {"./dev bench benchmarks", says("bench [ARGS]"), ATTN_SOURCE "/dev help"},
              {"./dev fuzz the file readers against mutated input", says("fuzz [SECONDS]"), ATTN_SOURCE "/dev help"}}};
 }
@@ -467,32 +480,12 @@ std::string lesson_in_documents() {
     return block;
 }
 
-/// The help texts of this command and of those below it.
-std::vector<std::string> help_texts(const std::vector<std::string>& command = {}) {
-    std::vector<std::string> words = command;
-    words.emplace_back("--help");
-    const std::string help = attnscope(words).out;
-    std::vector<std::string> texts{help};
-    bool listed = false;
-    for (const std::string& line : lines_of(help)) {
-        if (listed && line.starts_with("  ")) {
-            words.back() = line.substr(2, line.find(' ', 2) - 2);
-            const std::vector<std::string> below = help_texts(words);
-            texts.insert(texts.end(), below.begin(), below.end());
-        }
-        listed = listed ? !line.empty() : line == "Subcommands:";
-    }
-    return texts;
-}
-
 /// Every command line in the texts, each once.
 std::set<std::string> shown_commands() {
     const std::vector<std::string> in_documents = commands_in_markdown(documents());
     std::set<std::string> shown(in_documents.begin(), in_documents.end());
-    const std::vector<std::string> helps = help_texts();
-    EXPECT_GT(helps.size(), 13U) << "the help does not list its commands where this test looks";
-    for (const std::string& help : helps)
-        for (const std::string& command : commands_in_help(help)) shown.insert(command);
+    for (const HelpPage& page : help_pages())
+        for (const std::string& command : commands_in_help(page.text)) shown.insert(command);
     return shown;
 }
 

@@ -13,13 +13,13 @@ TEST(Help, NamesEveryCommandAndOption) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.err, "");
     for (const char* word : {"--preset", "--text", "--text-file", "--version", "trace", "export", "snippet", "render", "check", "doctor",
-                             "bench", "train", "sample", "lesson", "model", "tokenize", "causal-attention"})
+                             "bench", "train", "sample", "lesson", "model", "tokenize", "completion", "man", "causal-attention"})
         EXPECT_THAT(outcome.out, HasSubstr(word));
 }
 
 TEST(Help, IsThereForEveryCommand) {
-    for (const char* command :
-         {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model", "tokenize"}) {
+    for (const char* command : {"trace", "export", "snippet", "render", "check", "doctor", "bench", "train", "sample", "lesson", "model",
+                                "tokenize", "completion", "man"}) {
         const Outcome outcome = attnscope({command, "--help"});
         EXPECT_EQ(outcome.exit_code, 0) << command;
         EXPECT_EQ(outcome.err, "");

@@ -224,6 +224,9 @@ TEST(TabsThatFit, AllOrTheFirstAndTheChosen) {
     EXPECT_EQ(tabs_that_fit(widths, 3, 30, 160), (Places{0, 3}));
     EXPECT_EQ(tabs_that_fit(widths, 3, 30, 0), (Places{3})) << "it is always there";
     EXPECT_EQ(tabs_that_fit({}, 0, 30, 10), Places{});
+    EXPECT_EQ(tabs_that_fit(widths, 1, 30, 250, 4), (Places{0, 1, 2, 4})) << "the kept one in the place of what does not fit";
+    EXPECT_EQ(tabs_that_fit(widths, 4, 30, 249, 4), (Places{0, 1, 4})) << "chosen and kept";
+    EXPECT_EQ(tabs_that_fit(widths, 3, 30, 149, 4), (Places{3})) << "nowhere is room for it";
 }
 
 TEST_F(Controls, TabsWithoutRoomAreInAMenu) {

@@ -81,6 +81,70 @@ TEST_F(FilesPanel, OpenListsFoldersAndCompletesNames) {
     EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/run.safetensors");
 }
 
+TEST_F(FilesPanel, WhatIsTypedFiltersAndEnterOpensTheFirst) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/data/old/";
+    listing->entries = {{"models", true}, {"Hamlet.txt", false, 12}, {"run.safetensors", false, 4000}, {"a.attnscope.json", false, 9}};
+    files.listing = listing;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions.size(), 5U) << "a recent file first, then the folder";
+    view.files.filter = FileFilter::Documents;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/models/", "/data/old/a.attnscope.json"}));
+    view.files.filter = FileFilter::All;
+    type("ml", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.completions, (std::vector<std::string>{"/data/old/Hamlet.txt"})) << "no name begins so: one has it in it";
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/Hamlet.txt");
+}
+
+TEST_F(FilesPanel, BackspaceBehindAFolderLeavesIt) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    ASSERT_EQ(view.files.path.text, "/data/old/");
+    press(Key::Backspace, ui_frame);
+    EXPECT_EQ(view.files.path.text, "/data/");
+    EXPECT_EQ(all<command::ListFolder>().back().folder, "/data/");
+    press(Key::Backspace, ui_frame);
+    EXPECT_EQ(view.files.path.text, "/");
+    type("xy", ui_frame);
+    press(Key::Backspace, ui_frame);
+    EXPECT_EQ(view.files.path.text, "/x") << "within a name it takes a letter";
+}
+
+TEST_F(FilesPanel, WhatIsChosenIsLookedAtBeforeItIsOpened) {
+    files.recent = {"/data/old/run.safetensors"};
+    control('O');
+    auto listing = std::make_shared<FolderListing>();
+    listing->folder = "/data/old/";
+    listing->entries = {{"gpt2", true}, {"text.txt", false, 5}};
+    files.listing = listing;
+    frames(2, ui_frame);
+    for (int i = 0; i < 3; ++i) press(Key::Down, ui_frame);
+    ASSERT_FALSE(all<command::PreviewFile>().empty());
+    EXPECT_EQ(all<command::PreviewFile>().back().path, "/data/old/text.txt");
+    const std::size_t asked = all<command::PreviewFile>().size();
+    frames(5, ui_frame);
+    EXPECT_EQ(all<command::PreviewFile>().size(), asked) << "once each";
+    // A folder is gone into, and opened only where it is a model or a run.
+    press(Key::Up, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.files.path.text, "/data/old/gpt2/");
+    EXPECT_EQ(all<command::PreviewFile>().back().path, "/data/old/gpt2/");
+    press(Key::Enter, ui_frame);
+    EXPECT_TRUE(all<command::OpenFile>().empty()) << "nothing is known of it yet";
+    files.preview = std::make_shared<const FilePreview>(FilePreview{"/data/old/gpt2/", "GPT-2 model: 2 layers of 4 heads", false});
+    frames(3, ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/data/old/gpt2");
+}
+
 TEST_F(FilesPanel, AWholePathBehindTheOfferedFolderTakesItsPlace) {
     files.recent = {"/data/old/run.safetensors"};
     control('O');

@@ -79,6 +79,7 @@ class OpeningField : public InterfaceFixture {};
 
 /// The keys are the field's from the click that opens it, not only from the frame in which it is active.
 TEST_F(OpeningField, KeepsItsKeysFromTheView) {
+    view.toured = true;  // without the button below them the settings have the pane for themselves
     open_example("causal-attention");
     session->apply({command::SetTexts{{"the cat sat", "on the mat"}, {}}, ""});
     frames(2, ui_frame);
@@ -146,7 +147,7 @@ TEST_F(KeyboardTest, SoHaveThoseOfATrainingRunAndOfALesson) {
     session->apply({command::SetRun{run}, ""});
     session->apply({command::StartTraining{}, ""});
     session->wait_for_training();
-    view.train.folded.fill(false);
+    view.folded.clear();
     view.view = View::Train;
     expect_explained("after a run");
     pin();

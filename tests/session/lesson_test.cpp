@@ -25,7 +25,7 @@ using testing::HasSubstr;
 TEST(Lessons, AreAllThereInTheOrderOfTheMenu) {
     std::vector<std::string> names;
     for (const auto& lesson : lessons()) names.push_back(lesson->name);
-    EXPECT_EQ(names, (std::vector<std::string>{"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads",
+    EXPECT_EQ(names, (std::vector<std::string>{"tour", "tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads",
                                                "the-block", "dropout", "find-the-name", "watch-a-head-form", "how-translation-aligns"}));
     for (const auto& lesson : lessons()) {
         EXPECT_NE(find_embedded(embedded_assets(), "lessons/" + lesson->name + ".json"), nullptr) << lesson->name;

@@ -46,6 +46,8 @@ Settings some_settings() {
     settings.preset = "gpt-tiny";
     settings.texts = {"a “quoted” text", "", "two\nlines"};
     settings.source_texts = {"x", "y", "z"};
+    settings.folded_parts = {"masks", "run list"};
+    settings.toured = true;
     return settings;
 }
 

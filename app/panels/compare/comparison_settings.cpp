@@ -89,7 +89,6 @@ void draw_compare_settings(PanelContext& context) {
     const Ui ui = context.ui();
     ViewState& view = context.view;
     Comparison& compare = view.compare;
-    section_heading(ui, "Compare with");
     draw_sources(context);
     gap(ui, 6);
     if (compare.on() && context.ready()) {

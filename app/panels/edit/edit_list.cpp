@@ -82,7 +82,6 @@ void draw_line(PanelContext& context, const Edit& edit, std::size_t i) {
 void draw_edit_list(PanelContext& context) {
     const Ui ui = context.ui();
     const std::vector<Edit>& edits = context.document.forward.edits;
-    section_heading(ui, "Edits");
     if (edits.empty()) {
         paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
                   "Double-click a number to change it. Right-click for its row and its head.");

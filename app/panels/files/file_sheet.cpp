@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/folder_view.hpp"
+#include "app/panels/files/open_sheet.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -16,46 +18,6 @@ namespace {
 
 constexpr std::size_t kShownLines = 9;
 constexpr std::array<const char*, kExportFormats> kExtensions = {".png", ".svg", ".csv", ".npy", ".safetensors", ".npz"};
-
-/// "~/x" -> "/home/me/x"
-std::string without_tilde(const std::string& path) {
-    const char* home = std::getenv("HOME");
-    return home != nullptr && path.starts_with("~/") ? home + path.substr(1) : path;
-}
-
-std::string folder_part(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
-
-/// Asks for the folder's contents when the path has come to name another one.
-void keep_listing(PanelContext& context) {
-    FileView& view = context.view.files;
-    const std::string folder = without_tilde(folder_part(view.path.text));
-    if (view.listed == folder) return;
-    view.listed = folder;
-    context.commands.push_back({command::ListFolder{folder}, ""});
-}
-
-const FolderListing* listing_of(const PanelContext& context) {
-    const FilesState& files = context.files;
-    const bool fits = files.listing != nullptr && context.view.files.listed && files.listing->folder == *context.view.files.listed;
-    return fits ? files.listing.get() : nullptr;
-}
-
-/// Files and folders whose names go on from what is typed; without anything typed the recent files come first.
-void find_completions(PanelContext& context) {
-    PathField& field = context.view.files.path;
-    field.completions.clear();
-    const std::string folder = folder_part(field.text), begun = field.text.substr(folder.size());
-    if (context.view.files.task == FileTask::Open && begun.empty())
-        for (const std::string& recent : context.files.recent)
-            if (field.completions.size() < kShownLines / 2) field.completions.push_back(recent);
-    const FolderListing* listing = listing_of(context);
-    if (listing == nullptr) return;
-    for (const FolderListing::Entry& entry : listing->entries)
-        if (entry.name.starts_with(begun)) field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
-}
 
 /// With the ending that its kind of file has, where none was typed.
 std::filesystem::path with_ending(std::filesystem::path path, FileTask task) {
@@ -183,9 +145,6 @@ void confirm(PanelContext& context) {
     const std::filesystem::path path = with_ending(without_tilde(view.path.text), view.task);
     if (view.path.text.empty() || view.path.text.back() == '/') return;
     switch (view.task) {
-    case FileTask::Open:
-        context.commands.push_back({command::OpenFile{path}, ""});
-        break;
     case FileTask::Save:
         context.commands.push_back({command::SaveDocument{path}, ""});
         break;
@@ -197,6 +156,7 @@ void confirm(PanelContext& context) {
         if (view.format <= ExportAs::Svg) view.picture = PictureWish{path, static_cast<float>(view.picture_scale), view.whole_window};
         else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
         break;
+    case FileTask::Open:
     case FileTask::None:
         break;
     }
@@ -213,8 +173,7 @@ void draw_warning(PanelContext& context) {
     else if (view.task == FileTask::Export &&
              std::filesystem::path(view.path.text).extension() != kExtensions[static_cast<std::size_t>(view.format)])
         text = fmt::format("The name must end in {}.", kExtensions[static_cast<std::size_t>(view.format)]);
-    else if (view.task != FileTask::Open && is_there(context) && without_tilde(view.path.text) != context.files.document)
-        text = "File exists: it will be replaced.";
+    else if (is_there(context) && without_tilde(view.path.text) != context.files.document) text = "File exists: it will be replaced.";
     text_line(context.ui(), fonts.label, colors.chosen_text, text.empty() ? " " : text);
 }
 
@@ -229,18 +188,17 @@ void draw_path_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
-    const bool open = view.task == FileTask::Open, save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
+    const bool save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
     bool stays = begin_sheet(context, "##file_sheet", 640);
     text_line(ui, fonts.heading, colors.text,
-              open                             ? "Open"
-              : view.task == FileTask::SaveRun ? "Save the training run as"
-              : save                           ? "Save as"
-                                               : "Export " + tensor_name(context.view.stage));
+              view.task == FileTask::SaveRun ? "Save the training run as"
+              : save                         ? "Save as"
+                                             : "Export " + tensor_name(context.view.stage));
     gap(ui, 6);
     if (view.task == FileTask::Export) draw_export_options(context);
     keep_listing(context);
     find_completions(context);
-    const PathFieldResult typed = path_field(ui, "##path", view.path, open ? "path of a file or of a run's folder" : "path");
+    const PathFieldResult typed = path_field(ui, "##path", view.path, "path");
     if (typed.changed && view.task == FileTask::Export) view.format = format_of(view.path.text, view.format);
     bool entered = typed.entered;
     gap(ui, 4);
@@ -248,11 +206,7 @@ void draw_path_sheet(PanelContext& context) {
     draw_warning(context);
     gap(ui, 4);
     const std::string_view not_yet = can_confirm(context) ? "" : "Type a file name first.";
-    if (button(ui,
-               open   ? "Open##do"
-               : save ? "Save##do"
-                      : "Export##do",
-               {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
+    if (button(ui, save ? "Save##do" : "Export##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
         entered = true;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
@@ -368,6 +322,7 @@ void draw_file_sheet(PanelContext& context) {
     if (context.view.files.closing == Closing::Asked) return draw_notice(context);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
+    else if (context.view.files.task == FileTask::Open) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notice(context);
 }

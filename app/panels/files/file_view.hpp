@@ -23,6 +23,9 @@ enum class RestoreAnswer : std::uint8_t { None, Restore, Discard, Later };
 enum class ExportAs : std::uint8_t { Png, Svg, Csv, Npy, Trace, Operands };
 inline constexpr int kExportFormats = 6;
 
+/// What the list of the Open sheet shows besides folders, in the order of its choices.
+enum class FileFilter : std::uint8_t { All, Models, Documents, Tensors, Texts };
+
 /// A picture of the view that is to be written; the platform draws it.
 struct PictureWish {
     std::filesystem::path path;  ///< .png or .svg; empty: SVG for the clipboard
@@ -37,7 +40,9 @@ struct FileView {
     bool whole_tensor = false;  ///< an export holds the whole tensor, not only what is shown
     int picture_scale = 2;
     bool whole_window = false;
-    std::optional<std::string> listed;   ///< the folder whose listing was asked for last
+    std::optional<std::string> listed;  ///< the folder whose listing was asked for last
+    FileFilter filter = FileFilter::All;
+    std::string previewed;               ///< the path whose preview was asked for last
     std::optional<PictureWish> picture;  ///< for the platform to take
     std::uint64_t notice = 0;            ///< the one shown, or already gone
     double notice_until = 0;             ///< seconds

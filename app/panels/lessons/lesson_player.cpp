@@ -7,6 +7,8 @@
 namespace attn::app {
 namespace {
 
+constexpr const char* kTour = "tour";
+
 void apply_look(ViewState& view, const Look& look) {
     turn_to(view, look);
     view.panes.left = look.settings;
@@ -59,10 +61,13 @@ void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Les
     go_to_lesson_step(view, step);
 }
 
+void open_tour(PanelContext& context) { open_lesson(context.view, context.document, find_lesson(kTour), 0); }
+
 void close_lesson(PanelContext& context) {
     LessonView& state = context.view.lesson;
     if (!state.open()) return;
     const bool at_end = state.step + 1 == state.lesson->steps.size();
+    if (at_end && state.lesson->name == kTour) context.view.toured = true;
     if (at_end) state.left_at.erase(state.lesson->name);
     else state.left_at[state.lesson->name] = state.step;
     const bool trains = state.shown().training && context.training.snapshot->phase == TrainingPhase::Running;

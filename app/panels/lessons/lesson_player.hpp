@@ -11,6 +11,8 @@ namespace attn::app {
 /// Opens it at a step, or where it was left before; what the person has is kept to be given back.
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson);
 void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Lesson> lesson, std::size_t step);
+/// The lesson that shows the program itself, from its beginning.
+void open_tour(PanelContext& context);
 /// Gives the person back the document and the view that they had.
 void close_lesson(PanelContext& context);
 

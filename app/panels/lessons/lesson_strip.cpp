@@ -163,7 +163,7 @@ void draw_lesson_menu(PanelContext& context, ImVec2 at) {
     const Ui ui = context.ui();
     ImGui::SetCursorScreenPos(at);
     const LessonView& state = context.view.lesson;
-    if (!begin_menu_button(ui, "##lessons", "lessons", 92, {.tooltip = "Short lessons to go through step by step."})) return;
+    if (!begin_menu_button(ui, "##lessons", "Lessons", 92, {.tooltip = "Short lessons to go through step by step."})) return;
     bool closing = false;
     for (const auto& lesson : lessons()) {
         const auto left = state.left_at.find(lesson->name);

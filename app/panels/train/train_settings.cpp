@@ -7,6 +7,7 @@
 #include "app/panels/mistakes.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/section.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_words.hpp"
 #include "app/widgets/controls.hpp"
@@ -59,25 +60,10 @@ bool is_pending(const PanelContext& context) {
            (!same_model(set, now) || (set.train.forward.mistake == Mistake::None && now.train.forward.mistake != Mistake::None));
 }
 
-/// Heading that folds what follows; true while it is open.
-bool section(PanelContext& context, TrainSection which, const char* title, std::string_view note) {
-    bool& folded = context.view.train.folded[static_cast<std::size_t>(which)];
-    const Ui ui = context.ui();
-    const auto& [colors, fonts, scale] = context.theme;
-    separator(ui);
-    const Item item = begin_item(ui, title, {ImGui::GetContentRegionAvail().x, context.px(20)},
-                                 {.tooltip = folded ? "Click to open this part" : "Click to close this part"});
-    if (item.pressed) folded = !folded;
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    std::string upper(title);
-    std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-    const Color ink = item.hovered ? colors.text : colors.faint;
-    const float width = draw_spaced_text(list, fonts.small, {item.min.x, item.min.y + context.px(3)}, ink, upper, context.px(0.9F));
-    draw_text(list, fonts.caption, {item.min.x + width + context.px(6), item.min.y + context.px(3)}, colors.faint,
-              elide(fonts.caption, note, item.width() - width - context.px(28)));
-    draw_icon(list, folded ? Icon::Next : Icon::Down, {item.max.x - context.px(6), item.min.y + context.px(9)}, context.px(7), ink);
-    draw_focus_ring(ui, item, context.px(4));
-    return !folded;
+/// The line above belongs to it: the part before may be folded.
+bool run_section(PanelContext& context, const char* name, const char* title, const std::string& note) {
+    separator(context.ui());
+    return open_section(context, name, title, note);
 }
 
 void draw_text_choice(PanelContext& context) {
@@ -158,8 +144,7 @@ void draw_pending(PanelContext& context) {
 }
 
 void draw_optimizer(PanelContext& context) {
-    if (!section(context, TrainSection::Optimizer, "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once"))
-        return;
+    if (!run_section(context, "run optimizer", "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once")) return;
     const Ui ui = context.ui();
     const RunSettings& run = course(context);
     const Schedule& schedule = run.train.schedule;
@@ -204,7 +189,7 @@ void draw_optimizer(PanelContext& context) {
 }
 
 void draw_mistake(PanelContext& context) {
-    if (section(context, TrainSection::Mistake, "Break it on purpose", "new run")) draw_training_mistake(context);
+    if (run_section(context, "run mistake", "Break it on purpose", "new run")) draw_training_mistake(context);
 }
 
 /// What "length" means for a task, and how long that may be.
@@ -270,7 +255,7 @@ void draw_task_size(PanelContext& context) {
 }
 
 void draw_model(PanelContext& context) {
-    if (!section(context, TrainSection::Model, "Task and model", "new run")) return;
+    if (!run_section(context, "run model", "Task and model", "new run")) return;
     const RunSettings& run = context.document.run;
     draw_task_size(context);
     count_slider(context, "layers", run.model.num_layers, {.min = 1, .max = 6, .notes = {.tooltip = "How often the block is repeated."}},
@@ -296,7 +281,7 @@ void draw_model(PanelContext& context) {
 }
 
 void draw_stop(PanelContext& context) {
-    if (!section(context, TrainSection::StopAt, "Stop at", "whichever comes first")) return;
+    if (!run_section(context, "run stop", "Stop at", "whichever comes first")) return;
     const StopAt& stop = course(context).stop;
     const std::string steps = stop.steps > 0 ? format_count(stop.steps) : "no limit";
     count_slider(context, "steps", std::max<std::int64_t>(stop.steps, 50),
@@ -341,7 +326,7 @@ void sampling_slider(PanelContext& context, const char* label, double value, con
 }
 
 void draw_sampling(PanelContext& context) {
-    if (!section(context, TrainSection::Sampling, "Sampling", "what it generates")) return;
+    if (!run_section(context, "run sampling", "Sampling", "what it generates")) return;
     const SamplingSettings& sampling = context.document.sampling;
     sampling_slider(context, "temperature", sampling.temperature,
                     {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "0: always the likeliest token; above 1: bolder."}},
@@ -370,7 +355,7 @@ void draw_sampling(PanelContext& context) {
 }
 
 void draw_files(PanelContext& context) {
-    if (!section(context, TrainSection::Files, "Checkpoint", "safetensors")) return;
+    if (!run_section(context, "run checkpoint", "Checkpoint", "safetensors")) return;
     const Ui ui = context.ui();
     std::string& path = context.view.train.checkpoint_path;
     text_field(ui, "##checkpoint", path, "path of a .safetensors file", -1,
@@ -431,7 +416,7 @@ void draw_runs(PanelContext& context) {
     if (kept.empty()) return;
     std::size_t bytes = 0;
     for (const KeptRun& run : kept) bytes += run.history_bytes;
-    if (!section(context, TrainSection::Runs, "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20))) return;
+    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20))) return;
     const std::vector<std::string> names = run_names(context.training.runs);
     for (auto run = kept.rbegin(); run != kept.rend(); ++run) {
         const auto& curves = context.training.runs;

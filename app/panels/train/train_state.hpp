@@ -12,10 +12,6 @@
 
 namespace attn::app {
 
-/// Parts of the settings that fold.
-enum class TrainSection : std::uint8_t { Optimizer, Mistake, Model, StopAt, Sampling, Files, Runs };
-inline constexpr int kTrainSections = 7;
-
 struct TrainView {
     TrainCurves curves;
     PlotView plot;          ///< shared by loss, accuracy, gradient norm and learning rate
@@ -34,9 +30,8 @@ struct TrainView {
     std::optional<StopAt> finished_with;  ///< the conditions of which one has ended the run; none while none has
     std::optional<std::int64_t> query;    ///< the token whose next one is predicted; none: the last
     int side = 0;                         ///< where only one fits: 0 attention, 1 predictions
-    std::array<bool, kTrainSections> folded{false, false, false, false, true, true, false};
-    double ended_at = -1e9;        ///< when a run was last seen running, seconds
-    std::uint64_t forgetting = 0;  ///< the run whose removal waits to be confirmed; 0: none
+    double ended_at = -1e9;               ///< when a run was last seen running, seconds
+    std::uint64_t forgetting = 0;         ///< the run whose removal waits to be confirmed; 0: none
     std::string text_path, checkpoint_path = "attnscope-run.safetensors";
 };
 

@@ -1,0 +1,84 @@
+#include "app/panels/files/folder_view.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+namespace attn::app {
+namespace {
+
+constexpr std::size_t kRecentOffered = 4;
+
+std::string folded_case(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+}  // namespace
+
+std::string without_tilde(const std::string& path) {
+    const char* home = std::getenv("HOME");
+    return home != nullptr && path.starts_with("~/") ? home + path.substr(1) : path;
+}
+
+std::string folder_part(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+void keep_listing(PanelContext& context) {
+    FileView& view = context.view.files;
+    const std::string folder = without_tilde(folder_part(view.path.text));
+    if (view.listed == folder) return;
+    view.listed = folder;
+    context.commands.push_back({command::ListFolder{folder}, ""});
+}
+
+const FolderListing* listing_of(const PanelContext& context) {
+    const FilesState& files = context.files;
+    const bool fits = files.listing != nullptr && context.view.files.listed && files.listing->folder == *context.view.files.listed;
+    return fits ? files.listing.get() : nullptr;
+}
+
+bool passes_filter(const std::string& name, FileFilter filter) {
+    const std::string ending = std::filesystem::path(name).extension().string();
+    const auto is = [&](std::initializer_list<const char*> endings) {
+        return std::any_of(endings.begin(), endings.end(), [&](const char* other) { return ending == other; });
+    };
+    switch (filter) {
+    case FileFilter::All:
+        return true;
+    case FileFilter::Models:
+        return is({".safetensors", ".gguf"});
+    case FileFilter::Documents:
+        return is({".json"});
+    case FileFilter::Tensors:
+        return is({".safetensors", ".npz"});
+    case FileFilter::Texts:
+        return !is({".safetensors", ".gguf", ".json", ".npz", ".npy", ".png", ".svg", ".csv"});
+    }
+    return true;
+}
+
+void find_completions(PanelContext& context) {
+    PathField& field = context.view.files.path;
+    field.completions.clear();
+    const bool opens = context.view.files.task == FileTask::Open;
+    const FileFilter filter = opens ? context.view.files.filter : FileFilter::All;
+    const std::string folder = folder_part(field.text), begun = folded_case(field.text.substr(folder.size()));
+    if (opens && begun.empty())
+        for (const std::string& recent : context.files.recent)
+            if (field.completions.size() < kRecentOffered && passes_filter(recent, filter)) field.completions.push_back(recent);
+    const FolderListing* listing = listing_of(context);
+    if (listing == nullptr) return;
+    const auto add_where = [&](auto matches) {
+        for (const FolderListing::Entry& entry : listing->entries)
+            if ((entry.folder || passes_filter(entry.name, filter)) && matches(folded_case(entry.name)))
+                field.completions.push_back(folder + entry.name + (entry.folder ? "/" : ""));
+    };
+    add_where([&](const std::string& name) { return name.starts_with(begun); });
+    if (opens && field.completions.empty()) add_where([&](const std::string& name) { return name.find(begun) != std::string::npos; });
+}
+
+}  // namespace attn::app

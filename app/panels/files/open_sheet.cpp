@@ -1,0 +1,240 @@
+#include "app/panels/files/open_sheet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "app/panels/files/files.hpp"
+#include "app/panels/files/folder_view.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kSheetWidth = 860, kPlacesWidth = 190, kRow = 26, kMostRows = 12;
+constexpr std::size_t kMostPlaces = 9;
+
+struct Place {
+    std::string name, folder;
+};
+
+void add_place(std::vector<Place>& places, std::string name, std::string folder) {
+    const bool known = std::any_of(places.begin(), places.end(), [&](const Place& place) { return place.folder == folder; });
+    if (!folder.empty() && !known && places.size() < kMostPlaces) places.push_back({std::move(name), std::move(folder)});
+}
+
+/// Home, the folders of the files used last, and where everything begins.
+std::vector<Place> places(const PanelContext& context) {
+    std::vector<Place> all;
+    if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') add_place(all, "Home", std::string(home) + "/");
+    if (!context.files.document.empty()) add_place(all, "This document", context.files.document.parent_path().string() + "/");
+    for (const std::string& recent : context.files.recent) {
+        const std::filesystem::path folder = std::filesystem::path(recent).parent_path();
+        if (all.size() + 1 < kMostPlaces) add_place(all, visible_text(folder.filename().string(), true), folder.string() + "/");
+    }
+    add_place(all, "File system", "/");
+    return all;
+}
+
+void go_to_path(PanelContext& context, const std::string& path) {
+    PathField& field = context.view.files.path;
+    field.text = path;
+    field.chosen = -1;
+    field.focus = true;
+    stop_typing();  // the field takes the new text when it is typed into again
+}
+
+/// One line of a list: the name at the left, what goes with it at the right.
+Item draw_row(PanelContext& context, const char* id, std::string_view name, std::string_view note, bool chosen, bool folder) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Item item =
+        begin_item(context.ui(), id, {ImGui::GetContentRegionAvail().x, context.px(kRow)}, {.explains_itself = true, .keyboard = false});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (chosen || item.hovered)
+        list.AddRectFilled(item.min, item.max, chosen ? with_alpha(colors.accent, 0.25F) : colors.raised, context.px(5));
+    const float note_width = text_width(fonts.mono_small, note), left = item.min.x + context.px(10);
+    draw_text_in(list, folder ? fonts.strong : fonts.body, {left, item.min.y}, item.max, {0, 0.5F}, colors.text,
+                 elide(folder ? fonts.strong : fonts.body, name, item.max.x - left - note_width - context.px(24)));
+    draw_text_in(list, fonts.mono_small, item.min, {item.max.x - context.px(10), item.max.y}, {1, 0.5F}, colors.faint, note);
+    return item;
+}
+
+void draw_places(PanelContext& context, float height) {
+    ImGui::BeginChild("##places", {context.px(kPlacesWidth), height}, false, ImGuiWindowFlags_NoNav);
+    section_heading(context.ui(), "Places");
+    const std::string here = without_tilde(folder_part(context.view.files.path.text));
+    for (const Place& place : places(context)) {
+        const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);
+        if (item.hovered) tooltip_for_last(context.ui(), visible_text(place.folder, true));
+        if (item.pressed) go_to_path(context, place.folder);
+    }
+    ImGui::EndChild();
+}
+
+std::string bytes_words(std::uint64_t bytes) {
+    if (bytes < 1000) return fmt::format("{} B", bytes);
+    if (bytes < 1'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
+    if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+    return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+/// What stands at the right end of a line: a size, or that the file is one of the recent ones.
+std::string note_of(const PanelContext& context, const std::string& path) {
+    const FolderListing* listing = listing_of(context);
+    const std::string folder = folder_part(context.view.files.path.text);
+    if (listing == nullptr || folder_part(path) != folder) return path.ends_with('/') ? "" : "recent";
+    for (const FolderListing::Entry& entry : listing->entries)
+        if (!entry.folder && folder + entry.name == path) return bytes_words(entry.bytes);
+    return "";
+}
+
+/// The lines are drawn that are seen: a folder may have thousands.
+void draw_contents(PanelContext& context, float height, bool& opens) {
+    PathField& field = context.view.files.path;
+    const auto& [colors, fonts, scale] = context.theme;
+    ImGui::BeginChild("##contents", {0, height}, false, ImGuiWindowFlags_NoNav);
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+    const std::string folder = folder_part(field.text);
+    const float line = context.px(kRow), room = ImGui::GetWindowHeight();
+    const float from = static_cast<float>(std::max(field.chosen, 0)) * line;
+    if (field.chosen >= 0 && from < ImGui::GetScrollY()) ImGui::SetScrollY(from);
+    if (field.chosen >= 0 && from + line > ImGui::GetScrollY() + room) ImGui::SetScrollY(from + line - room);
+    ImGuiListClipper clipper;
+    clipper.Begin(static_cast<int>(field.completions.size()), line);
+    while (clipper.Step()) {
+        for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
+            const std::string path = field.completions[static_cast<std::size_t>(i)];
+            const bool is_folder = path.ends_with('/'),
+                       here = path.starts_with(folder) && folder_part(path.substr(0, path.size() - 1)) == folder;
+            ImGui::PushID(i);
+            const Item item = draw_row(context, "##entry", visible_text(here ? path.substr(folder.size()) : path, true),
+                                       note_of(context, path), i == field.chosen, is_folder);
+            ImGui::PopID();
+            if (!item.pressed) continue;
+            if (is_folder) {
+                go_to_path(context, path);
+            } else {
+                opens = opens || (field.chosen == i && ImGui::IsMouseDoubleClicked(0));
+                field.chosen = i;
+                field.focus = true;
+            }
+        }
+    }
+    clipper.End();
+    const FolderListing* listing = listing_of(context);
+    if (field.completions.empty() && listing != nullptr)
+        paragraph(context.ui(), fonts.label, colors.faint,
+                  !listing->problem.empty() ? "This folder cannot be read: " + listing->problem + "." : "Nothing here fits.");
+    ImGui::PopStyleVar();
+    ImGui::EndChild();
+}
+
+/// What would be opened now: the line that is chosen, else the path as it is typed.
+std::string path_to_open(const PanelContext& context) {
+    const PathField& field = context.view.files.path;
+    const bool some = field.chosen >= 0 && field.chosen < static_cast<int>(field.completions.size());
+    return without_tilde(some ? field.completions[static_cast<std::size_t>(field.chosen)] : field.text);
+}
+
+bool is_listed(const PanelContext& context, const std::string& path) {
+    const auto& completions = context.view.files.path.completions;
+    return std::any_of(completions.begin(), completions.end(), [&](const std::string& other) { return without_tilde(other) == path; });
+}
+
+/// The preview of what would be opened; null until it is there, and for what is still being typed.
+const FilePreview* keep_preview(PanelContext& context) {
+    const std::string path = path_to_open(context);
+    if (!path.ends_with('/') && !is_listed(context, path)) return nullptr;
+    FileView& view = context.view.files;
+    if (view.previewed != path) {
+        view.previewed = path;
+        context.commands.push_back({command::PreviewFile{path}, ""});
+    }
+    const FilePreview* preview = context.files.preview.get();
+    return preview != nullptr && preview->path == path ? preview : nullptr;
+}
+
+/// A folder can be opened where it is a model or a run.
+std::string why_not_openable(const std::string& path, const FilePreview* preview) {
+    if (path.empty()) return "Type or choose a file first.";
+    if (!path.ends_with('/')) return "";
+    return preview == nullptr || preview->words.empty() || preview->refused ? "This folder is neither a model nor a training run." : "";
+}
+
+void draw_preview(const PanelContext& context, const FilePreview* preview) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const float width = ImGui::GetContentRegionAvail().x;
+    const std::string words = preview == nullptr ? "" : visible_text(preview->words, true);
+    text_line(context.ui(), fonts.label, preview != nullptr && preview->refused ? colors.chosen_text : colors.text,
+              words.empty() ? " " : elide(fonts.label, words, width));
+}
+
+void open_path(PanelContext& context, std::string path) {
+    if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+    context.commands.push_back({command::OpenFile{path}, ""});
+    context.view.files.task = FileTask::None;
+}
+
+/// Enter takes the first line where what is typed is only a part of a name.
+void take_first_line(PanelContext& context) {
+    PathField& field = context.view.files.path;
+    const bool begun = !field.text.empty() && !field.text.ends_with('/');
+    if (begun && field.chosen < 0 && !field.completions.empty() && !is_listed(context, without_tilde(field.text)))
+        field.text = field.completions.front();
+}
+
+void draw_filter(PanelContext& context) {
+    static constexpr std::array<std::string_view, 5> kNames = {"all", "models, runs", "documents, lessons", "tensors", "texts"};
+    int filter = static_cast<int>(context.view.files.filter);
+    if (segmented(context.ui(), "##filter", kNames, filter, 0, {.tooltip = "Which files are listed; folders always are."})) {
+        context.view.files.filter = static_cast<FileFilter>(filter);
+        context.view.files.path.chosen = -1;
+    }
+}
+
+}  // namespace
+
+void draw_open_sheet(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    FileView& view = context.view.files;
+    bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
+    text_line(ui, fonts.heading, colors.text, "Open");
+    gap(ui, 6);
+    keep_listing(context);
+    find_completions(context);
+    const PathFieldResult typed = path_field(ui, "##path", view.path, "path of a file, or of the folder of a model or a run");
+    gap(ui, 8);
+    draw_filter(context);
+    gap(ui, 8);
+    const float room = ImGui::GetIO().DisplaySize.y * 0.72F - context.px(260);
+    const float height = std::clamp(room, context.px(4 * kRow), context.px(kMostRows * kRow));
+    bool opens = false;
+    draw_places(context, height);
+    ImGui::SameLine(0, context.px(16));
+    draw_contents(context, height, opens);
+    gap(ui, 8);
+    const FilePreview* preview = keep_preview(context);
+    draw_preview(context, preview);
+    gap(ui, 8);
+    const std::string not_yet = why_not_openable(path_to_open(context), preview);
+    if (button(ui, "Open##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}})) opens = true;
+    ImGui::SameLine(0, context.px(8));
+    if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
+    ImGui::SameLine(0, context.px(16));
+    text_line(ui, fonts.caption, colors.faint, "type to filter, up and down choose, Enter opens, Backspace goes up");
+    if (typed.entered) take_first_line(context);
+    if (opens && not_yet.empty()) open_path(context, path_to_open(context));
+    else if (typed.entered && why_not_openable(without_tilde(view.path.text), preview).empty())
+        open_path(context, without_tilde(view.path.text));
+    else if (typed.entered || opens) view.path.focus = true;  // a folder is gone into
+    if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;
+    ImGui::End();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/maps/head_captions.hpp"
+#include "app/panels/navigation.hpp"
+#include "app/panels/setting_parts.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/slider.hpp"
+
+namespace attn::app {
+namespace {
+
+/// Views of one stage; the others show maps of many heads.
+bool shows_one_stage(View view) {
+    return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut;
+}
+
+/// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
+bool index_row(const PanelContext& context, const char* label, std::int64_t count, std::int64_t& chosen, std::string_view tooltip,
+               std::int64_t first = 0) {
+    std::vector<std::string> texts;
+    for (std::int64_t i = 0; i < count; ++i) texts.push_back(std::to_string(first + i));
+    const std::vector<std::string_view> names(texts.begin(), texts.end());
+    int index = static_cast<int>(chosen);
+    if (!segmented_row(context.ui(), label, names, index, 46, {.tooltip = tooltip})) return false;
+    chosen = index;
+    return true;
+}
+
+void draw_shown_stage(PanelContext& context) {
+    if (!context.ready()) return;
+    const Trace<float>& trace = context.trace();
+    ViewState& view = context.view;
+    std::int64_t layer = std::max(view.stage.layer, 0);
+    if (view.view == View::Totals) {
+        std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
+        if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
+    } else if (view.view != View::Lens && index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
+        go_to_layer(view, trace, static_cast<int>(layer));
+    }
+    if (view.view != View::Totals && view.view != View::Lens)
+        index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
+    if (batch_size(trace) > 1)
+        index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
+}
+
+void draw_shown_maps(PanelContext& context) {
+    static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
+    static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
+    int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
+    if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
+        context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
+    if (context.ready() && batch_size(context.trace()) > 1)
+        index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
+    if (context.ready() && context.view.view == View::Heads) {
+        std::int64_t layer = std::max(context.view.stage.layer, 0);
+        if (index_row(context, "layer", context.trace().config.num_layers, layer, "Up and Down change the layer."))
+            go_to_layer(context.view, context.trace(), static_cast<int>(layer));
+    }
+}
+
+struct Pattern {
+    const char* name;
+    const char* tooltip;
+};
+constexpr std::array<Pattern, 4> kPatterns = {{
+    {"previous token", "Weight on the token just before the query."},
+    {"first token", "Weight on the first token of the text."},
+    {"same token", "Weight on the query's own position."},
+    {"after a repeat",
+     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
+     "the pattern alone proves none: one layer can show it by the positions."},
+}};
+
+/// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
+std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
+    std::int64_t count = 0;
+    if (!context.ready()) return count;
+    const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
+    for (const PlanNode& node : context.trace().plan->nodes()) {
+        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
+        for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
+            count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
+    }
+    return count;
+}
+
+}  // namespace
+
+void draw_shown(PanelContext& context) {
+    if (shows_one_stage(context.view.view)) draw_shown_stage(context);
+    else draw_shown_maps(context);
+}
+
+void draw_masks(PanelContext& context) {
+    const Ui ui = context.ui();
+    ForwardSettings forward = context.document.forward;
+    MaskSettings& masks = forward.masks;
+    const bool both = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    if (toggle_row(ui, "Causal", masks.causal, both ? "in the decoder: itself and the past" : "sees itself and the past",
+                   {.tooltip = "Key positions after the query are hidden from it."}))
+        emit_forward(context, forward, "");
+    if (toggle_row(ui, "Padding", masks.padding, "no token attends to padding",
+                   {.tooltip = "Shorter sequences of a batch are filled with pad tokens; this hides them as keys."}))
+        emit_forward(context, forward, "");
+}
+
+void draw_other_masks(PanelContext& context) {
+    const Ui ui = context.ui();
+    ForwardSettings forward = context.document.forward;
+    MaskSettings& masks = forward.masks;
+    const int longest = context.ready() ? static_cast<int>(std::max<std::int64_t>(context.trace().tokens.length, 2)) : 16;
+    const auto mask_slider = [&](const char* label, int MaskSettings::*member, int max, std::string_view tooltip, bool active) {
+        int value = masks.*member;
+        const Edited edited =
+            slider_row(ui, label, value,
+                       {.min = 0,
+                        .max = static_cast<double>(max),
+                        .step = 1,
+                        .decimals = 0,
+                        .shown = value == 0 ? "off" : "",
+                        .notes = {.tooltip = tooltip,
+                                  .disabled = active ? "" : "A prefix is visible to every query; without the causal mask everything is."}});
+        if (edited) {
+            masks.*member = value;
+            emit_forward(context, forward, label);
+        }
+        close_gesture(context, edited);
+    };
+    mask_slider("window", &MaskSettings::window, longest, "Sliding window: a query attends to keys less than this many positions away.",
+                true);
+    mask_slider("prefix", &MaskSettings::prefix, longest, "Every query attends to keys before this position, even with the causal mask.",
+                masks.causal);
+    mask_slider("block", &MaskSettings::block, longest, "Block mask: positions attend only within blocks of this size.", true);
+    if (button(ui, context.view.painting ? "stop" : "paint ...",
+               {.width = 90,
+                .active = context.view.painting,
+                .notes = {.tooltip = "Click or drag over cells of an attention map to forbid them, or to allow them again."}}))
+        context.view.painting = !context.view.painting;
+    ImGui::SameLine(0, context.px(8));
+    const std::string clear = fmt::format("clear {}", masks.painted.size());
+    if (button(ui, clear.c_str(),
+               {.width = 90,
+                .notes = {.tooltip = "Remove every painted cell.", .disabled = masks.painted.empty() ? "No cell is painted." : ""}})) {
+        masks.painted.clear();
+        emit_forward(context, forward, "");
+    }
+}
+
+void draw_softmax(PanelContext& context) {
+    const Ui ui = context.ui();
+    ForwardSettings forward = context.document.forward;
+    float temperature = static_cast<float>(forward.temperature);
+    const Edited heated = slider_row(ui, "temperature", temperature,
+                                     {.min = 0.1,
+                                      .max = 10,
+                                      .log = true,
+                                      .decimals = temperature < 1 ? 3 : 2,
+                                      .notes = {.tooltip = "Masked scores are divided by it: below 1 sharper, above 1 flatter.",
+                                                .error = error_at(context, Field::Temperature)}});
+    if (heated) {
+        forward.temperature = static_cast<double>(temperature);
+        emit_forward(context, forward, "temperature");
+    }
+    close_gesture(context, heated);
+    float rate = static_cast<float>(forward.dropout.attention);
+    const Edited dropped =
+        slider_row(ui, "dropout", rate,
+                   {.min = 0,
+                    .max = 1,
+                    .step = 0.05,
+                    .decimals = 2,
+                    .notes = {.tooltip = "Share of weights set to 0 after the softmax; the others are divided by 1 − rate.",
+                              .error = error_at(context, Field::AttentionDropout)}});
+    if (dropped) {
+        forward.dropout.attention = static_cast<double>(rate);
+        emit_forward(context, forward, "dropout");
+    }
+    close_gesture(context, dropped);
+    int seed = static_cast<int>(forward.dropout.seed);
+    const Edited seeded =
+        slider_row(ui, "dropout seed", seed,
+                   {.min = 0,
+                    .max = 99,
+                    .step = 1,
+                    .decimals = 0,
+                    .notes = {.tooltip = "Another seed drops different weights.", .disabled = rate > 0 ? "" : "Dropout is off."}});
+    if (seeded) {
+        forward.dropout.seed = static_cast<std::uint64_t>(seed);
+        emit_forward(context, forward, "dropout seed");
+    }
+    close_gesture(context, seeded);
+}
+
+void draw_lines_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    LinesView& lines = context.view.lines;
+    slider_row(ui, "least weight", lines.threshold,
+               {.min = 0.001, .max = 0.5, .log = true, .decimals = 3, .notes = {.tooltip = "Smaller weights are not drawn."}});
+    toggle_row(ui, "All layers", lines.all_layers, "a small picture of each", {.tooltip = "One picture per layer; click one to open it."});
+}
+
+void draw_tokenizer(PanelContext& context) {
+    static constexpr std::array<std::string_view, 3> kKinds = {"character", "word", "byte"};
+    int chosen = static_cast<int>(context.document.tokenizer);
+    if (segmented(context.ui(), "##tokenizer", kKinds, chosen, 0, {.tooltip = "What a text is split into."}))
+        context.commands.push_back({command::SetTokenizer{static_cast<TokenizerKind>(chosen)}, ""});
+    if (context.ready())
+        value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
+                  "Number of tokens that the model knows, special ones included.");
+}
+
+void draw_find_heads(PanelContext& context) {
+    const Ui ui = context.ui();
+    for (const Pattern& pattern : kPatterns) {
+        const std::int64_t strong = heads_showing(context, pattern.name);
+        const std::string shown = pattern.name == context.view.sort_heads_by ? std::string(pattern.name) + " · sorted" : pattern.name;
+        if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
+            context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
+    }
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
+              context.view.sort_heads_by.empty()
+                  ? "Heads with more than half their weight there. Click a pattern to list the heads that show it most first."
+                  : "Sorted by " + context.view.sort_heads_by + ". Click it again for layer order.");
+}
+
+}  // namespace attn::app

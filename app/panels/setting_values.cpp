@@ -1,0 +1,110 @@
+#include "app/panels/setting_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "app/panels/compare/comparison.hpp"
+
+namespace attn::app {
+namespace {
+
+std::string listed(const std::vector<std::string>& words) {
+    return words.empty() ? std::string("none") : fmt::format("{}", fmt::join(words, ", "));
+}
+
+/// The configuration that is computed with: an opened model has its own.
+const Config& config_in_use(const PanelContext& context) {
+    return context.document.model != nullptr ? context.document.model->config() : context.document.config;
+}
+
+}  // namespace
+
+std::string shown_value(const PanelContext& context) {
+    const ViewState& view = context.view;
+    const int layer = std::max(view.stage.layer, 0);
+    if (view.view == View::Grid) return std::string(stage_name(view.heads_stage));
+    if (view.view == View::Heads) return fmt::format("{}, layer {}", stage_name(view.heads_stage), layer);
+    return fmt::format("layer {}, head {}", layer, view.head);
+}
+
+std::string lines_value(const PanelContext& context) { return fmt::format("from {:.3f} on", context.view.lines.threshold); }
+
+std::string find_heads_value(const PanelContext& context) {
+    return context.view.sort_heads_by.empty() ? "by pattern" : "by " + context.view.sort_heads_by;
+}
+
+std::string masks_value(const PanelContext& context) {
+    const MaskSettings& masks = context.document.forward.masks;
+    std::vector<std::string> words;
+    if (masks.causal) words.emplace_back("causal");
+    if (masks.padding) words.emplace_back("padding");
+    return listed(words);
+}
+
+std::string other_masks_value(const PanelContext& context) {
+    const MaskSettings& masks = context.document.forward.masks;
+    std::vector<std::string> words;
+    if (masks.window > 0) words.push_back(fmt::format("window {}", masks.window));
+    if (masks.prefix > 0) words.push_back(fmt::format("prefix {}", masks.prefix));
+    if (masks.block > 0) words.push_back(fmt::format("block {}", masks.block));
+    if (!masks.painted.empty()) words.push_back(fmt::format("{} painted", masks.painted.size()));
+    return listed(words);
+}
+
+std::string softmax_value(const PanelContext& context) {
+    const ForwardSettings& forward = context.document.forward;
+    const std::string temperature = fmt::format("temperature {:.2f}", forward.temperature);
+    return forward.dropout.attention > 0 ? fmt::format("{}, dropout {:.2f}", temperature, forward.dropout.attention) : temperature;
+}
+
+std::string edits_value(const PanelContext& context) {
+    const std::size_t count = context.document.forward.edits.size();
+    return count == 0 ? "none" : std::to_string(count);
+}
+
+std::string compare_value(const PanelContext& context) {
+    for (const CompareSource& source : compare_sources())
+        if (source.source == context.view.compare.source) return std::string(source.name);
+    return "off";
+}
+
+std::string model_value(const PanelContext& context) {
+    const Config& config = config_in_use(context);
+    return fmt::format("{} layers of {} heads", config.num_layers, config.num_heads);
+}
+
+std::string tokens_value(const PanelContext& context) {
+    switch (context.document.tokenizer) {
+    case TokenizerKind::Character:
+        return "characters";
+    case TokenizerKind::Word:
+        return "words";
+    case TokenizerKind::Byte:
+        return "bytes";
+    }
+    return "";
+}
+
+std::string parts_value(const PanelContext& context) {
+    const Config& config = context.document.config;
+    const char* const norm = config.norm == NormPlacement::None ? "no norm" : config.norm == NormPlacement::Pre ? "pre-norm" : "post-norm";
+    switch (config.position) {
+    case PositionKind::None:
+        return std::string("no positions, ") + norm;
+    case PositionKind::Learned:
+        return std::string("learned positions, ") + norm;
+    case PositionKind::Rotary:
+        return std::string("rotary, ") + norm;
+    default:
+        return std::string("sine, ") + norm;
+    }
+}
+
+std::string mistake_value(const PanelContext& context) {
+    const Mistake mistake = context.document.forward.mistake;
+    return mistake == Mistake::None ? "none" : std::string(mistake_info(mistake).title);
+}
+
+}  // namespace attn::app

@@ -1,0 +1,23 @@
+#pragma once
+/// What is set in a section of the settings, in a few words: a folded one shows them at its right end.
+
+#include <string>
+
+#include "app/panels/panel_context.hpp"
+
+namespace attn::app {
+
+std::string shown_value(const PanelContext& context);
+std::string lines_value(const PanelContext& context);
+std::string find_heads_value(const PanelContext& context);
+std::string masks_value(const PanelContext& context);
+std::string other_masks_value(const PanelContext& context);
+std::string softmax_value(const PanelContext& context);
+std::string edits_value(const PanelContext& context);
+std::string compare_value(const PanelContext& context);
+std::string model_value(const PanelContext& context);
+std::string tokens_value(const PanelContext& context);
+std::string parts_value(const PanelContext& context);
+std::string mistake_value(const PanelContext& context);
+
+}  // namespace attn::app

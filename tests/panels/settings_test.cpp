@@ -1,0 +1,132 @@
+/// The settings at the left: parts that fold, the search, and the way into the tour.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "app/panels/lessons/lesson_player.hpp"
+#include "app/session/lesson.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Not;
+
+class SettingsPane : public InterfaceFixture {
+protected:
+    SettingsPane() { open_example("gpt-tiny"); }
+    /// The controls of the pane by their labels.
+    std::set<std::string> controls() const {
+        std::set<std::string> labels;
+        for (const FocusStop& stop : view.focus.stops()) labels.insert(stop.label.substr(0, stop.label.find("##")));
+        return labels;
+    }
+    std::set<std::string> found(const std::string& text) {
+        view.search.text = text;
+        frames(3, ui_frame);
+        return controls();
+    }
+    /// Presses the control by the keyboard; false where there is none.
+    bool press_control(const std::string& label) {
+        for (int i = 0; i < 200; ++i) {
+            press(Key::Tab, ui_frame);
+            for (const FocusStop& stop : view.focus.stops()) {
+                if (!view.focus.on(stop.id) || stop.label.substr(0, stop.label.find("##")) != label) continue;
+                press(Key::Space, ui_frame);
+                frames(3, ui_frame);
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+TEST_F(SettingsPane, PartsFoldAndOpenAgain) {
+    frames(3, ui_frame);
+    EXPECT_THAT(controls(), Contains("Causal"));
+    ASSERT_TRUE(press_control("Masks"));
+    EXPECT_THAT(view.folded, testing::ElementsAre("masks"));
+    EXPECT_THAT(controls(), Not(Contains("Causal")));
+    EXPECT_THAT(controls(), Contains("paint ...")) << "the other parts stay as they are";
+    view.view = View::Heads;
+    frames(3, ui_frame);
+    EXPECT_THAT(controls(), Not(Contains("Causal"))) << "in every view";
+    ASSERT_TRUE(press_control("Masks"));
+    EXPECT_THAT(view.folded, IsEmpty());
+    EXPECT_THAT(controls(), Contains("Causal"));
+}
+
+TEST_F(SettingsPane, TheSearchFindsPartsByWhatIsInThem) {
+    view.folded = {"masks", "other masks", "softmax", "model", "parts", "mistakes", "compare"};
+    EXPECT_THAT(found(""), Not(Contains("Causal")));
+    EXPECT_THAT(found("CAUS"), Contains("Causal")) << "what is folded is opened for it";
+    EXPECT_THAT(found("caus"), Not(Contains("paint ...")));
+    EXPECT_THAT(found("paint"), Contains("paint ..."));
+    EXPECT_THAT(found("Tied head"), Contains("Tied head"));
+    EXPECT_THAT(found("pin"), Contains("pin this state"));
+    for (const MistakeInfo& info : mistakes()) EXPECT_THAT(found(std::string(info.title)), Contains(std::string(info.title)));
+    const std::set<std::string> none = found("no such setting");
+    for (const char* control : {"Causal", "paint ...", "pin this state", "Tied head"}) EXPECT_THAT(none, Not(Contains(control)));
+    EXPECT_EQ(view.folded.size(), 7U) << "searching folds and opens nothing";
+}
+
+TEST_F(SettingsPane, ASlashBeginsTheSearch) {
+    view.panes.left = false;
+    frames(3, ui_frame);
+    type("/", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.panes.left);
+    type("padding", ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.search.text, "padding") << "the slash itself is not typed";
+    EXPECT_TRUE(session->document().forward.masks.padding) << "nor are the letters shortcuts";
+    EXPECT_THAT(controls(), Contains("Padding"));
+}
+
+TEST_F(SettingsPane, ALessonShowsItsPartsOpen) {
+    view.folded = {"masks", "other masks"};
+    const auto tour = find_lesson("tour");
+    const auto with_masks = std::find_if(tour->steps.begin(), tour->steps.end(),
+                                         [](const LessonStep& step) { return step.look.settings && step.look.controls.count() == 1; });
+    ASSERT_NE(with_masks, tour->steps.end());
+    with_context([&](PanelContext& context) {
+        open_lesson(view, context.document, tour, static_cast<std::size_t>(with_masks - tour->steps.begin()));
+    });
+    frames(6, ui_frame);
+    EXPECT_THAT(controls(), Contains("Causal"));
+    EXPECT_THAT(controls(), Not(Contains("pin this state")));
+}
+
+TEST_F(SettingsPane, TheTourIsOfferedUntilItHasBeenTaken) {
+    frames(3, ui_frame);
+    ASSERT_TRUE(press_control("Take the tour · 5 minutes"));
+    ASSERT_TRUE(view.lesson.open());
+    EXPECT_EQ(view.lesson.lesson->name, "tour");
+    with_context([](PanelContext& context) { close_lesson(context); });
+    frames(3, ui_frame);
+    EXPECT_FALSE(view.toured) << "it was left at its beginning";
+    EXPECT_THAT(controls(), Contains("Take the tour · 5 minutes"));
+    with_context([](PanelContext& context) { open_tour(context); });
+    go_to_lesson_step(view, view.lesson.lesson->steps.size() - 1);
+    with_context([](PanelContext& context) { close_lesson(context); });
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.toured);
+    EXPECT_THAT(controls(), Not(Contains("Take the tour · 5 minutes")));
+}
+
+TEST_F(SettingsPane, LessonsAndTrainAreOnTheFirstScreenOfASmallWindow) {
+    ImGui::GetIO().DisplaySize = ImVec2(1280, 720);
+    view.view = View::Heads;
+    frames(3, ui_frame);
+    std::size_t tabs = 0;
+    for (const FocusStop& stop : view.focus.stops()) tabs += stop.label == "tab" ? 1 : 0;
+    EXPECT_LT(tabs, views().size()) << "not all fit";
+    EXPECT_THAT(controls(), Contains("Take the tour · 5 minutes"));
+}
+
+}  // namespace
+}  // namespace attn::app::test

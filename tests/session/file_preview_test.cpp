@@ -1,0 +1,118 @@
+/// What is said of a file before it is opened, and lessons that are opened like any file.
+
+#include "app/session/file_preview.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "app/session/document_json.hpp"
+#include "app/session/lesson.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/io/safetensors.hpp"
+#include "tests/support/temporary_folder.hpp"
+#include "tests/support/trained_session.hpp"
+
+namespace attn::app {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class Preview : public testing::Test {
+protected:
+    std::filesystem::path put(const std::string& name, const std::string& contents) const {
+        const std::filesystem::path path = folder.path() / name;
+        std::ofstream(path, std::ios::binary) << contents;
+        return path;
+    }
+    std::string words(const std::filesystem::path& path) const {
+        const FilePreview preview = preview_of(path);
+        EXPECT_FALSE(preview.refused) << preview.words;
+        EXPECT_EQ(preview.path, path);
+        return preview.words;
+    }
+    std::string refusal(const std::filesystem::path& path) const {
+        const FilePreview preview = preview_of(path);
+        EXPECT_TRUE(preview.refused) << preview.words;
+        return preview.words;
+    }
+    static constexpr const char* kLesson =
+        R"({"name": "mine", "title": "My lesson", "steps": [{"title": "One", "preset": "causal-attention", "caption": "This."}]})";
+
+    test::TemporaryFolder folder;
+};
+
+TEST_F(Preview, NamesEveryKindOfFile) {
+    Document document = open_preset("causal-attention");
+    document.texts = {"the cat sat", "on the mat"};
+    save_document(folder.path() / "a.attnscope.json", document);
+    EXPECT_EQ(words(folder.path() / "a.attnscope.json"), "Document: “the cat sat” and 1 text more");
+    EXPECT_EQ(words(put("mine.json", kLesson)), "Lesson: My lesson, 1 step");
+    EXPECT_EQ(words(put("notes.txt", "\n\n  once upon a time\nthere was")), "Text: “  once upon a time”");
+    const std::vector<float> numbers(6);
+    const NamedArray q = make_array<float>("q", {2, 3}, numbers), k = make_array<float>("k", {6}, numbers);
+    write_safetensors(folder.path() / "dump.safetensors", {}, std::vector{view_of(q), view_of(k)});
+    EXPECT_THAT(words(folder.path() / "dump.safetensors"), StartsWith("2 tensors: q "));
+}
+
+TEST_F(Preview, NamesModelsAndRunsWithTheirSizes) {
+    EXPECT_EQ(words(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2"),
+              "GPT-2 model: 2 layers of 4 heads, width 48, vocabulary 366");
+    Session trained(open_preset("causal-attention"), [] {});
+    train(trained, small_run(4));
+    std::filesystem::create_directory(folder.path() / "run");
+    trained.apply({command::SaveCheckpoint{folder.path() / "run/model.safetensors"}, ""});
+    trained.wait_for_training();
+    const Config& config = trained.training().snapshot->settings.model;
+    const std::string expected = "step 4, " + std::to_string(config.num_layers) + " layer";
+    for (const std::filesystem::path& path : {folder.path() / "run/model.safetensors", folder.path() / "run"}) {
+        EXPECT_THAT(words(path), StartsWith("Training run: "));
+        EXPECT_THAT(words(path), HasSubstr(expected));
+    }
+}
+
+TEST_F(Preview, SaysWhyAFileCannotBeOpened) {
+    EXPECT_THAT(refusal(folder.path() / "missing.txt"), HasSubstr("missing.txt"));
+    EXPECT_THAT(refusal(put("picture.txt", std::string("\x89PNG\0\0", 6))), HasSubstr("neither text"));
+    EXPECT_THAT(refusal(put("empty.txt", " \n ")), HasSubstr("no text"));
+    EXPECT_THAT(refusal(put("broken.safetensors", "short")), HasSubstr("broken.safetensors"));
+    EXPECT_THAT(refusal(put("broken.json", "{")), HasSubstr("broken.json"));
+    std::filesystem::create_directory(folder.path() / "other");
+    EXPECT_EQ(words(folder.path() / "other"), "") << "a folder to go into";
+}
+
+TEST_F(Preview, IsMadeByTheWorker) {
+    Session session(open_preset("causal-attention"), [] {});
+    const Document before = session.document();
+    const auto path = put("notes.txt", "once");
+    session.apply({command::PreviewFile{path}, ""});
+    session.wait_for_files();
+    ASSERT_NE(session.files().preview, nullptr);
+    EXPECT_EQ(session.files().preview->path, path);
+    EXPECT_EQ(session.files().preview->words, "Text: “once”");
+    EXPECT_EQ(session.document(), before);
+    EXPECT_FALSE(session.files().text.has_value()) << "nothing is opened";
+    EXPECT_TRUE(session.files().recent.empty());
+}
+
+TEST_F(Preview, ALessonIsOpenedLikeAnyFile) {
+    Session session(open_preset("causal-attention"), [] {});
+    session.apply({command::OpenFile{put("mine.json", kLesson)}, ""});
+    session.wait_for_files();
+    session.update();
+    EXPECT_FALSE(session.files().failed) << session.files().notice;
+    EXPECT_EQ(session.files().opened, FileKind::Lesson);
+    ASSERT_NE(session.files().lesson, nullptr);
+    EXPECT_EQ(session.files().lesson->title, "My lesson");
+    session.apply({command::OpenFile{put("wrong.json", R"({"title": "x", "steps": []})")}, ""});
+    session.wait_for_files();
+    session.update();
+    EXPECT_TRUE(session.files().failed);
+    EXPECT_EQ(session.files().lesson->title, "My lesson");
+}
+
+}  // namespace
+}  // namespace attn::app
