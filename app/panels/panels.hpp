@@ -26,7 +26,14 @@ void draw_lens_cell(PanelContext& context);
 void draw_histogram_section(PanelContext& context);
 void draw_doctor_view(PanelContext& context);
 void draw_inspector(PanelContext& context);
-void draw_stage_strip(PanelContext& context);
+/// The stages of the open block, with pictures.
+void draw_thumbnails(PanelContext& context);
+/// The map of the model, and below it the stages of the open block.
+void draw_stages(PanelContext& context);
+/// The map alone.
+void draw_stage_map(PanelContext& context);
+/// One line: the open block's name between buttons to its neighbours.
+void draw_stage_line(PanelContext& context);
 void draw_help_sheet(PanelContext& context);
 
 }  // namespace attn::app

@@ -96,6 +96,8 @@ std::vector<std::size_t> tabs_that_fit(std::span<const float> widths, std::size_
 
 /// "MASKS": small, upper case, spaced.
 void section_heading(const Ui& ui, std::string_view text);
+/// The current window scrolls to the heading with this text when it is drawn.
+void reveal_section(std::string_view text);
 /// A line across the pane with room above and below.
 void separator(const Ui& ui);
 /// Room below what came before.

@@ -97,6 +97,13 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
     request.last_col = static_cast<float>(g.cols.last);
     request.first_row = static_cast<float>(g.rows.first);
     request.last_row = static_cast<float>(g.rows.last);
+    if (const HeatmapBefore* before = options.before; before != nullptr && before->share < 1) {
+        HeatmapRequest under = request;
+        under.data = before->data;
+        under.style = before->style;
+        ui.canvas.heatmap(list, min, max, under);
+        request.opacity = before->share;
+    }
     ui.canvas.heatmap(list, min, max, request);
     if (options.numbers) {
         list.PushClipRect(min, max, true);

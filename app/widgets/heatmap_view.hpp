@@ -34,6 +34,13 @@ struct HeatmapMarks {
     std::int64_t hover_row = -1, hover_col = -1;  ///< pointed at here or in another map
 };
 
+/// What a map looked like before: of the same shape.
+struct HeatmapBefore {
+    HeatmapData data;
+    HeatmapStyle style;
+    float share = 0;  ///< how much of the new map is seen, 0 to 1
+};
+
 struct HeatmapOptions {
     HeatmapAxis rows{}, cols{};
     HeatmapMarks marks{};
@@ -45,7 +52,8 @@ struct HeatmapOptions {
     bool pan = true;          ///< dragging pans; false leaves the drag to the caller (painting)
     bool arrows = false;      ///< arrow keys move the chosen cell; off where the panel uses them itself
     bool border = true;
-    std::string_view note{};  ///< in red below the map, such as "3 NaN"
+    const HeatmapBefore* before = nullptr;  ///< its colours pass over into the map's; numbers are the map's own from the start
+    std::string_view note{};                ///< in red below the map, such as "3 NaN"
 };
 
 struct HeatmapResult {

@@ -21,8 +21,18 @@ std::string upper(std::string_view text) {
 
 }  // namespace
 
+void reveal_section(std::string_view text) {
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    window->StateStorage.SetInt(window->ID, static_cast<int>(ImHashData(text.data(), text.size())));
+}
+
 void section_heading(const Ui& ui, std::string_view text) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGuiWindow* window = ImGui::GetCurrentWindow();
+    if (int* wanted = window->StateStorage.GetIntRef(window->ID); *wanted == static_cast<int>(ImHashData(text.data(), text.size()))) {
+        ImGui::SetScrollFromPosY(at.y - window->Pos.y, 0);
+        *wanted = 0;
+    }
     draw_spaced_text(*ImGui::GetWindowDrawList(), ui.fonts().small, at, ui.colors().faint, upper(text), ui.px(0.9f));
     ImGui::Dummy(ImVec2(1, font_size(ui.fonts().small) + ui.px(6)));
 }

@@ -162,6 +162,11 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
     view.pan = !context.view.painting;
     view.note = note;
+    HeatmapBefore before;
+    if (options.before != nullptr) {
+        before = {options.before->data, style_for(context, *options.before, options), context.view.morph.share(context.now)};
+        view.before = &before;
+    }
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
     offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
