@@ -8,12 +8,13 @@ namespace {
 
 // Logical pixels.
 constexpr float kRail = 44, kTab = 28, kStripMap = 68, kStripLine = 32;
-constexpr float kLeastPicture = 440, kPictureOfFull = 470, kPictureOfMap = 320, kPictureOfLine = 230, kLowWindow = 680;
+constexpr float kLeastPicture = 440, kPictureOfFull = 470, kPictureOfMap = 320, kPictureOfLine = 230, kLowWindow = 680, kHighWindow = 1300,
+                kHighStrip = 204;
 
 /// From one width to another while the window grows from 1600 to 2560.
 float grown(float from, float to, float window_width) { return from + (to - from) * std::clamp((window_width - 1600) / 960, 0.F, 1.F); }
 
-float strip_height(StripLook look, const PaneState& panes) {
+float strip_height(StripLook look, const PaneState& panes, float window_height) {
     switch (look) {
     case StripLook::None:
         return 0;
@@ -22,7 +23,8 @@ float strip_height(StripLook look, const PaneState& panes) {
     case StripLook::Map:
         return kStripMap;
     case StripLook::Full:
-        return std::clamp(panes.strip_height, kMinStrip, kMaxStrip);
+        return std::clamp(panes.strip_height == PaneState{}.strip_height && window_height >= kHighWindow ? kHighStrip : panes.strip_height,
+                          kMinStrip, kMaxStrip);
     }
     return 0;
 }
@@ -30,7 +32,7 @@ float strip_height(StripLook look, const PaneState& panes) {
 /// The largest look that leaves the picture its height. `body` is what picture and strip share, in logical pixels.
 StripLook strip_look(const PaneState& panes, float body, float window_height) {
     if (!panes.strip || panes.only_centre) return StripLook::None;
-    const auto picture = [&](StripLook look) { return body - strip_height(look, panes) - kFrameGap; };
+    const auto picture = [&](StripLook look) { return body - strip_height(look, panes, window_height) - kFrameGap; };
     if (panes.thumbnails && picture(StripLook::Full) >= kPictureOfFull) return StripLook::Full;
     if (window_height >= kLowWindow && picture(StripLook::Map) >= kPictureOfMap) return StripLook::Map;
     return picture(StripLook::Line) >= kPictureOfLine ? StripLook::Line : StripLook::None;
@@ -76,7 +78,7 @@ FrameLayout lay_out_frame(const FrameNeeds& needs, const ImVec2& size, float sca
     }
     layout.strip_look = strip_look(panes, (bottom - top) / scale, size.y / scale);
     if (layout.strip_look != StripLook::None) {
-        layout.strip = {{margin, bottom - px(strip_height(layout.strip_look, panes))}, {size.x - margin, bottom}};
+        layout.strip = {{margin, bottom - px(strip_height(layout.strip_look, panes, size.y / scale))}, {size.x - margin, bottom}};
         bottom = layout.strip.min.y - gap;
     }
     layout.left_width = left_pane_width(panes, width);

@@ -7,7 +7,7 @@ namespace attn::app {
 namespace {
 
 // Logical pixels.
-constexpr float kWidestGap = 56, kMostMoreForOpen = 220;
+constexpr float kWidestGap = 56, kMostMoreForOpen = 220, kMostMoreForOthers = 120;
 constexpr float kInside = 10, kItemGap = 8, kHeadChip = 24, kLeastHeadChip = 13, kHeadGap = 3, kSum = 18;
 
 float whole_pixels(float logical, float scale) { return std::floor(logical * scale); }
@@ -64,16 +64,21 @@ std::vector<Stretch> lay_out_blocks(std::span<const BlockRoom> blocks, std::size
         spare -= wider_gap * gaps;
     }
     const float wider_open = std::min(spare, whole_pixels(kMostMoreForOpen, scale));
+    spare -= wider_open;
+    const float wider_others = gaps > 0 ? std::min(spare / gaps, whole_pixels(kMostMoreForOthers, scale)) : 0;
     std::vector<Stretch> row;
     float x = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i) {
         const BlockRoom& block = blocks[i];
         const float share = i == open ? opened : others;
         if (i > 0) x += std::floor(block.smallest_gap + others * (block.gap - block.smallest_gap) + wider_gap);
-        const float width = std::floor(block.smallest + share * (block.natural - block.smallest) + (i == open ? wider_open : 0));
+        const float width = std::floor(block.smallest + share * (block.natural - block.smallest) + (i == open ? wider_open : wider_others));
         row.push_back({x, x + width});
         x += width;
     }
+    // What still is free is divided between both sides.
+    if (const float free = room - x; free > 1)
+        for (Stretch& place : row) place = {place.min + std::floor(free / 2), place.max + std::floor(free / 2)};
     return row;
 }
 

@@ -20,7 +20,7 @@ struct BlockRoom {
     float gap = 0, smallest_gap = 0;  ///< of the first block not used
 };
 
-/// The blocks from left to right. Where all have what they would like, gaps and the open block share what is left, within reason; where
+/// The blocks from left to right. Where all have what they would like, gaps and blocks share what is left, within reason; where
 /// they do not, the others shrink together before the open one does. Only where the smallest do not fit either is the row wider than
 /// `room`: it scrolls.
 std::vector<Stretch> lay_out_blocks(std::span<const BlockRoom> blocks, std::size_t open, float room, float scale);

@@ -151,7 +151,11 @@ void draw_heads_view(PanelContext& context) {
     else
         context.view.morph.show({id, kEveryHead, context.view.batch, shape[2].size, shape[3].size, context.snapshot.serial}, context.now,
                                 context.view.morphing);
-    const float left = origin.x + context.px(kTileLabels), reach = shown_reach(context, id.stage);
+    // What is free is divided between both sides.
+    const float tiles_width =
+        context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + context.px(kHeadGap));
+    const float shift = std::floor(std::max(room.x - tiles_width, 0.F) / 2);
+    const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kHeadGap)));
@@ -161,7 +165,7 @@ void draw_heads_view(PanelContext& context) {
                   reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
-    const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
+    const float bar_x = origin.x + room.x - shift + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
     draw_color_scale(
         context, first,
         {{bar_x, bar_y},
