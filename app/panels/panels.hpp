@@ -10,6 +10,9 @@ void draw_text_row(PanelContext& context);
 /// What may come next, below the text; its height in a window of this height, 0 where there is no such row. All in pixels.
 float next_row_height(const PanelContext& context, float window_height);
 void draw_next_row(PanelContext& context);
+/// In a low window, which has no such row: the likeliest of them, at most three, in the row of the text, ending at `right`. Returns the
+/// pixels they took of `room`.
+float draw_few_next_words(PanelContext& context, float right, float y, float room);
 /// Opens the field in which the shown sequence is edited.
 void start_text_edit(PanelContext& context);
 void draw_settings(PanelContext& context);

@@ -81,17 +81,23 @@ void fix_range(ColorOptions& options, const HeatmapStyle& shown) {
 
 /// One end of the range: dragged, or typed after a double click or Enter.
 bool end_field(const Ui& ui, const char* label, float& value, float speed) {
-    ImGui::AlignTextToFramePadding();
-    text_line(ui, ui.fonts().label, ui.colors().muted, shown_label(label));
-    ImGui::SameLine(0, ui.px(8));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = ui.px(32), high = font_size(ui.fonts().mono) + 2 * ImGui::GetStyle().FramePadding.y;
+    draw_text_in(*ImGui::GetWindowDrawList(), ui.fonts().label, at, ImVec2(at.x + room, at.y + high), ImVec2(0, 0.5f), ui.colors().muted,
+                 label);
+    ImGui::SetCursorScreenPos(ImVec2(at.x + room, at.y));
     ImGui::SetNextItemWidth(ui.px(96));
     int& wanted = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID(label));
     if (wanted != 0) focus_next_field();
     wanted = 0;
     push_font(ui.fonts().mono);
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().window);
+    ImGui::PushStyleColor(ImGuiCol_FrameBgHovered, ui.colors().window);
+    ImGui::PushStyleColor(ImGuiCol_FrameBgActive, ui.colors().window);
     ImGui::PushID(label);
     const bool changed = ImGui::DragFloat("##end", &value, speed, 0, 0, "%.4g");
     ImGui::PopID();
+    ImGui::PopStyleColor(3);
     ImGui::PopFont();
     Item item;
     item.min = ImGui::GetItemRectMin();
@@ -134,15 +140,17 @@ void range_part(const Ui& ui, ColorOptions& options, bool probability, const Hea
     std::vector<std::string_view> names;
     std::vector<RangeMode> modes;
     for (const auto& [mode, name] : kAutomatic) {
-        if (mode == RangeMode::Uniform && !probability) continue;
-        names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "by size" : name);
+        // Signed numbers are about 0 by themselves.
+        if (!probability && (mode == RangeMode::Uniform || mode == RangeMode::Symmetric)) continue;
+        names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "± largest" : name);
         modes.push_back(mode);
     }
-    int chosen = static_cast<int>(std::find(modes.begin(), modes.end(), options.range) - modes.begin());
+    const RangeMode now = !probability && options.range == RangeMode::Symmetric ? RangeMode::Auto : options.range;
+    int chosen = static_cast<int>(std::find(modes.begin(), modes.end(), now) - modes.begin());
     if (segmented(ui, "##automatic", names, chosen, 0,
                   {.tooltip = probability ? "By weights: 0 to 1, over more than 24 keys to twelve even shares. An even share is what "
                                             "every key gets when all get the same."
-                                          : "By size: symmetric about 0, as far as the largest number."}))
+                                          : "± largest: symmetric about 0, as far as the largest number."}))
         options.range = modes[static_cast<std::size_t>(chosen)];
 }
 
@@ -238,7 +246,7 @@ bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, con
     return !(options == before);
 }
 
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown) {
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual) {
     const ColorOptions before = options;
     const std::string words = range_words(options, probability, shown.hi);
     if (!begin_menu_link(ui, id, words, {.tooltip = "Which number has which colour: automatic or fixed range, logarithmic, diverging."}))
@@ -251,6 +259,11 @@ bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probab
     scale_part(ui, options, shown);
     gap(ui, 4);
     colors_part(ui, options);
+    if (gradual != nullptr) {
+        gap(ui, 4);
+        toggle_row(ui, "Gradual change", *gradual, "from one map to the next of its shape",
+                   {.tooltip = "Colours pass over within 150 ms; the numbers are the new ones at once. It is remembered."});
+    }
     ImGui::Unindent(ui.px(6));
     ImGui::PopStyleVar();
     end_menu_button();

@@ -292,6 +292,12 @@ TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {
     EXPECT_EQ(options.hi, 5);
     EXPECT_TRUE(open);
     EXPECT_GE(changes, 1);
+    // The two ends stand below the pills: either can be dragged.
+    for (int y = 80; y < 140 && options.lo == -5 && options.hi == 5; y += 5)
+        drag(ImVec2(70, static_cast<float>(y)), ImVec2(130, static_cast<float>(y)), contents);
+    EXPECT_GT(options.lo, -5);
+    EXPECT_EQ(options.hi, 5);
+    EXPECT_EQ(options.range, RangeMode::Manual);
 }
 
 }  // namespace

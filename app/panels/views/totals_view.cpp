@@ -258,7 +258,7 @@ void draw_totals_view(PanelContext& context) {
     const float y = at.y + context.px(kHeader);
     draw_text(list, fonts.mono_body, {at.x, y}, colors.text, elide(fonts.mono_body, words.formula, room.x));
     const TotalsPicture picture = totals_picture(context, shown);
-    const bool low = room.y < context.px(420) && picture.problem.empty();
+    const bool low = room.y < context.px(470) && picture.problem.empty();
     const std::string& sentence = !picture.problem.empty() ? picture.problem : picture.words.empty() ? words.sentence : picture.words;
     const float text_height = low ? context.px(20)
                                   : context.px(24) + draw_text_wrapped(list, fonts.label, {at.x, y + context.px(24)}, room.x,
