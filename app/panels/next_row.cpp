@@ -83,13 +83,14 @@ float draw_few_next_words(PanelContext& context, float right, float y, float roo
     std::size_t shown = 0;
     for (; shown < std::min(kMost, words->likeliest.size()); ++shown) {
         const float more = next_word_width(context, words->likeliest[shown]) + gap;
-        if (width + more > room) break;
+        if (width + more + gap > room) break;
         width += more;
     }
+    if (shown == 0) return 0;
     float x = right - width + gap;
     for (std::size_t i = 0; i < shown; ++i)
         x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1) + gap;
-    return width;
+    return width + gap;
 }
 
 void draw_next_row(PanelContext& context) {

@@ -37,7 +37,13 @@ std::string wrong_blocks(const Config& config, const Plan& plan, const std::vect
             return "no cross-attention second";
         if (config.feed_forward && (block.parts.back().kind != PartKind::FeedForward || block.parts.back().opens.stage != Stage::FfnOut))
             return "no feed-forward last";
+        if (block.parallel != (config.residual && config.feed_forward && config.order != BlockOrder::InTurn))
+            return "parts in turn that are computed at once, or at once that are in turn";
         for (const BlockPart& piece : block.parts) {
+            if (piece.sum && piece.sum->stage != (piece.kind == PartKind::Attention        ? Stage::Residual1
+                                                  : piece.kind == PartKind::CrossAttention ? Stage::CrossResidual
+                                                                                           : Stage::Residual2))
+                return "a part has the sum of another";
             if (piece.sum.has_value() != config.residual) return "a sum where there is none, or none where there is one";
             if (plan.find(piece.opens) == nullptr || (piece.sum && plan.find(*piece.sum) == nullptr)) return "a part leads nowhere";
         }

@@ -104,6 +104,11 @@ std::vector<BlockItem> lay_out_open_block(const ModelBlock& block, const OpenBlo
         return true;
     };
     if (!place(BlockItem::Kind::Title, 0, std::min(room.title, std::max(end - inside, 0.F)))) return items;
+    const auto sum = [&](std::size_t part) {
+        if (!block.parts[part].sum) return true;
+        x += gap;
+        return place(BlockItem::Kind::Sum, part, whole_pixels(kSum, scale));
+    };
     const float chip = head_chip(block, room, width, scale);
     for (std::size_t i = 0; i < block.parts.size(); ++i) {
         x += gap;
@@ -117,10 +122,10 @@ std::vector<BlockItem> lay_out_open_block(const ModelBlock& block, const OpenBlo
         } else if (!place(BlockItem::Kind::HeadsLabel, i, room.chosen)) {
             return items;
         }
-        if (!block.parts[i].sum) continue;
-        x += gap;
-        if (!place(BlockItem::Kind::Sum, i, whole_pixels(kSum, scale))) return items;
+        if (!block.parallel && !sum(i)) return items;
     }
+    for (std::size_t i = 0; block.parallel && i < block.parts.size(); ++i)
+        if (!sum(i)) break;
     return items;
 }
 

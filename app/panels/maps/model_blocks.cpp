@@ -14,12 +14,20 @@ BlockPart& part_for(ModelBlock& block, PartKind kind) {
     return block.parts.emplace_back(BlockPart{kind, {}, {}});
 }
 
+/// A sum belongs to the part whose result it adds to the stream.
+void add_sum(ModelBlock& block, const PlanNode& node) {
+    const std::optional<PartKind> kind = part_of(node.inputs.back());
+    for (BlockPart& part : block.parts) {
+        if (part.kind != kind) continue;
+        part.sum = node.id;
+        // Another part was computed before this one's result was added: both read the same.
+        block.parallel |= &part != &block.parts.back();
+    }
+}
+
 void add_to_parts(ModelBlock& block, const PlanNode& node) {
     const std::optional<PartKind> kind = part_of(node.id);
-    if (!kind) {
-        if (!block.parts.empty()) block.parts.back().sum = node.id;
-        return;
-    }
+    if (!kind) return add_sum(block, node);
     // A norm that follows its part begins no other one.
     if (node.op == Op::Norm && !block.parts.empty() && block.parts.back().kind == *kind) return;
     const bool known = std::any_of(block.parts.begin(), block.parts.end(), [&](const BlockPart& part) { return part.kind == *kind; });
@@ -103,7 +111,7 @@ std::string block_sentence(const Plan& plan, const ModelBlock& block) {
         const char* words = part.kind == PartKind::Attention        ? "words take in what other words hold (attention)"
                             : part.kind == PartKind::CrossAttention ? "they take in the source text (cross-attention)"
                                                                     : "each is worked on by itself (feed-forward)";
-        sentence += (sentence.empty() ? "" : ", then ") + std::string(words);
+        sentence += (sentence.empty() ? "" : block.parallel ? ", and at the same time " : ", then ") + std::string(words);
     }
     if (!sentence.empty()) sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
     return sentence + ".";

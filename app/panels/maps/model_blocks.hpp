@@ -30,6 +30,7 @@ struct ModelBlock {
     int layer = -1;
     std::size_t first = 0, end = 0;  ///< places among the nodes
     std::vector<BlockPart> parts;    ///< of a layer; empty for what comes before and after
+    bool parallel = false;           ///< its parts read the stream before any of them is added to it
 
     bool holds(std::size_t node) const { return node >= first && node < end; }
 };
