@@ -49,7 +49,8 @@ std::string wrong_blocks(const Config& config, const Plan& plan, const std::vect
         }
     }
     if (at != nodes.size()) return "a stage is in no block";
-    if (layers != config.num_layers * (config.architecture == Architecture::EncoderDecoder ? 2 : 1)) return "another number of layers";
+    const bool two_stacks = config.architecture == Architecture::EncoderDecoder;
+    if (layers != config.num_layers + (two_stacks ? config.layers_of(Stack::Encoder) : 0)) return "another number of layers";
     return "";
 }
 
