@@ -26,6 +26,8 @@ void remember(const ViewState& view, Settings& settings) {
     settings.left_pane = panes.left;
     settings.right_pane = panes.right;
     settings.strip = panes.strip;
+    settings.thumbnails = panes.thumbnails;
+    settings.morphing = view.morphing;
     settings.left_width = static_cast<double>(view.panes.left_width);
     settings.right_width = static_cast<double>(view.panes.right_width);
     settings.strip_height = static_cast<double>(view.panes.strip_height);
@@ -50,6 +52,8 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.left = settings.left_pane;
     view.panes.right = settings.right_pane;
     view.panes.strip = settings.strip;
+    view.panes.thumbnails = settings.thumbnails;
+    view.morphing = settings.morphing;
     view.panes.left_width = static_cast<float>(settings.left_width);
     view.panes.right_width = static_cast<float>(settings.right_width);
     view.panes.strip_height = static_cast<float>(settings.strip_height);
@@ -222,7 +226,11 @@ void Application::draw_for_picture(PanelContext& context) {
     std::swap(panes, view_.panes);
     const bool help = std::exchange(view_.help, false);
     const double notice_until = std::exchange(view_.files.notice_until, 0);
+    const bool morphing = std::exchange(view_.morphing, false);
+    const Morph morph = std::exchange(view_.morph, {});
     draw_frame(context);
+    view_.morph = morph;
+    view_.morphing = morphing;
     view_.files.notice_until = notice_until;
     view_.help = help;
     view_.panes = panes;
@@ -237,6 +245,7 @@ void Application::draw(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
         session_.set_recent_files(frame.settings.recent_files);
+        if (patient_) view_.morphing = false;  // a picture shows what is, not what is on its way
     }
     first_frame_ = false;
     session_.update();
@@ -295,10 +304,7 @@ void Application::draw(Frame& frame) {
     remember(view_, frame.settings);
     remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
     if (!commands.empty()) frame.redraw_after = 0;
-    const auto redraw_at = [&](double time) { frame.redraw_after = std::clamp(time - frame.time, 0.0, frame.redraw_after); };
-    if (view_.train.replaying) redraw_at(view_.train.next_moment_at);
-    if (view_.playing) redraw_at(view_.next_step_at);
-    if (view_.files.notice_until > frame.time) redraw_at(view_.files.notice_until);
+    frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
 }
 
 }  // namespace attn::app

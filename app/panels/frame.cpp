@@ -1,87 +1,32 @@
 #include "app/panels/frame.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "app/panels/actions/actions.hpp"
 #include "app/panels/actions/palette.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/frame_layout.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/pane.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/knock_out_view.hpp"
+#include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
-
-/// Places of the frame's panes, in pixels.
-struct FrameLayout {
-    Box top, text, next, lesson, left, centre, right, strip;
-};
-
-constexpr float kTopBar = 48, kTextRow = 64, kGap = 12, kMargin = 14;
-constexpr float kMinLeft = 200, kMinRight = 260, kMinCentre = 620, kMinStrip = 96, kMaxSide = 480, kMaxStrip = 240, kFoldedStrip = 48;
-
-/// On a small window the panes give way before the picture does.
-PaneState fitted(const PaneState& panes, float width, float height, bool lesson) {
-    PaneState fit = panes;
-    if (width < 1400) {
-        const float shrink = std::clamp((width - 900) / 500, 0.F, 1.F);
-        fit.left_width = std::min(fit.left_width, kMinLeft + shrink * 48);
-        fit.right_width = std::min(fit.right_width, kMinRight + shrink * 68);
-    }
-    if (height < 860) fit.strip_height = std::min(fit.strip_height, 112.F);
-    if (height < 800) fit.strip_height = kFoldedStrip;  // names only: the picture needs the room
-    if (width - fit.left_width - fit.right_width < kMinCentre + 4 * kGap) fit.right = false;
-    if (width - fit.left_width < kMinCentre + 3 * kGap) fit.left = false;
-    if (height < (lesson ? 800 : 460)) fit.strip = false;
-    if (panes.only_centre) fit.left = fit.right = fit.strip = false;
-    return fit;
-}
-
-/// What a lesson says stands above the picture, also when the picture is alone.
-FrameLayout lay_out(const PaneState& panes, const ImVec2& size, const PanelContext& context) {
-    const auto px = [&](float logical) { return context.px(logical); };
-    FrameLayout layout;
-    const bool bare = panes.only_centre;
-    const float text_top = bare ? 0 : px(kTopBar);
-    float body_top = text_top + (bare ? px(kMargin) : px(kTextRow));
-    float body_bottom = size.y - px(kMargin);
-    layout.top = {{0, 0}, {size.x, px(kTopBar)}};
-    layout.text = {{0, text_top}, {size.x, body_top}};
-    if (const float high = bare ? 0 : next_row_height(context, size.y); high > 0) {
-        layout.next = {{0, body_top}, {size.x, body_top + high}};
-        body_top += high;
-    }
-    if (const float high = lesson_strip_height(context, size.x - 2 * px(kMargin)); high > 0) {
-        layout.lesson = {{px(kMargin), body_top}, {size.x - px(kMargin), body_top + high}};
-        body_top = layout.lesson.max.y + px(kGap);
-    }
-    if (panes.strip) {
-        layout.strip = {{px(kMargin), body_bottom - px(panes.strip_height)}, {size.x - px(kMargin), body_bottom}};
-        body_bottom = layout.strip.min.y - px(kGap);
-    }
-    float x0 = px(kMargin), x1 = size.x - px(kMargin);
-    if (panes.left) {
-        layout.left = {{x0, body_top}, {x0 + px(panes.left_width), body_bottom}};
-        x0 = layout.left.max.x + px(kGap);
-    }
-    if (panes.right) {
-        layout.right = {{x1 - px(panes.right_width), body_top}, {x1, body_bottom}};
-        x1 = layout.right.min.x - px(kGap);
-    }
-    layout.centre = {{x0, body_top}, {x1, body_bottom}};
-    return layout;
-}
 
 /// The gap between two panes, which can be dragged. Returns the movement in logical pixels.
 float splitter(const PanelContext& context, const char* id, const Box& rect, bool vertical) {
@@ -101,23 +46,23 @@ float splitter(const PanelContext& context, const char* id, const Box& rect, boo
     return (vertical ? moved.x : moved.y) / context.theme.scale;
 }
 
-void splitters(PanelContext& context, const FrameLayout& layout, const PaneState& shown) {
+void splitters(PanelContext& context, const FrameLayout& layout) {
     PaneState& panes = context.view.panes;
-    const float gap = context.px(kGap);
-    if (shown.left) {
+    const float gap = context.px(kFrameGap);
+    if (!layout.left_rail) {
         const float moved =
             splitter(context, "##split_left", {{layout.left.max.x, layout.left.min.y}, {layout.left.max.x + gap, layout.left.max.y}}, true);
-        if (moved != 0) panes.left_width = std::clamp(shown.left_width + moved, kMinLeft, kMaxSide);
+        if (moved != 0) panes.left_width = std::clamp(layout.left_width + moved, kMinLeft, kMaxSide);
     }
-    if (shown.right) {
+    if (!layout.right_tab) {
         const float moved = splitter(context, "##split_right",
                                      {{layout.right.min.x - gap, layout.right.min.y}, {layout.right.min.x, layout.right.max.y}}, true);
-        if (moved != 0) panes.right_width = std::clamp(shown.right_width - moved, kMinRight, kMaxSide);
+        if (moved != 0) panes.right_width = std::clamp(layout.right_width - moved, kMinRight, kMaxSide);
     }
-    if (shown.strip) {
+    if (layout.strip_look == StripLook::Full) {
         const float moved = splitter(context, "##split_strip",
                                      {{layout.strip.min.x, layout.strip.min.y - gap}, {layout.strip.max.x, layout.strip.min.y}}, false);
-        if (moved != 0) panes.strip_height = std::clamp(shown.strip_height - moved, kMinStrip, kMaxStrip);
+        if (moved != 0) panes.strip_height = std::clamp(layout.strip.height() / context.theme.scale - moved, kMinStrip, kMaxStrip);
     }
 }
 
@@ -187,30 +132,67 @@ void draw_cell(PanelContext& context) {
     draw_histogram_section(context);
 }
 
+void draw_strip(PanelContext& context, const FrameLayout& layout) {
+    if (layout.strip_look == StripLook::Full) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stages, kFixed);
+    if (layout.strip_look == StripLook::Map) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_map, kFixed);
+    if (layout.strip_look == StripLook::Line) pane(context, "##strip", layout.strip, PaneLook::Card, {8, 0}, draw_stage_line, kFixed);
+}
+
+/// A pane at the side: its name, what it shows, and whether it scrolls.
+struct SidePane {
+    const char* id;
+    void (*draw)(PanelContext&);
+    int flags = 0;
+};
+
+/// The settings, or what stands in their place where they are folded; there they lie over the picture while they are open.
+void draw_left(PanelContext& context, const FrameLayout& layout, const SidePane& side) {
+    if (layout.left_rail) pane(context, "##rail", layout.left, PaneLook::Card, {3, 6}, draw_settings_rail, kFixed);
+    else pane(context, side.id, layout.left, PaneLook::Card, {16, 14}, side.draw, side.flags);
+    pane(context, side.id, layout.left_drawer, PaneLook::Drawer, {16, 14}, side.draw, side.flags);
+}
+
+void draw_right(PanelContext& context, const FrameLayout& layout) {
+    if (layout.right_tab) pane(context, "##tab", layout.right, PaneLook::Card, {0, 0}, draw_cell_tab, kFixed);
+    else pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_cell);
+    pane(context, "##cell", layout.right_drawer, PaneLook::Drawer, {16, 14}, draw_cell);
+}
+
 /// The picture in the centre with the chosen cell beside and the stages below it.
-void draw_picture(PanelContext& context, const FrameLayout& layout, const PaneState& shown) {
+void draw_picture(PanelContext& context, const FrameLayout& layout) {
     // The centre comes first: what is hovered there lights up in the panes beside it in the same frame.
     pane(context, "##centre", layout.centre, PaneLook::Card, {24, 16}, draw_centre, kFixed);
-    if (shown.strip)
-        pane(context, "##strip", layout.strip, PaneLook::Card, {8, 6}, draw_stage_strip,
-             ImGuiWindowFlags_HorizontalScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-    if (shown.left) pane(context, "##settings", layout.left, PaneLook::Card, {16, 14}, draw_settings);
-    if (shown.right) pane(context, "##cell", layout.right, PaneLook::Card, {16, 14}, draw_cell);
-    splitters(context, layout, shown);
+    draw_strip(context, layout);
+    splitters(context, layout);
+    draw_left(context, layout, {"##settings", draw_settings});
+    draw_right(context, layout);
 }
 
 /// The Train view has the settings at the left from top to bottom, and lays out the rest itself.
-void draw_training(PanelContext& context, FrameLayout layout, PaneState shown) {
-    if (shown.strip) layout.left.max.y = layout.strip.max.y;
+void draw_training(PanelContext& context, FrameLayout layout) {
     const ImVec2 size = ImGui::GetIO().DisplaySize;
-    const Box rest{layout.centre.min, {size.x - context.px(kMargin), size.y - context.px(kMargin)}};
+    const float bottom = size.y - context.px(kFrameMargin);
+    if (layout.left.height() > 0) layout.left.max.y = bottom;
+    if (layout.left_drawer.height() > 0) layout.left_drawer.max.y = bottom;
+    const Box rest{layout.centre.min, {size.x - context.px(kFrameMargin), bottom}};
     pane(context, "##training", rest, PaneLook::Bare, {0, 0}, draw_train_view, kFixed);
-    if (shown.left) pane(context, "##run", layout.left, PaneLook::Card, {16, 14}, draw_train_settings, kFixed);
-    shown.right = shown.strip = false;
-    splitters(context, layout, shown);
+    layout.right = {};
+    layout.strip_look = StripLook::None;
+    splitters(context, layout);
+    draw_left(context, layout, {"##run", draw_train_settings, kFixed});
 }
 
 }  // namespace
+
+double seconds_at_rest(const ViewState& view, double now) {
+    double rest = std::numeric_limits<double>::infinity();
+    const auto moves_at = [&](double time) { rest = std::min(rest, std::max(time - now, 0.0)); };
+    if (view.morph.moving(now)) moves_at(now);
+    if (view.train.replaying) moves_at(view.train.next_moment_at);
+    if (view.playing) moves_at(view.next_step_at);
+    if (view.files.notice_until > now) moves_at(view.files.notice_until);
+    return rest;
+}
 
 void draw_frame(PanelContext& context) {
     ViewState& view = context.view;
@@ -223,6 +205,7 @@ void draw_frame(PanelContext& context) {
     }
     advance_playing(context);
     keep_up_with_training(context);
+    view.zoom_by_key = 0;
     handle_shortcuts(context);
     view.hover_shown = view.hovered;
     view.hovered.clear();
@@ -240,16 +223,18 @@ void draw_frame(PanelContext& context) {
                      ImGuiWindowFlags_NoSavedSettings);
     ImGui::PopStyleVar(3);
 
-    const PaneState shown = fitted(view.panes, size.x / context.theme.scale, size.y / context.theme.scale, view.lesson.open());
-    const FrameLayout layout = lay_out(shown, size, context);
-    if (!shown.only_centre) {
+    FrameNeeds needs{.panes = view.panes};
+    needs.next_row = view.panes.only_centre ? 0 : next_row_height(context, size.y);
+    needs.lesson = lesson_strip_height(context, size.x - 2 * context.px(kFrameMargin));
+    const FrameLayout layout = lay_out_frame(needs, size, context.theme.scale);
+    if (!view.panes.only_centre) {
         pane(context, "##top", layout.top, PaneLook::Bare, {18, 0}, draw_top_bar, kFixed);
         pane(context, "##text", layout.text, PaneLook::Bare, {18, 0}, draw_text_row, kFixed);
         if (layout.next.height() > 1) pane(context, "##next", layout.next, PaneLook::Bare, {18, 0}, draw_next_row, kFixed);
     }
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
-    if (view.view == View::Train) draw_training(context, layout, shown);
-    else draw_picture(context, layout, shown);
+    if (view.view == View::Train) draw_training(context, layout);
+    else draw_picture(context, layout);
     draw_cell_edit(context);
     ImGui::End();
     if (view.help) draw_help_sheet(context);

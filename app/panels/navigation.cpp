@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "app/panels/maps/head_of.hpp"
+#include "app/panels/maps/model_blocks.hpp"
 
 namespace attn::app {
 namespace {
@@ -72,6 +73,15 @@ void select_first_cell(ViewState& view, const Trace<float>& trace) {
     const std::int64_t last = trace.tokens.lengths.empty() ? 0 : trace.tokens.lengths[0] - 1;
     view.locked.set(Axis::T, std::clamp<std::int64_t>(6, 0, std::max<std::int64_t>(last, 0)));
     view.locked.set(Axis::S, std::clamp<std::int64_t>(2, 0, std::max<std::int64_t>(last, 0)));
+}
+
+void step_block(ViewState& view, const Trace<float>& trace, int direction) {
+    const std::vector<ModelBlock> blocks = model_blocks(*trace.plan);
+    const auto now = static_cast<std::ptrdiff_t>(block_of(blocks, *trace.plan, view.stage));
+    const std::ptrdiff_t next = std::clamp<std::ptrdiff_t>(now + direction, 0, static_cast<std::ptrdiff_t>(blocks.size()) - 1);
+    if (next == now) return;
+    view.playing = false;
+    view.stage = stage_in(*trace.plan, blocks[static_cast<std::size_t>(next)], view.stage);
 }
 
 void go_to_layer(ViewState& view, const Trace<float>& trace, int layer) {

@@ -17,6 +17,10 @@ bool step_stage(ViewState& view, const Trace<float>& trace, int direction);
 void go_to_first_stage(ViewState& view, const Trace<float>& trace);
 void go_to_last_stage(ViewState& view, const Trace<float>& trace);
 
+/// Moves to the same stage of the next (+1) or previous (-1) block of the model where that has it, else to the block's own; stays at the
+/// ends.
+void step_block(ViewState& view, const Trace<float>& trace, int direction);
+
 /// Shows the same stage of another layer, where that layer has it.
 void go_to_layer(ViewState& view, const Trace<float>& trace, int layer);
 

@@ -15,16 +15,33 @@
 namespace attn::app {
 namespace {
 
+constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter of the window
 constexpr float kNextChip = 32, kTemperature = 190;
 
 std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
 
+/// The shown model says what may come next.
+bool writes(const PanelContext& context) {
+    if (!context.ready() || context.view.view == View::Train || context.view.lesson.open()) return false;
+    const Config& config = context.trace().config;
+    return config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.trace().settings.masks.causal);
+}
+
+std::string shown_word(const PanelContext& context, const NextWord& word) {
+    return elide(context.theme.fonts.mono_body, visible_text(word.text), context.px(110));
+}
+
+float next_word_width(const PanelContext& context, const NextWord& word) {
+    const float words = text_width(context.theme.fonts.mono_body, shown_word(context, word)),
+                figures = text_width(context.theme.fonts.mono_small, percent_words(word.probability));
+    return std::max(words + figures + context.px(34), context.px(76));
+}
+
 /// Word, chance, and the chance as a bar; a click appends it. Returns its width, 0 where it does not fit.
 float draw_next_word(PanelContext& context, const NextWord& word, double largest, ImVec2 at, float right) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string text = elide(fonts.mono_body, visible_text(word.text), context.px(110)), chance = percent_words(word.probability);
-    const float words = text_width(fonts.mono_body, text), figures = text_width(fonts.mono_small, chance);
-    const float width = std::max(words + figures + context.px(34), context.px(76)), height = context.px(kNextChip);
+    const std::string text = shown_word(context, word), chance = percent_words(word.probability);
+    const float width = next_word_width(context, word), height = context.px(kNextChip);
     if (at.x + width > right) return 0;
     ImGui::PushID(word.id);
     const Item item = item_at(context.ui(), "##next_word", at, {width, height},
@@ -53,12 +70,27 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
 }  // namespace
 
 float next_row_height(const PanelContext& context, float window_height) {
-    constexpr float kNextRow = 44, kLowWindow = 680;
-    if (!context.ready() || context.view.view == View::Train || context.view.lesson.open() || window_height < context.px(kLowWindow))
-        return 0;
-    const Config& config = context.trace().config;
-    const bool writes = config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.trace().settings.masks.causal);
-    return writes ? context.px(kNextRow) : 0;
+    return writes(context) && window_height >= context.px(kNextRowFrom) ? context.px(kNextRowHeight) : 0;
+}
+
+float draw_few_next_words(PanelContext& context, float right, float y, float room) {
+    constexpr std::size_t kMost = 3;
+    if (!writes(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing) return 0;
+    const auto words = context.ask_latest(facet::NextWords{context.view.batch, context.document.sampling.temperature});
+    if (!words) return 0;
+    const float gap = context.px(8);
+    float width = 0;
+    std::size_t shown = 0;
+    for (; shown < std::min(kMost, words->likeliest.size()); ++shown) {
+        const float more = next_word_width(context, words->likeliest[shown]) + gap;
+        if (width + more + gap > room) break;
+        width += more;
+    }
+    if (shown == 0) return 0;
+    float x = right - width + gap;
+    for (std::size_t i = 0; i < shown; ++i)
+        x += draw_next_word(context, words->likeliest[i], words->likeliest[0].probability, {x, y}, right + 1) + gap;
+    return width + gap;
 }
 
 void draw_next_row(PanelContext& context) {

@@ -6,7 +6,11 @@
 
 namespace attn::app {
 
-enum class PaneLook : std::uint8_t { Bare, Card };
+enum class PaneLook : std::uint8_t {
+    Bare,
+    Card,
+    Drawer,  ///< lies over another one
+};
 
 /// `padding` in logical pixels; `draw` fills it. Nothing happens for a box without area.
 void pane(PanelContext& context, const char* id, const Box& box, PaneLook look, ImVec2 padding, void (*draw)(PanelContext&), int flags = 0);

@@ -116,6 +116,10 @@ void draw_search(PanelContext& context) {
 
 void draw_section(PanelContext& context, const SettingSection& section, bool first, bool always_open) {
     const Ui ui = context.ui();
+    if (context.view.panes.reveal == section.name) {
+        ImGui::SetScrollHereY(0);
+        context.view.panes.reveal = {};
+    }
     // Headings stand close together, so that all of them are seen.
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
     if (!first) separator(ui, 11);
@@ -151,6 +155,13 @@ void draw_sections(PanelContext& context) {
 }
 
 }  // namespace
+
+std::vector<ListedSection> listed_sections(const PanelContext& context) {
+    std::vector<ListedSection> listed;
+    for (const SettingSection& section : kSections)
+        if (section.belongs(context) && context.view.lesson.shows(section.control)) listed.push_back({section.name, section.title});
+    return listed;
+}
 
 void draw_settings(PanelContext& context) {
     if (context.view.toured || context.view.lesson.open()) return draw_sections(context);

@@ -5,6 +5,7 @@
 
 #include "app/panels/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/maps/model_blocks.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation.hpp"
@@ -16,16 +17,17 @@
 namespace attn::app {
 namespace {
 
-constexpr float kItemWidth = 116, kGroupGap = 24, kFolded = 56;
+constexpr float kItemWidth = 104, kWidestItem = 190;
 
-/// Pixels for each stage: wide enough for the longest shape, such as that of 200 tokens. All layers have the shapes of the first.
-float item_width(const PanelContext& context) {
+/// Pixels for each stage of a block: wide enough for the longest shape, such as that of 200 tokens; wider where there is room.
+float item_width(const PanelContext& context, const ModelBlock& block, float room) {
     float shape = 0;
-    for (const PlanNode& node : context.trace().plan->nodes())
-        if (node.id.layer <= 0)
-            shape =
-                std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.trace().shape_of(node.id))));
-    return std::max(context.px(kItemWidth), std::ceil(shape) + context.px(24));
+    const auto& nodes = context.trace().plan->nodes();
+    for (std::size_t i = block.first; i < block.end; ++i)
+        shape =
+            std::max(shape, runs_width(context.theme.fonts.mono_tiny, shape_runs(context.theme, context.trace().shape_of(nodes[i].id))));
+    const float least = std::max(context.px(kItemWidth), std::ceil(shape) + context.px(18));
+    return std::clamp(std::floor(room / static_cast<float>(block.end - block.first)), least, std::max(least, context.px(kWidestItem)));
 }
 
 /// The first tokens of the sequence as small chips: tokens have no picture of their own.
@@ -52,10 +54,10 @@ void draw_thumbnail(PanelContext& context, ImDrawList& list, ImVec2 min, ImVec2 
     }
     const Matrix matrix = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
     if (matrix.empty()) return;
-    // The picture keeps the map's proportions within the square, up to twice as wide.
+    // The picture keeps the map's proportions within the square, up to three times as wide where there is room.
     const float height = max.y - min.y;
     const float aspect = static_cast<float>(matrix.data.cols) / static_cast<float>(std::max<std::int64_t>(matrix.data.rows, 1));
-    const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 1.8F, max.x - min.x));
+    const float width = std::clamp(height * aspect, height * 0.4F, std::min(height * 2.8F, max.x - min.x));
     context.canvas.heatmap(list, min, {min.x + width, max.y}, {matrix.data, style_of(context, matrix, id)});
     draw_edited_corner(context, matrix, min, {min.x + width, max.y});
     list.AddRect(min, {min.x + width, max.y}, context.theme.colors.line);
@@ -80,16 +82,13 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     if (current) list.AddRect(at, end, colors.accent, context.px(8), 0, context.px(2));
 
     const float x = at.x + context.px(9);
-    if (size.y < context.px(kFolded)) {
-        draw_text_in(list, fonts.strong, {x, at.y}, end, {0, 0.5F}, current ? colors.text : colors.muted,
-                     elide(fonts.strong, stage_title(id.stage), end.x - x - context.px(4)));
-        return item.pressed;
-    }
     const float line = context.px(15);
     const ImVec2 thumb_min{x, at.y + context.px(7) + line};
     const ImVec2 thumb_max{end.x - context.px(6), end.y - 2 * line - context.px(8)};
     const Color ink = current ? colors.text : colors.muted;
-    draw_text(list, fonts.strong, {x, at.y + context.px(4)}, ink, elide(fonts.strong, stage_title(id.stage), end.x - x - context.px(4)));
+    const std::string title = stage_title(id.stage);
+    ImFont* font = text_width(fonts.strong, title) <= end.x - x - context.px(4) ? fonts.strong : fonts.label;
+    draw_text(list, font, {x, at.y + context.px(4)}, ink, elide(font, title, end.x - x - context.px(4)));
     if (thumb_max.y - thumb_min.y > context.px(12)) draw_thumbnail(context, list, thumb_min, thumb_max, id);
     const float text_width_left = end.x - x - context.px(4);
     draw_text(list, fonts.mono_small, {x, end.y - 2 * line - context.px(3)}, ink,
@@ -98,37 +97,19 @@ bool draw_item(PanelContext& context, ImVec2 at, ImVec2 size, std::size_t index)
     return item.pressed;
 }
 
-/// "layer 0", written upwards beside the layer's first stage.
-void draw_group_label(const PanelContext& context, ImVec2 at, float height, const StageId& id) {
-    ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float x = at.x + context.px(kGroupGap / 2);
-    std::string label = id.layer >= 0 ? "layer " + std::to_string(id.layer) : "output";
-    if (id.stack == Stack::Encoder) label = "encoder " + (id.layer >= 0 ? std::to_string(id.layer) : std::string("out"));
-    if (id.stack == Stack::Decoder)
-        label = "decoder " + (id.layer >= 0 ? std::to_string(id.layer) : id.stage < Stage::Norm1 ? std::string("in") : std::string("out"));
-    list.AddLine({at.x + context.px(4), at.y + context.px(8)}, {at.x + context.px(4), at.y + height - context.px(8)},
-                 context.theme.colors.line);
-    draw_text_turned(list, context.theme.fonts.mono_tiny, {x + context.px(3), at.y + height / 2}, context.theme.colors.faint, label);
-}
-
 }  // namespace
 
-void draw_stage_strip(PanelContext& context) {
-    if (!context.ready()) return;
-    const auto& stages = context.trace().plan->nodes();
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
-    const float height = ImGui::GetContentRegionAvail().y;
+void draw_thumbnails(PanelContext& context) {
+    const Plan& plan = *context.trace().plan;
+    const std::vector<ModelBlock> blocks = model_blocks(plan);
+    const ModelBlock& block = blocks[block_of(blocks, plan, context.view.stage)];
+    const ImVec2 origin = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float left = ImGui::GetWindowPos().x, right = left + ImGui::GetWindowWidth();
-    const float width = item_width(context);
+    const float width = item_width(context, block, room.x), height = room.y;
     float x = origin.x;
-    for (std::size_t i = 0; i < stages.size(); ++i) {
-        const StageId& id = stages[i].id;
-        if (i > 0 && (id.layer != stages[i - 1].id.layer || id.stack != stages[i - 1].id.stack)) {
-            draw_group_label(context, {x, origin.y}, height, id);
-            x += context.px(kGroupGap);
-        }
-        const float end = x + width;
-        const bool visible = end > left && x < right;
+    for (std::size_t i = block.first; i < block.end; ++i, x += width) {
+        const StageId& id = plan.nodes()[i].id;
+        const bool visible = x + width > left && x < right;
         if (visible && draw_item(context, {x, origin.y}, {width, height}, i)) {
             context.view.stage = id;
             context.view.playing = false;
@@ -137,10 +118,8 @@ void draw_stage_strip(PanelContext& context) {
         }
         if (id == context.view.stage && context.view.strip_shows != id) {
             context.view.strip_shows = id;
-            const float centre = (x + end) / 2 - origin.x - ImGui::GetWindowWidth() / 2;
-            ImGui::SetScrollX(std::max(centre, 0.F));
+            ImGui::SetScrollX(std::max(x + width / 2 - origin.x - ImGui::GetWindowWidth() / 2, 0.F));
         }
-        x = end;
     }
     ImGui::SetCursorScreenPos({x, origin.y});
     ImGui::Dummy({1, 1});

@@ -166,6 +166,7 @@ void draw_text_row(PanelContext& context) {
         right -= chip + context.px(8);
     // The text keeps most of the row.
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);
+    right -= draw_few_next_words(context, right, chip_y + context.px(6), (right - x) * 0.42F);
     ImGui::SetCursorScreenPos({x, chip_y});
     if (context.view.text.editing) draw_editor(context, right - x);
     else draw_chips(context, right - x);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "app/panels/actions/palette_state.hpp"
 #include "app/panels/compare/comparison_state.hpp"
@@ -15,6 +16,7 @@
 #include "app/panels/files/file_view.hpp"
 #include "app/panels/help/help_state.hpp"
 #include "app/panels/lessons/lesson_view.hpp"
+#include "app/panels/maps/morph.hpp"
 #include "app/panels/train/train_state.hpp"
 #include "app/panels/views/inspector_state.hpp"
 #include "app/panels/views/knock_out_state.hpp"
@@ -51,8 +53,12 @@ private:
 
 struct PaneState {
     bool left = true, right = true, strip = true;
-    float left_width = 248, right_width = 328, strip_height = 132;  ///< logical pixels
+    bool thumbnails = true;                                         ///< of the open block's stages, below the map of the model
+    float left_width = 248, right_width = 328, strip_height = 178;  ///< logical pixels
     bool only_centre = false;                                       ///< F11: the picture alone, for projecting
+    /// Where a narrow window folds the panes at the sides: one of them is open over the picture.
+    bool left_open = false, right_open = false;
+    std::string_view reveal{};  ///< part of the settings, by name, that is to be scrolled to
 };
 
 /// What is looked for among the settings.
@@ -110,6 +116,10 @@ struct ViewState {
     bool painting = false;                          ///< clicks on an attention map forbid or allow cells
     std::uint64_t gesture = 0;                      ///< counts finished drags, so that each becomes one undo step
     std::optional<StageId> strip_shows;             ///< the stage that the strip has scrolled to
+    std::optional<StageId> map_shows;               ///< the stage whose block the map of the model has scrolled to
+    Morph morph;                                    ///< from the map that was shown before
+    bool morphing = true;                           ///< steps between maps of one shape are shown as a change
+    float zoom_by_key = 0;                          ///< steps of + and − in this frame
     std::map<std::string, HeatmapViewState> zooms;  ///< zoom and pan by the matrix' name
 
     const AxisSelection& selection() const { return hovered.empty() ? locked : hovered; }

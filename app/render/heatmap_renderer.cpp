@@ -158,6 +158,7 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
     heatmap.apart_y = level_y.samples == 2 ? 0.25F * heatmap.step_y : 0.0F;
     heatmap.scale = value_scale(tile_style(request.style));
     heatmap.map = request.style.map;
+    heatmap.opacity = request.opacity;
     const double ui_scale = theme_ ? theme_->scale : 1;
     if (request.grid && std::max(x.cells_per_pixel, y.cells_per_pixel) * kSmallestGridCell * ui_scale <= 1)
         heatmap.grid = static_cast<float>(std::max(1.0, std::floor(ui_scale)));
@@ -192,7 +193,14 @@ void HeatmapRenderer::draw(const PreparedHeatmap& heatmap, int target_width, int
         program.set(uniform, static_cast<float>(color & 0xFFU) / 255, static_cast<float>((color >> 8) & 0xFFU) / 255,
                     static_cast<float>((color >> 16) & 0xFFU) / 255, 1.0F);
     };
-    glDisable(GL_BLEND);
+    if (heatmap.opacity < 1) {
+        glEnable(GL_BLEND);
+        glBlendEquation(GL_FUNC_ADD);
+        glBlendColor(0, 0, 0, std::max(heatmap.opacity, 0.0F));
+        glBlendFunc(GL_CONSTANT_ALPHA, GL_ONE_MINUS_CONSTANT_ALPHA);
+    } else {
+        glDisable(GL_BLEND);
+    }
     glBindVertexArray(vertex_array_.get());
     program.use();
     program.set("u_target", static_cast<float>(target_width), static_cast<float>(target_height));

@@ -38,7 +38,8 @@ struct PreparedHeatmap {
     float apart_x = 0, apart_y = 0;    ///< texels from a pixel's centre to its samples
     ValueScale scale;
     ColorMap map = ColorMap::Sequential;
-    float grid = 0;  ///< width of the lines in pixels, 0 = none
+    float grid = 0;     ///< width of the lines in pixels, 0 = none
+    float opacity = 1;  ///< below 1 it is mixed with what is there
     std::vector<Tile> tiles;
 };
 

@@ -25,6 +25,8 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("left_pane", settings.left_pane);
     object.read("right_pane", settings.right_pane);
     object.read("strip", settings.strip);
+    object.read("thumbnails", settings.thumbnails);
+    object.read("morphing", settings.morphing);
     object.read("left_width", settings.left_width, 50, 4000);
     object.read("right_width", settings.right_width, 50, 4000);
     object.read("strip_height", settings.strip_height, 20, 4000);
@@ -101,6 +103,8 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"left_pane", settings.left_pane},
         {"right_pane", settings.right_pane},
         {"strip", settings.strip},
+        {"thumbnails", settings.thumbnails},
+        {"morphing", settings.morphing},
         {"left_width", settings.left_width},
         {"right_width", settings.right_width},
         {"strip_height", settings.strip_height},

@@ -14,7 +14,9 @@ struct Settings {
     bool dark = true;
     double zoom = 1;  ///< size of everything, on top of the display's scale; 0.5 to 4
     bool left_pane = true, right_pane = true, strip = true;
-    double left_width = 248, right_width = 328, strip_height = 124;
+    bool thumbnails = true;  ///< below the map of the model
+    bool morphing = true;    ///< steps between maps of one shape are shown as a change
+    double left_width = 248, right_width = 328, strip_height = 178;
     bool window_placed = false;  ///< false: the system chooses where the window opens
     std::int32_t window_x = 0, window_y = 0, window_width = 1600, window_height = 1000;
     bool window_maximized = false;

@@ -36,6 +36,7 @@ struct HeatmapRequest {
     /// The part shown, in cells; all zero means everything.
     float first_col = 0, last_col = 0, first_row = 0, last_row = 0;
     bool grid = false;  ///< thin lines between cells where they are large enough
+    float opacity = 1;  ///< below 1 what lies under it shows through
 };
 
 class Canvas {

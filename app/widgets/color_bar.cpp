@@ -17,6 +17,7 @@
 namespace attn::app {
 namespace {
 
+constexpr float kMenuContents = 316;
 constexpr int kStops = 48;  ///< colours along the bar; the list blends between them
 
 struct Tick {
@@ -57,18 +58,132 @@ void draw_bar(const Ui& ui, ImDrawList& list, ImVec2 min, ImVec2 max, const Heat
     list.AddRect(ImVec2(min.x - line, min.y - line), ImVec2(max.x + line, max.y + line), ui.colors().line, 0, 0, line);
 }
 
-/// Fields for a range by hand; true when one of them changed.
-bool manual_fields(const Ui& ui, ColorOptions& options) {
-    bool changed = false;
-    const std::array<std::pair<const char*, float*>, 2> fields{{{"from", &options.lo}, {"to", &options.hi}}};
-    for (const auto& [name, value] : fields) {
-        ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(28));
-        ImGui::SetNextItemWidth(ui.px(96));
-        push_font(ui.fonts().mono);
-        changed = ImGui::InputFloat(name, value, 0, 0, "%.4g") || changed;
-        ImGui::PopFont();
+/// What the automatic range can be.
+struct AutomaticRange {
+    RangeMode mode;
+    const char* name;
+};
+constexpr std::array<AutomaticRange, 5> kAutomatic = {{{RangeMode::Auto, "auto"},
+                                                       {RangeMode::UnitRange, "0 to 1"},
+                                                       {RangeMode::Symmetric, "± largest"},
+                                                       {RangeMode::Tensor, "least to largest"},
+                                                       {RangeMode::Uniform, "4 × even share"}}};
+
+bool is_fixed(RangeMode mode) { return mode == RangeMode::Manual; }
+
+/// Range by hand, from what is shown, so that nothing jumps.
+void fix_range(ColorOptions& options, const HeatmapStyle& shown) {
+    if (is_fixed(options.range)) return;
+    options.range = RangeMode::Manual;
+    options.lo = shown.lo;
+    options.hi = shown.hi;
+}
+
+/// One end of the range: dragged, or typed after a double click or Enter.
+bool end_field(const Ui& ui, const char* label, float& value, float speed) {
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float room = ui.px(32), high = font_size(ui.fonts().mono) + 2 * ImGui::GetStyle().FramePadding.y;
+    draw_text_in(*ImGui::GetWindowDrawList(), ui.fonts().label, at, ImVec2(at.x + room, at.y + high), ImVec2(0, 0.5f), ui.colors().muted,
+                 label);
+    ImGui::SetCursorScreenPos(ImVec2(at.x + room, at.y));
+    ImGui::SetNextItemWidth(ui.px(96));
+    int& wanted = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID(label));
+    if (wanted != 0) focus_next_field();
+    wanted = 0;
+    push_font(ui.fonts().mono);
+    ImGui::PushStyleColor(ImGuiCol_FrameBg, ui.colors().window);
+    ImGui::PushStyleColor(ImGuiCol_FrameBgHovered, ui.colors().window);
+    ImGui::PushStyleColor(ImGuiCol_FrameBgActive, ui.colors().window);
+    ImGui::PushID(label);
+    const bool changed = ImGui::DragFloat("##end", &value, speed, 0, 0, "%.4g");
+    ImGui::PopID();
+    ImGui::PopStyleColor(3);
+    ImGui::PopFont();
+    Item item;
+    item.min = ImGui::GetItemRectMin();
+    item.max = ImGui::GetItemRectMax();
+    const ControlNotes notes{.tooltip = "Drag it, or double-click to type: numbers beyond it have the colour of the end."};
+    if (join_keyboard(ui, label, notes, item)) wanted = 1;
+    if (!ImGui::IsItemActive()) tooltip_for_last(ui, notes.tooltip);
+    draw_focus_ring(ui, item, ui.px(4));
+    return changed && std::isfinite(value);
+}
+
+/// The two ends as they are shown; changing one fixes both.
+void end_fields(const Ui& ui, ColorOptions& options, const HeatmapStyle& shown) {
+    const bool fixed = is_fixed(options.range);
+    float lo = fixed ? options.lo : shown.lo, hi = fixed ? options.hi : shown.hi;
+    const float speed = std::max(std::abs(hi - lo) / 200, 1e-6F);
+    bool changed = end_field(ui, "from", lo, speed);
+    ImGui::SameLine(0, ui.px(14));
+    changed = end_field(ui, "to", hi, speed) || changed;
+    if (!changed) return;
+    options.range = RangeMode::Manual;
+    options.lo = lo;
+    options.hi = hi;
+}
+
+void range_part(const Ui& ui, ColorOptions& options, bool probability, const HeatmapStyle& shown) {
+    static constexpr std::array<std::string_view, 3> kKinds = {"automatic", "fixed", "each row"};
+    section_heading(ui, "range");
+    int kind = is_fixed(options.range) ? 1 : options.range == RangeMode::Row ? 2 : 0;
+    if (segmented(ui, "##kind", kKinds, kind, 0,
+                  {.tooltip = "Automatic follows the numbers. Fixed stays, so that other stages and texts can be compared. Each row by "
+                              "itself: one colour can mean different numbers in two rows."})) {
+        if (kind == 1) fix_range(options, shown);
+        else options.range = kind == 2 ? RangeMode::Row : RangeMode::Auto;
     }
-    return changed;
+    gap(ui, 6);
+    end_fields(ui, options, shown);
+    if (kind != 0) return;
+    gap(ui, 6);
+    std::vector<std::string_view> names;
+    std::vector<RangeMode> modes;
+    for (const auto& [mode, name] : kAutomatic) {
+        // Signed numbers are about 0 by themselves.
+        if (!probability && (mode == RangeMode::Uniform || mode == RangeMode::Symmetric)) continue;
+        names.emplace_back(mode == RangeMode::Auto ? probability ? "by weights" : "± largest" : name);
+        modes.push_back(mode);
+    }
+    const RangeMode now = !probability && options.range == RangeMode::Symmetric ? RangeMode::Auto : options.range;
+    int chosen = static_cast<int>(std::find(modes.begin(), modes.end(), now) - modes.begin());
+    if (segmented(ui, "##automatic", names, chosen, 0,
+                  {.tooltip = probability ? "By weights: 0 to 1, over more than 24 keys to twelve even shares. An even share is what "
+                                            "every key gets when all get the same."
+                                          : "± largest: symmetric about 0, as far as the largest number."}))
+        options.range = modes[static_cast<std::size_t>(chosen)];
+}
+
+void scale_part(const Ui& ui, ColorOptions& options, const HeatmapStyle& shown) {
+    toggle_row(ui, "Logarithmic", options.log, "small numbers spread out",
+               {.tooltip = "Every factor of ten takes the same part of the bar."});
+    bool diverging = shown.map == ColorMap::Diverging;
+    if (toggle_row(ui, "Diverging", diverging, "two colours, 0 in the middle",
+                   {.tooltip = "Negative numbers are blue, positive ones orange; the range is symmetric about 0."}))
+        options.map = diverging ? ColorMap::Diverging : ColorMap::Sequential;
+}
+
+void colors_part(const Ui& ui, ColorOptions& options) {
+    section_heading(ui, "colours");
+    std::vector<std::string_view> names;
+    for (int i = 0; i < kColorMapCount; ++i) names.push_back(color_map_words(static_cast<ColorMap>(i)));
+    int chosen = static_cast<int>(options.map);
+    if (segmented(ui, "##map", names, chosen, 0,
+                  {.tooltip = "Which colours stand for numbers. Automatic: blue for weights, blue to orange for others."}))
+        options.map = static_cast<ColorMap>(chosen);
+}
+
+/// A number at an end of the bar that can be dragged up and down. True when it moved.
+bool drag_end(const Ui& ui, const char* id, ImVec2 min, ImVec2 size, float height, float& value, float reach) {
+    const Item item =
+        item_at(ui, id, min, size, {.tooltip = "Drag to move this end of the range; double-click: automatic again.", .keyboard = false});
+    if (item.hovered || item.held) {
+        ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeNS);
+        ImGui::GetWindowDrawList()->AddLine({item.min.x, item.max.y}, item.max, ui.colors().accent, ui.px(1));
+    }
+    const float moved = item.held && !ImGui::IsMouseClicked(0) ? ImGui::GetIO().MouseDelta.y : 0;
+    value -= moved / height * reach;
+    return moved != 0;
 }
 
 }  // namespace
@@ -102,42 +217,55 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
     return ui.px(7) + widest;
 }
 
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown) {
+bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,
+                     const ColorBarOptions& bar) {
+    if (ui.without_controls || shown.per_row || bottom - min.y < 4 * font_size(ui.fonts().mono_small)) return false;
+    const ColorOptions before = options;
+    const float line = font_size(ui.fonts().mono_small) + ui.px(2), x = min.x + ui.px(bar.width + 5), height = bottom - min.y;
+    float lo = shown.lo, hi = shown.hi;
+    ImGui::PushID(id);
+    const ImVec2 size{ui.px(48), line};
+    const bool top_moved = drag_end(ui, "##hi", {x, min.y - ui.px(1)}, size, height, hi, shown.hi - shown.lo);
+    const bool top_again = ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0);
+    const bool low_moved = drag_end(ui, "##lo", {x, bottom - line}, size, height, lo, shown.hi - shown.lo);
+    const bool low_again = ImGui::IsItemHovered() && ImGui::IsMouseDoubleClicked(0);
+    ImGui::PopID();
+    if (top_again || low_again) {
+        options.range = RangeMode::Auto;
+    } else if (top_moved || low_moved) {
+        // The ends never meet, and those of a diverging map stay as far from 0 as each other.
+        const float least = (shown.hi - shown.lo) / 1000;
+        const bool diverging = shown.map == ColorMap::Diverging;
+        if (top_moved) hi = std::max(hi, diverging ? least : lo + least);
+        if (low_moved) lo = std::min(lo, diverging ? -least : hi - least);
+        if (diverging) (top_moved ? lo : hi) = top_moved ? -hi : -lo;
+        options.range = RangeMode::Manual;
+        options.lo = lo;
+        options.hi = hi;
+    }
+    return !(options == before);
+}
+
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual) {
     const ColorOptions before = options;
     const std::string words = range_words(options, probability, shown.hi);
-    if (!begin_menu_link(ui, id, words, {.tooltip = "the range of the colours, and which colours"})) return false;
-    section_heading(ui, "range");
-    for (int i = 0; i < kRangeModeCount; ++i) {
-        const auto mode = static_cast<RangeMode>(i);
-        std::string detail;
-        if (mode == RangeMode::Auto)
-            detail = probability ? "0 to 1; over more than 24 keys to twelve even shares" : "symmetric about 0 for signed numbers";
-        if (mode == RangeMode::Uniform) {
-            if (!probability) continue;
-            detail = "ends at four times an even share of all keys";
-        }
-        if (mode == RangeMode::Row) detail = "the same colour can mean different numbers in two rows";
-        // By hand goes on with typing the ends.
-        if (menu_item(ui, range_mode_words(mode), options.range == mode, detail, {}, mode == RangeMode::Manual)) {
-            if (mode == RangeMode::Manual && options.range != mode) {
-                // Starts from what is shown, so that nothing jumps.
-                options.lo = shown.lo;
-                options.hi = shown.hi;
-            }
-            options.range = mode;
-        }
+    if (!begin_menu_link(ui, id, words, {.tooltip = "Which number has which colour: automatic or fixed range, logarithmic, diverging."}))
+        return false;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ui.px(8), ui.px(4)));
+    ImGui::Dummy(ImVec2(ui.px(kMenuContents), 1));
+    ImGui::Indent(ui.px(6));
+    range_part(ui, options, probability, shown);
+    gap(ui, 8);
+    scale_part(ui, options, shown);
+    gap(ui, 4);
+    colors_part(ui, options);
+    if (gradual != nullptr) {
+        gap(ui, 4);
+        toggle_row(ui, "Gradual change", *gradual, "from one map to the next of its shape",
+                   {.tooltip = "Colours pass over within 150 ms; the numbers are the new ones at once. It is remembered."});
     }
-    if (options.range == RangeMode::Manual) manual_fields(ui, options);
-    gap(ui, 6);
-    if (menu_item(ui, "logarithmic", options.log, "small numbers spread out", {}, true)) options.log = !options.log;
-    gap(ui, 6);
-    section_heading(ui, "colours");
-    for (int i = 0; i < kColorMapCount; ++i) {
-        const auto map = static_cast<ColorMap>(i);
-        ImGui::PushID("map");
-        if (menu_item(ui, color_map_words(map), options.map == map)) options.map = map;
-        ImGui::PopID();
-    }
+    ImGui::Unindent(ui.px(6));
+    ImGui::PopStyleVar();
     end_menu_button();
     return !(options == before);
 }

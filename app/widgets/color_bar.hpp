@@ -18,7 +18,12 @@ struct ColorBarOptions {
 /// widest number takes beside it.
 float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& style, const ColorBarOptions& options = {});
 
-/// What the range is, as a link that opens the menu of ranges, logarithm and colour maps. True when the options changed.
-bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown);
+/// The numbers at the ends of such a bar can be dragged up and down: the range is then fixed. True when the options changed.
+bool drag_color_ends(const Ui& ui, const char* id, ImVec2 min, float bottom, const HeatmapStyle& shown, ColorOptions& options,
+                     const ColorBarOptions& bar = {});
+
+/// What the range is, as a link that opens the menu of the range, automatic or fixed, of the scale and of the colours; where there
+/// is `gradual`, also whether maps pass over into each other. True when the options changed.
+bool color_menu(const Ui& ui, const char* id, ColorOptions& options, bool probability, const HeatmapStyle& shown, bool* gradual = nullptr);
 
 }  // namespace attn::app

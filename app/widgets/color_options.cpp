@@ -93,44 +93,24 @@ std::string_view color_map_words(ColorMap map) {
     return "";
 }
 
-std::string_view range_mode_words(RangeMode mode) {
-    switch (mode) {
-    case RangeMode::Auto:
-        return "automatic";
-    case RangeMode::Symmetric:
-        return "symmetric about 0";
-    case RangeMode::UnitRange:
-        return "0 to 1";
-    case RangeMode::Tensor:
-        return "per tensor";
-    case RangeMode::Row:
-        return "per row";
-    case RangeMode::Manual:
-        return "by hand";
-    case RangeMode::Uniform:
-        return "relative to uniform";
-    }
-    return "";
-}
-
 std::string range_words(const ColorOptions& options, bool probability, float highest) {
     std::string words;
     switch (effective(options, probability)) {
     case RangeMode::Auto:
     case RangeMode::Symmetric:
-        words = "symmetric";
+        words = "± largest";
         break;
     case RangeMode::UnitRange:
         words = highest != 1 ? "0 to " + format_number(static_cast<double>(highest), {.decimals = highest < 0.1F ? 3 : 2}) : "0 to 1";
         break;
     case RangeMode::Tensor:
-        words = "per tensor";
+        words = "all numbers";
         break;
     case RangeMode::Row:
-        words = "per row";
+        words = "each row";
         break;
     case RangeMode::Manual:
-        words = "by hand";
+        words = "fixed";
         break;
     case RangeMode::Uniform:
         words = "to 4 × uniform";

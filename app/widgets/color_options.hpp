@@ -35,8 +35,7 @@ inline constexpr std::int64_t kManyKeys = 24;
 HeatmapStyle resolve_style(const ColorOptions& options, bool probability, float lo, float hi, std::int64_t keys = 0);
 
 std::string_view color_map_words(ColorMap map);
-std::string_view range_mode_words(RangeMode mode);
-/// What the range is in a word or two: "symmetric", "0 to 1", "each row by itself"; with "log" where it is.
+/// What the range is in a word or two: "± largest", "0 to 1", "each row"; with "log" where it is.
 std::string range_words(const ColorOptions& options, bool probability, float highest = 1);
 
 }  // namespace attn::app

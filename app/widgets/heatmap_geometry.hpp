@@ -46,6 +46,8 @@ struct RowLabel {
 
 /// The rows of the shown part that get a label where each needs `pitch` pixels: all, or every n-th and the chosen one (-1: none).
 std::vector<RowLabel> labelled_rows(const HeatmapGeometry& geometry, float pitch, std::int64_t chosen);
+/// Figures that a number has in a cell of this logical width; 0: there is none.
+int cell_figures(float width);
 /// Numbers in the cells that are large enough for them.
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data, const HeatmapStyle& style);
 /// Labels and titles outside of the cells.

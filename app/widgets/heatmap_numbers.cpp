@@ -12,41 +12,52 @@ namespace attn::app {
 namespace {
 
 constexpr float kLowest = 18;        ///< logical cell height from which there is air above and below
+constexpr float kTenthsFrom = 34;    ///< logical cell width from which two figures before the point have one behind it
 constexpr float kInfinityFrom = 34;  ///< logical cell width from which a masked cell says minus infinity
-constexpr int kWanted = 5;           ///< characters of "−9.63"
 
 struct NumberLook {
     ImFont* font = nullptr;
     int characters = 0;
-    int decimals = -1;  ///< of every number of the map; -1 when no number fits that would be worth reading
+    int decimals = -1;  ///< of every number of the map; -1 where there is no room for numbers
 };
+
+/// Figures before the point: none for numbers below 1, and a weight's 0 or 1 is none either.
+int figures_before_the_point(float largest) { return largest <= 1 ? 0 : static_cast<int>(std::floor(std::log10(largest))) + 1; }
 
 NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const HeatmapStyle& style) {
     NumberLook look;
-    const float w = geometry.cell_w(), h = geometry.cell_h(), room = w - ui.px(5);
+    const float w = geometry.cell_w(), h = geometry.cell_h(), room = w - ui.px(2);
+    const int figures = cell_figures(w / ui.theme.scale);
+    if (figures == 0 || h < ui.px(kLowest)) return look;
+    const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
+    const int before = figures_before_the_point(largest);
+    // Beside large numbers those between -1 and 1 keep a figure where it fits.
+    const int after = std::max(figures - before, w >= ui.px(kTenthsFrom) ? 1 : 0);
+    const int characters = (style.lo < 0 ? 1 : 0) + std::max(before, 1) + (after > 0 ? after + 1 : 0);
+    // The largest letters in which they stand apart, else the smallest.
     const std::array<ImFont*, 3> fonts{ui.fonts().mono, ui.fonts().mono_small, ui.fonts().mono_tiny};
     for (ImFont* font : fonts) {
         look.font = font;
-        if (kWanted * text_width(font, "0") <= room && font_size(font) + ui.px(4) <= h) break;
+        if (static_cast<float>(characters) * text_width(font, "0") <= room - ui.px(4) && font_size(font) + ui.px(4) <= h) break;
     }
-    look.characters = static_cast<int>(room / std::max(1.0f, text_width(look.font, "0")));
-    const float largest = style.per_row ? 9 : std::max(std::abs(style.lo), std::abs(style.hi));
-    const int decimals = decimals_that_fit(largest, look.characters, style.lo < 0);
-    // A map whose largest number would show a single digit says more by its colours alone.
-    const int digits = decimals + static_cast<int>(std::floor(std::log10(std::max(largest, 1e-30f)))) + 1;
-    if (h >= ui.px(kLowest) && decimals >= 0 && digits >= 2) look.decimals = decimals;
+    look.characters = static_cast<int>((room + 0.5f) / std::max(1.0f, text_width(look.font, "0")));
+    look.decimals = std::min(after, std::max(look.characters - characters + after, 0));
     return look;
 }
 
-/// The number with as many decimals as fit, at last in powers of ten; "" when nothing does.
+/// The number with as many decimals as fit, at last in powers of ten; "" when nothing does. What is not zero never reads as zero.
 std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
-        std::string text = format_number(value, {.decimals = decimals});
+        if (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals)) break;
+        std::string text = format_number(value, {.decimals = decimals, .fixed = true});
         if (number_length(text) <= look.characters) return text;
     }
     std::string text = format_scientific(value, 0);
     return number_length(text) <= look.characters ? text : std::string();
 }
+
+/// A weight that hardly counts: it is written faintly.
+bool is_little(const HeatmapStyle& style, float value) { return style.lo == 0 && value < 0.045f * style.hi; }
 
 /// True when the edge of the map would cut through a text of this size in the middle of a cell: "0.07" without its beginning is "07".
 bool is_cut(const HeatmapGeometry& g, const ImVec2& cell_min, const ImVec2& cell_max, float width, float height) {
@@ -55,6 +66,8 @@ bool is_cut(const HeatmapGeometry& g, const ImVec2& cell_min, const ImVec2& cell
 }
 
 }  // namespace
+
+int cell_figures(float width) { return width < 20 ? 0 : width < 26 ? 1 : width < 44 ? 2 : width < 56 ? 3 : 4; }
 
 void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& geometry, const HeatmapData& data,
                        const HeatmapStyle& style) {
@@ -71,7 +84,9 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
             const auto x = static_cast<double>(col), y = static_cast<double>(row);
             const ImVec2 min(geometry.x_of(x), geometry.y_of(y)), max(geometry.x_of(x + 1), geometry.y_of(y + 1));
             if (is_cut(geometry, min, max, text_width(look.font, text), font_size(look.font))) continue;
-            Color ink = masked ? ui.colors().faint : ink_on(ui.canvas.color(own, value));
+            const Color cell = ui.canvas.color(own, value);
+            Color ink = masked ? ui.colors().faint : ink_on(cell);
+            if (!masked && is_little(own, value) && contrast(ui.colors().faint, cell) >= kReadable) ink = ui.colors().faint;
             if (!masked && std::isinf(value)) {
                 // Infinities are striped loudly: the sign needs a quiet place.
                 const float half = text_width(look.font, text) / 2 + ui.px(3), middle = (min.x + max.x) / 2, y_middle = (min.y + max.y) / 2;

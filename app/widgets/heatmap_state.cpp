@@ -8,6 +8,7 @@ namespace {
 
 /// The fewest cells that a zoomed axis shows.
 constexpr double kFewest = 1.5;
+constexpr float kZoomStep = 1.2F;
 
 double count(std::int64_t n) { return static_cast<double>(std::max<std::int64_t>(n, 1)); }
 
@@ -38,6 +39,12 @@ void zoom_axis(AxisView& view, std::int64_t n, float factor, float anchor) {
     const double zoom = std::clamp(all / now.size() * factor, 1.0, std::max(1.0, all / kFewest));
     const double shown = all / zoom, fixed = now.first + now.size() * anchor;
     show(view, fixed - shown * anchor, shown, all);
+}
+
+void zoom_heatmap(HeatmapViewState& state, std::int64_t rows, std::int64_t cols, float turns, ImVec2 anchor) {
+    const float factor = std::pow(kZoomStep, turns);
+    zoom_axis(state.rows, rows, factor, anchor.y);
+    zoom_axis(state.cols, cols, factor, anchor.x);
 }
 
 void pan_axis(AxisView& view, std::int64_t n, double cells) {

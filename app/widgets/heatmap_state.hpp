@@ -1,6 +1,8 @@
 #pragma once
 /// Which part of a matrix is shown: zoom and pan of each axis, independent of pixels and of the matrix' size.
 
+#include <imgui.h>
+
 #include <cstdint>
 
 namespace attn::app {
@@ -28,6 +30,8 @@ struct CellSpan {
 CellSpan shown_cells(const AxisView& view, std::int64_t n);
 /// Zooms so that the place at `anchor` (0 to 1 of what is shown) stays where it is; never below everything or above about one cell.
 void zoom_axis(AxisView& view, std::int64_t n, float factor, float anchor);
+/// Zooms both axes by so many turns of the wheel, inwards where positive.
+void zoom_heatmap(HeatmapViewState& state, std::int64_t rows, std::int64_t cols, float turns, ImVec2 anchor);
 /// Moves what is shown by that many cells, as far as there are cells.
 void pan_axis(AxisView& view, std::int64_t n, double cells);
 /// Moves as little as needed to show the cell whole.

@@ -11,21 +11,27 @@
 namespace attn::app {
 namespace {
 
-constexpr float kZoomStep = 1.2f, kClickSlop = 4;
+constexpr float kClickSlop = 4;
 
 bool whole(const HeatmapData& data) { return data.values != nullptr && data.rows > 0 && data.cols > 0; }
+
+/// What keeps its place, 0 to 1 of what is shown: the pointer, else the chosen cell, else the middle.
+ImVec2 zoom_anchor(const HeatmapGeometry& g, const HeatmapMarks& marks, bool hovered) {
+    ImVec2 at{(g.min.x + g.max.x) / 2, (g.min.y + g.max.y) / 2};
+    if (hovered) at = ImGui::GetIO().MousePos;
+    else if (marks.row >= 0 && marks.col >= 0)
+        at = {g.x_of(static_cast<double>(marks.col) + 0.5), g.y_of(static_cast<double>(marks.row) + 0.5)};
+    return {std::clamp((at.x - g.min.x) / (g.max.x - g.min.x), 0.0f, 1.0f), std::clamp((at.y - g.min.y) / (g.max.y - g.min.y), 0.0f, 1.0f)};
+}
 
 /// Wheel, drag, double-click and F; true when the view moved.
 bool move_view(const Ui& ui, const HeatmapGeometry& g, HeatmapViewState& state, const HeatmapOptions& options, bool hovered, bool held) {
     const HeatmapViewState before = state;
     const ImGuiIO& io = ImGui::GetIO();
+    const float steps = (hovered ? io.MouseWheel : 0) + (hovered || options.zoom_keys ? options.zoom_steps : 0);
+    if (steps != 0) zoom_heatmap(state, g.row_count, g.col_count, steps, zoom_anchor(g, options.marks, hovered));
     if (hovered) {
         own_mouse_wheel();
-        if (io.MouseWheel != 0) {
-            const float factor = std::pow(kZoomStep, io.MouseWheel);
-            zoom_axis(state.rows, g.row_count, factor, (io.MousePos.y - g.min.y) / (g.max.y - g.min.y));
-            zoom_axis(state.cols, g.col_count, factor, (io.MousePos.x - g.min.x) / (g.max.x - g.min.x));
-        }
         if ((!options.opens && ImGui::IsMouseDoubleClicked(0)) || (key_pressed('F') && !io.WantTextInput && !io.KeyCtrl)) state = {};
     }
     const bool dragged = (options.pan && ImGui::IsMouseDragging(0, ui.px(kClickSlop))) || ImGui::IsMouseDragging(2, 0);
@@ -56,8 +62,9 @@ HeatmapResult handle_input(const Ui& ui, const char* id, const HeatmapGeometry& 
     const ImVec2 cursor = ImGui::GetCursorScreenPos();
     ImGui::SetCursorScreenPos(g.min);
     const ImVec2 size(std::max(1.0f, g.max.x - g.min.x), std::max(1.0f, g.max.y - g.min.y));
-    const bool pressed = ImGui::InvisibleButton(
-        id, size, ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle);
+    constexpr ImGuiButtonFlags kButtons =
+        ImGuiButtonFlags_MouseButtonLeft | ImGuiButtonFlags_MouseButtonRight | ImGuiButtonFlags_MouseButtonMiddle;
+    const bool pressed = options.lies_below ? invisible_button_below(id, size, kButtons) : ImGui::InvisibleButton(id, size, kButtons);
     const bool hovered = ImGui::IsItemHovered(), active = ImGui::IsItemActive();
     const ImGuiIO& io = ImGui::GetIO();
     const float slop = ui.px(kClickSlop);
@@ -97,6 +104,13 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
     request.last_col = static_cast<float>(g.cols.last);
     request.first_row = static_cast<float>(g.rows.first);
     request.last_row = static_cast<float>(g.rows.last);
+    if (const HeatmapBefore* before = options.before; before != nullptr && before->share < 1) {
+        HeatmapRequest under = request;
+        under.data = before->data;
+        under.style = before->style;
+        ui.canvas.heatmap(list, min, max, under);
+        request.opacity = before->share;
+    }
     ui.canvas.heatmap(list, min, max, request);
     if (options.numbers) {
         list.PushClipRect(min, max, true);

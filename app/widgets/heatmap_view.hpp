@@ -34,6 +34,13 @@ struct HeatmapMarks {
     std::int64_t hover_row = -1, hover_col = -1;  ///< pointed at here or in another map
 };
 
+/// What a map looked like before: of the same shape.
+struct HeatmapBefore {
+    HeatmapData data;
+    HeatmapStyle style;
+    float share = 0;  ///< how much of the new map is seen, 0 to 1
+};
+
 struct HeatmapOptions {
     HeatmapAxis rows{}, cols{};
     HeatmapMarks marks{};
@@ -41,11 +48,15 @@ struct HeatmapOptions {
     bool numbers = true;      ///< in the cells, where they are large enough
     bool interactive = true;  ///< false for thumbnails: no item, no hover
     bool zoom = true;         ///< wheel, drag, double-click and F
+    float zoom_steps = 0;     ///< by keys, as turns of the wheel: about the pointer, elsewhere about the chosen cell where `zoom_keys`
+    bool zoom_keys = false;   ///< the keys zoom this map although nothing points at it
     bool opens = false;       ///< a double click is reported as such instead of fitting the picture
     bool pan = true;          ///< dragging pans; false leaves the drag to the caller (painting)
     bool arrows = false;      ///< arrow keys move the chosen cell; off where the panel uses them itself
     bool border = true;
-    std::string_view note{};  ///< in red below the map, such as "3 NaN"
+    bool lies_below = false;                ///< controls that are drawn later lie on the cells
+    const HeatmapBefore* before = nullptr;  ///< its colours pass over into the map's; numbers are the map's own from the start
+    std::string_view note{};                ///< in red below the map, such as "3 NaN"
 };
 
 struct HeatmapResult {

@@ -138,12 +138,12 @@ inline void own_mouse_wheel() {
 }
 
 /// An invisible button that lets items drawn later lie on top of it.
-inline bool invisible_button_below(const char* id, ImVec2 size) {
+inline bool invisible_button_below(const char* id, ImVec2 size, ImGuiButtonFlags flags = 0) {
 #if IMGUI_VERSION_NUM >= 18970
     ImGui::SetNextItemAllowOverlap();
-    return ImGui::InvisibleButton(id, size);
+    return ImGui::InvisibleButton(id, size, flags);
 #else
-    const bool pressed = ImGui::InvisibleButton(id, size, static_cast<ImGuiButtonFlags>(ImGuiButtonFlags_AllowItemOverlap));
+    const bool pressed = ImGui::InvisibleButton(id, size, flags | static_cast<ImGuiButtonFlags>(ImGuiButtonFlags_AllowItemOverlap));
     ImGui::SetItemAllowOverlap();
     return pressed;
 #endif

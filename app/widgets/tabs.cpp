@@ -31,7 +31,7 @@ bool tab(const Ui& ui, std::string_view name, bool active, float height, std::st
 /// The menu of the tabs that are not in the bar; returns the one that was chosen there.
 std::size_t menu_of_others(const Ui& ui, std::span<const std::string_view> names, const std::vector<std::size_t>& shown,
                            std::span<const std::string_view> tooltips, std::size_t chosen) {
-    if (!begin_menu_button(ui, "more", "more", kTabMenuWidth, {.tooltip = "More views; the window is too narrow for them."})) return chosen;
+    if (!begin_menu_button(ui, "more", "More", kTabMenuWidth, {.tooltip = "More views; the window is too narrow for them."})) return chosen;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (std::find(shown.begin(), shown.end(), i) != shown.end()) continue;
         if (menu_item(ui, names[i], false, i < tooltips.size() ? tooltips[i] : std::string_view())) chosen = i;

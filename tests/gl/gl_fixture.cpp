@@ -52,7 +52,9 @@ void GlTest::TearDown() {
     window_.reset();
 }
 
-Image GlTest::draw(const HeatmapRequest& request, int width, int height) {
+Image GlTest::draw(const HeatmapRequest& request, int width, int height) { return draw_all({request}, width, height); }
+
+Image GlTest::draw_all(const std::vector<HeatmapRequest>& requests, int width, int height) {
     const Framebuffer target(width, height);
     target.bind();
     glDisable(GL_SCISSOR_TEST);
@@ -60,7 +62,7 @@ Image GlTest::draw(const HeatmapRequest& request, int width, int height) {
     glClear(GL_COLOR_BUFFER_BIT);
     renderer_->begin_frame(theme_);
     const PixelRect all{0, 0, static_cast<float>(width), static_cast<float>(height)};
-    renderer_->draw(renderer_->prepare(request, all, all), width, height);
+    for (const HeatmapRequest& request : requests) renderer_->draw(renderer_->prepare(request, all, all), width, height);
     return {width, height, read_pixels(width, height)};
 }
 

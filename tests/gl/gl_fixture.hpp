@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "app/platform/gl_window.hpp"
 #include "app/platform/png_file.hpp"
@@ -46,6 +47,8 @@ protected:
     void TearDown() override;
     /// The heatmap over the whole of a picture.
     Image draw(const HeatmapRequest& request, int width, int height);
+    /// Several over each other, the first one lowest.
+    Image draw_all(const std::vector<HeatmapRequest>& requests, int width, int height);
 
     std::optional<GlWindow> window_;
     std::unique_ptr<HeatmapRenderer> renderer_;

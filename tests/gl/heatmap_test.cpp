@@ -55,6 +55,27 @@ TEST_F(HeatmapTest, EveryMapInBothThemesHasTheColorsOfTheCpu) {
     EXPECT_GT(wrong_pixels(image, matrix, {ColorMap::Viridis, -2, 2}, kSide), 13 * 9 * kSide * kSide / 2);
 }
 
+/// A map that is partly seen through is mixed with what lies under it; nothing is uploaded again for that.
+TEST_F(HeatmapTest, OpacityMixesWithWhatIsBelow) {
+    constexpr int kSide = 8;
+    const HeatmapStyle style{ColorMap::Viridis, 0, 1};
+    Matrix below = Matrix::random(5, 5, 0, 1, 4), above = Matrix::random(5, 5, 0, 1, 5);
+    for (const float share : {0.0F, 0.25F, 0.5F, 1.0F}) {
+        HeatmapRequest over = above.request(style);
+        over.opacity = share;
+        const Image image = draw_all({below.request(style), over}, 5 * kSide, 5 * kSide);
+        for (int row = 0; row < 5; ++row)
+            for (int col = 0; col < 5; ++col) {
+                const Rgb a = rgb_of(renderer_->color(style, below.at(row, col))), b = rgb_of(renderer_->color(style, above.at(row, col)));
+                const auto mixed = [share](int from, int to) {
+                    return static_cast<int>(std::lround(static_cast<float>(from) * (1 - share) + static_cast<float>(to) * share));
+                };
+                const Rgb expected{mixed(a.r, b.r), mixed(a.g, b.g), mixed(a.b, b.b)};
+                EXPECT_LE(distance(pixel(image, col * kSide + 4, row * kSide + 4), expected), 2) << share;
+            }
+    }
+}
+
 TEST_F(HeatmapTest, ZeroOfASignedMapIsThePane) {
     for (const bool dark : {true, false}) {
         theme_ = test_theme(dark);

@@ -72,8 +72,8 @@ TEST(ColorOptions, Words) {
     EXPECT_EQ(range_words({}, true, 0.04F), "0 to 0.040") << "of many keys";
     EXPECT_EQ(range_words({.range = RangeMode::Uniform}, true, 0.01F), "to 4 × uniform");
     EXPECT_EQ(range_words({}, true, 1.4286F), "0 to 1.43") << "what dropout has stretched";
-    EXPECT_EQ(range_words({.log = true}, false), "symmetric, log");
-    EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "per row");
+    EXPECT_EQ(range_words({.log = true}, false), "± largest, log");
+    EXPECT_EQ(range_words({.range = RangeMode::Row}, false), "each row");
 }
 
 }  // namespace

@@ -44,6 +44,36 @@ TEST_F(Controls, APictureThatIsKeptHasNone) {
     EXPECT_EQ(drawn(true), empty);
 }
 
+/// The number at the top of a bar from (50, 100) to 300, dragged up by half the bar.
+TEST_F(Controls, TheEndsOfAColorBarCanBeDragged) {
+    ColorOptions options;
+    HeatmapStyle style = resolve_style(options, true, 0, 1);
+    int changes = 0;
+    const auto contents = [&] {
+        style = resolve_style(options, style.map != ColorMap::Diverging, -2, 2);
+        changes += drag_color_ends(ui, "ends", ImVec2(50, 100), 300, style, options);
+    };
+    frames(2, contents);
+    drag(ImVec2(85, 104), ImVec2(85, 4), contents);
+    EXPECT_EQ(options.range, RangeMode::Manual);
+    EXPECT_GT(changes, 0);
+    EXPECT_EQ(options.lo, 0) << "the other end stays";
+    EXPECT_GT(options.hi, 1.3F);
+    // It never passes the other one.
+    drag(ImVec2(85, 104), ImVec2(85, 2000), contents);
+    EXPECT_LT(options.lo, options.hi);
+    frames(30, contents);
+    click(85, 104, contents);
+    click(85, 104, contents);
+    EXPECT_EQ(options.range, RangeMode::Auto) << "a double click";
+    style.map = ColorMap::Diverging;
+    options = {.map = ColorMap::Diverging};
+    frames(30, contents);
+    drag(ImVec2(85, 296), ImVec2(85, 396), contents);
+    EXPECT_LT(options.lo, -2.5F);
+    EXPECT_EQ(options.hi, -options.lo) << "0 stays in the middle";
+}
+
 TEST_F(Controls, SliderFollowsTheMouseToBothEnds) {
     int value = 3, changes = 0, finished = 0;
     const auto contents = [&] {
@@ -258,13 +288,19 @@ TEST_F(Controls, ColourMenuChoosesAndStaysOpenForARangeByHand) {
     click(10, 8, contents);
     frames(2, contents);
     EXPECT_TRUE(open);
-    // 21 pixels down to the menu, 26 to its first line; lines of 29, two of the five before with a sentence of 19 below.
-    click(60, 21 + 26 + 5 * 29 + 2 * 19 + 14, contents);
+    // 21 pixels down to the menu, whose first line has the pills automatic, fixed and each row.
+    for (float x = 20; x < 300 && options.range != RangeMode::Manual; x += 8) click(x, 21 + 26 + 14, contents);
     EXPECT_EQ(options.range, RangeMode::Manual);
     EXPECT_EQ(options.lo, -5) << "starts from what is shown";
     EXPECT_EQ(options.hi, 5);
     EXPECT_TRUE(open);
     EXPECT_GE(changes, 1);
+    // The two ends stand below the pills: either can be dragged.
+    for (int y = 80; y < 140 && options.lo == -5 && options.hi == 5; y += 5)
+        drag(ImVec2(70, static_cast<float>(y)), ImVec2(130, static_cast<float>(y)), contents);
+    EXPECT_GT(options.lo, -5);
+    EXPECT_EQ(options.hi, 5);
+    EXPECT_EQ(options.range, RangeMode::Manual);
 }
 
 }  // namespace

@@ -95,6 +95,32 @@ TEST(EquationLayout, CellsFromTokenToTokenAreSquare) {
     EXPECT_GE(lay_out_equation(weights, area, 1, 60, true).result.width() / 15, 26);
 }
 
+/// In a low window the formula stands beside the words of the columns: on nothing, and the cells gain what it took above them.
+TEST(EquationLayout, InALowAreaTheFormulaTakesNoHeight) {
+    std::mt19937 random(13);
+    for (int round = 0; round < 300; ++round) {
+        const float scale = round % 2 == 0 ? 1.F : 2.F;
+        const auto count = static_cast<std::int64_t>(2 + random() % 60);
+        Equation equation;
+        equation.layout = Layout::Rowwise;
+        equation.operands = {matrix_of(count, count)};
+        equation.result = matrix_of(count, count);
+        equation.row_sums = round % 3 == 0;
+        const Box area{{94 * scale, 156 * scale}, {94 * scale + static_cast<float>(420 + random() % 700) * scale, 500 * scale}};
+        const EquationLayout layout = lay_out_equation(equation, area, scale, 32 * scale, true);
+        const float title = 22 * scale, gap_above = layout.result.min.y - area.min.y;
+        EXPECT_LE(gap_above, (42 + 22 + 1) * scale) << "names and words alone";
+        // The operand's name stands above it.
+        const Box operand{{layout.operands[0].min.x, layout.operands[0].min.y - title}, layout.operands[0].max};
+        const Box result{{layout.result.min.x, area.min.y}, layout.result.max};
+        EXPECT_TRUE(apart({layout.text.min, {layout.text.max.x, area.min.y + 30 * scale}}, operand)) << count;
+        EXPECT_TRUE(apart(layout.text, result)) << count;
+        for (const Box& box : {layout.operands[0], layout.result, layout.bar}) EXPECT_TRUE(inside(box, area)) << count;
+        const EquationLayout high = lay_out_equation(equation, {area.min, {area.max.x, area.max.y + 200 * scale}}, scale, 32 * scale, true);
+        EXPECT_GT(high.result.min.y, layout.result.min.y) << "where there is room it stands above all";
+    }
+}
+
 TEST(EquationLayout, ADifferenceIsLargeAndItsStatesSmallBesideIt) {
     Equation equation;
     equation.layout = Layout::Difference;

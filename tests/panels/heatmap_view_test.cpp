@@ -203,6 +203,57 @@ TEST_F(HeatmapView, NumbersOnlyWhereTheyFit) {
     EXPECT_LT(vertices(), 100) << "a large map costs nothing per cell";
 }
 
+TEST_F(HeatmapView, FiguresFollowTheWidthOfTheCells) {
+    EXPECT_EQ(cell_figures(19.9F), 0);
+    EXPECT_EQ(cell_figures(20), 1);
+    EXPECT_EQ(cell_figures(26), 2);
+    EXPECT_EQ(cell_figures(44), 3);
+    EXPECT_EQ(cell_figures(56), 4);
+    options.border = false;
+    int before = 0;
+    // 400 high and 800 wide: cells of 16, 20, 26, 45 and 57.
+    for (const std::int64_t cols : {50, 40, 30, 17, 14}) {
+        resize(10, cols);
+        options.numbers = false;
+        frame(contents);
+        const int without = vertices();
+        options.numbers = true;
+        frame(contents);
+        const int letters = (vertices() - without) / static_cast<int>(10 * cols);
+        EXPECT_EQ(letters > 0, cols < 50) << cols;
+        EXPECT_GE(letters, before) << "wider cells have no fewer figures";
+        before = letters;
+    }
+    EXPECT_GT(before, 4 * 4) << "0.1234 in the widest: four vertices for each of five letters or more";
+}
+
+TEST_F(HeatmapView, KeysZoomAboutThePointerElseAboutTheChosenCell) {
+    frames(2, contents);
+    move_mouse(50, 50);
+    options.zoom_steps = 5;
+    frame(contents);
+    EXPECT_TRUE(state.whole()) << "neither pointed at nor the one that the keys are for";
+    options.zoom_keys = true;
+    options.marks = {.row = 1, .col = 17};
+    frame(contents);
+    options.zoom_steps = 0;
+    frame(contents);
+    const HeatmapRequest zoomed = canvas.calls.at(0).request;
+    EXPECT_NEAR(zoomed.last_col - zoomed.first_col, 20 / std::pow(1.2f, 5.0f), 1e-3);
+    EXPECT_NEAR((17.5F - zoomed.first_col) / (zoomed.last_col - zoomed.first_col), 17.5F / 20, 1e-3) << "the chosen cell stays";
+    state = {};
+    options.zoom_keys = false;
+    move_mouse(100 + 620, 200);
+    frame(contents);
+    const HeatmapCell under = *result.hovered;
+    options.zoom_steps = 4;
+    frame(contents);
+    options.zoom_steps = 0;
+    frame(contents);
+    EXPECT_FALSE(state.whole());
+    EXPECT_EQ(*result.hovered, under);
+}
+
 TEST_F(HeatmapView, OddSizes) {
     for (const auto& [rows, cols] : {std::pair{1, 1}, {1, 300}, {300, 1}, {400, 800}}) {
         resize(rows, cols);

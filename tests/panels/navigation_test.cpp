@@ -41,7 +41,7 @@ TEST(Navigation, KeepsTheClosestStageWhenTheModelChanges) {
     view.head = 9;
     view.batch = 4;
     keep_view_valid(view, trace);
-    EXPECT_EQ(view.stage, (StageId{Stage::V, 1}));
+    EXPECT_EQ(view.stage, (StageId{Stage::Scores, 1}));
     EXPECT_EQ(view.head, 1);
     EXPECT_EQ(view.batch, 0);
 }

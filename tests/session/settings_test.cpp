@@ -38,6 +38,7 @@ Settings some_settings() {
     settings.memory_mib = 512;
     settings.dark = false;
     settings.strip = false;
+    settings.thumbnails = settings.morphing = false;
     settings.left_width = 301.5;
     settings.window_placed = true;
     settings.window_x = -20;

@@ -16,6 +16,7 @@
 #include "app/panels/lessons/lesson_player.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
 
 namespace attn::app {
@@ -107,6 +108,7 @@ void escape(PanelContext& context) {
     else if (refusal_is_shown(context)) view.files.notice_until = 0;
     else if (view.focus.visible()) view.focus.hide();
     else if (view.panes.only_centre) view.panes.only_centre = false;
+    else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
     else if (view.painting) view.painting = false;
     else if (view.lesson.open()) close_lesson(context);
     else {
@@ -159,6 +161,20 @@ std::vector<Action> table() {
 
         {"Previous stage", "Go to", {repeating(Key::Left)}, kPicture, "previous and next stage", [](C& c) { step(c, -1); }, ready},
         {"Next stage", "Go to", {repeating(Key::Right)}, kPicture, "previous and next stage", [](C& c) { step(c, +1); }, ready},
+        {"Previous block of the model",
+         "Go to",
+         {repeating(Key::PageUp)},
+         kPicture,
+         "previous and next block of the model",
+         [](C& c) { step_block(c.view, c.trace(), -1); },
+         ready},
+        {"Next block of the model",
+         "Go to",
+         {repeating(Key::PageDown)},
+         kPicture,
+         "previous and next block of the model",
+         [](C& c) { step_block(c.view, c.trace(), +1); },
+         ready},
         {"First stage",
          "Go to",
          {on(Key::Home)},
@@ -235,6 +251,9 @@ std::vector<Action> table() {
          ready},
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
         {"Fit the picture", "View", {typed('f')}, kAll, "fit the picture", [](C& c) { c.view.zooms.clear(); }},
+        {"Zoom in", "View", {typed('+')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key += 1; }, ready},
+        {"Zoom out", "View", {typed('-')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key -= 1; }, ready},
+        {"Change of maps: gradual or at once", "View", {}, kAll, "", [](C& c) { c.view.morphing = !c.view.morphing; }},
 
         {"Start or pause the training", "Training", {on(Key::Space)}, kTraining, "Train: start, pause", toggle_training_by_key},
         {"One training step", "Training", {typed('+')}, kTraining, "Train: one step", [](C& c) { emit(c, command::StepTraining{}); }},
@@ -328,7 +347,7 @@ std::vector<Action> table() {
          kAll,
          "search the settings",
          [](C& c) {
-             c.view.panes.left = c.view.search.focus = true;
+             c.view.panes.left = c.view.panes.left_open = c.view.search.focus = true;
              c.view.panes.only_centre = false;
          },
          [](const C& c) { return c.view.view != View::Train && !c.view.lesson.open(); }},
@@ -340,24 +359,20 @@ std::vector<Action> table() {
          open_tour,
          [](const C& c) { return !c.view.lesson.open(); },
          "Five minutes from a trained model to watching one learn."},
-        {"Settings: hide or show",
-         "Panes",
-         {typed('1')},
-         kAll,
-         "settings, cell, stages: hide or show",
-         [](C& c) { c.view.panes.left = !c.view.panes.left; }},
-        {"Chosen cell: hide or show",
-         "Panes",
-         {typed('2')},
-         kAll,
-         "settings, cell, stages: hide or show",
-         [](C& c) { c.view.panes.right = !c.view.panes.right; }},
+        {"Settings: hide or show", "Panes", {typed('1')}, kAll, "settings, cell, stages: hide or show", toggle_left_pane},
+        {"Chosen cell: hide or show", "Panes", {typed('2')}, kAll, "settings, cell, stages: hide or show", toggle_right_pane},
         {"Stages: hide or show",
          "Panes",
          {typed('3')},
          kAll,
          "settings, cell, stages: hide or show",
          [](C& c) { c.view.panes.strip = !c.view.panes.strip; }},
+        {"Thumbnails of the stages: fold or unfold",
+         "Panes",
+         {typed('4')},
+         kAll,
+         "fold the stages to the map of the model",
+         [](C& c) { c.view.panes.thumbnails = !c.view.panes.thumbnails; }},
         {"The picture alone",
          "Panes",
          {on(Key::F11)},

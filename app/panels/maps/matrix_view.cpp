@@ -14,6 +14,7 @@
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/zoom_bar.hpp"
 
 namespace attn::app {
 namespace {
@@ -129,6 +130,32 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
     return style_of(context, matrix);
 }
 
+/// Where the zoom bar stands: below the map, beside the axis' title; of one of many maps in its upper corner.
+ImVec2 zoom_bar_place(const PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+    const float width = zoom_bar_size(context.ui()).x;
+    if (!options.axis_titles) return {box.max.x - width - context.px(4), box.min.y + context.px(4)};
+    const std::string title = fmt::format("{} {}", axis_title(matrix.col_axis), axis_letter(matrix.col_axis));
+    const float beside = (box.min.x + box.max.x + text_width(context.theme.fonts.strong, title)) / 2 + context.px(10);
+    return {std::max(box.max.x - width, beside), box.max.y + context.px(5)};
+}
+
+/// The zoom bar, while the map is zoomed or pointed at; a double click on the labels beside the cells shows all of the map again.
+void offer_zoom(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options, HeatmapViewState& state) {
+    if (matrix.data.rows * matrix.data.cols < 2) return;
+    const Ui ui = context.ui();
+    const ImVec2 at = zoom_bar_place(context, matrix, box, options), size = zoom_bar_size(ui), mouse = ImGui::GetIO().MousePos;
+    const auto points_at = [&](ImVec2 min, ImVec2 max) {
+        return ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem) && mouse.x >= min.x && mouse.x < max.x &&
+               mouse.y >= min.y && mouse.y < max.y;
+    };
+    const bool at_cells = points_at(box.min, box.max), at_bar = points_at({at.x, box.max.y}, {at.x + size.x, at.y + size.y});
+    const ImVec2 labels{box.min.x - (options.row_labels ? context.px(58) : 0), box.min.y - column_room(context, options)};
+    if (!at_cells && points_at(labels, box.max) && ImGui::IsMouseDoubleClicked(0)) state = {};
+    const bool fits_in = options.axis_titles || box.width() > size.x + context.px(60);
+    const bool wanted = options.axis_titles ? at_cells || at_bar || !state.whole() : !state.whole();
+    if (wanted && fits_in) zoom_bar(ui, ("##zoom " + matrix.name).c_str(), at, state, matrix.data.rows, matrix.data.cols);
+}
+
 }  // namespace
 
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
@@ -162,8 +189,17 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
     view.pan = !context.view.painting;
     view.note = note;
+    view.lies_below = !options.axis_titles && !zoom.state().whole();
+    view.zoom_steps = context.view.zoom_by_key;
+    view.zoom_keys = options.role == MatrixRole::Result && options.axis_titles && context.view.hover_shown.empty();
+    HeatmapBefore before;
+    if (options.before != nullptr) {
+        before = {options.before->data, style_for(context, *options.before, options), context.view.morph.share(context.now)};
+        view.before = &before;
+    }
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
+    if (options.role == MatrixRole::Result) offer_zoom(context, matrix, box, options, zoom.state());
     offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
     out.hovered = result.hovered;
     out.clicked = result.clicked;
@@ -177,7 +213,8 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const bool probability = result.content == Content::Probability;
     const HeatmapStyle style = style_for(context, result, options);
     ImGui::SetCursorScreenPos({box.min.x, box.min.y - context.px(kTitleHeight + kColumnLabels)});
-    color_menu(context.ui(), "##colors", probability ? context.view.probability_colors : context.view.signed_colors, probability, style);
+    ColorOptions& colors = probability ? context.view.probability_colors : context.view.signed_colors;
+    color_menu(context.ui(), "##colors", colors, probability, style, &context.view.morphing);
     const HeatmapMarks marks = marks_of(context, result);
     ColorBarOptions bar;
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
@@ -185,7 +222,10 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
         bar.has_marker = true;
         bar.marker = result.at(row, col);
     }
-    const float numbers = color_bar(context.ui(), box.min, box.min.y + std::min(box.height(), context.px(400)), style, bar);
+    const float bottom = box.min.y + std::min(box.height(), context.px(400));
+    const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
+    // A fixed range is meant for values, not for differences and gradients.
+    if (!result.is_difference && !result.is_gradient) drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});

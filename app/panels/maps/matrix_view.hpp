@@ -23,8 +23,9 @@ struct MatrixViewOptions {
     float column_room = 0;  ///< pixels for the labels of columns; 0: for upright ones
     StageId stage;          ///< the stage whose equation it is part of
     bool axis_titles = true;
-    float reach = 0;           ///< of a difference that is one of several: ends of the range that they share; 0: its own
-    bool comparing = false;    ///< part of a comparison: both states share one range
+    float reach = 0;                 ///< of a difference that is one of several: ends of the range that they share; 0: its own
+    bool comparing = false;          ///< part of a comparison: both states share one range
+    const Matrix* before = nullptr;  ///< the map of the same shape whose colours pass over into this one's; null: none
     bool summed_over = false;  ///< an operand whose inner axis has the letter of the result's columns: what is chosen there is not meant
 };
 

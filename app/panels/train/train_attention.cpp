@@ -22,7 +22,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 190, kMinTile = 36;
+constexpr float kCaption = 36, kShortCaption = 20, kTileGap = 10, kMaxTile = 240, kMinTile = 36;
 
 /// The two states whose difference can be shown: B, or what is on screen, minus A.
 struct Moments {

@@ -32,7 +32,7 @@ TrainLayout lay_out(const PanelContext& context, const Box& area) {
     }
     float right = area.max.x;
     if (panes.right && width > 640) {
-        const float wide = context.px(std::clamp(width * 0.40F, 340.F, 640.F));
+        const float wide = context.px(std::clamp(width * 0.40F, 340.F, std::max(640.F, width * 0.42F - 80.F)));
         const Box side{{right - wide, area.min.y}, {right, bottom}};
         right = side.min.x - gap;
         layout.side_tabs = side.height() / scale < 520;

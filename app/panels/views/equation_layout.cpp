@@ -9,7 +9,8 @@ namespace {
 // Logical pixels.
 constexpr float kRowLabels = 62, kColumnLabels = 20, kGap = 34, kBar = 168, kNarrowBar = 84, kBarGap = 26, kTitle = 22, kAxisTitle = 20,
                 kSlantedLabels = 42, kWideColumn = 44;
-constexpr float kMostCell = 84, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
+constexpr float kFormula = 40, kLowArea = 380;
+constexpr float kMostCell = 64, kStrip = 14, kStripGap = 5, kSums = 46, kTextGap = 16;
 
 float px(float logical, float scale) { return std::floor(logical * scale); }
 float count(std::int64_t n) { return static_cast<float>(std::max<std::int64_t>(n, 1)); }
@@ -98,11 +99,16 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     const float bar = bar_width(area, scale) + px(kBarGap, scale);
     const float usable = area.width() - layout.row_labels - gap * static_cast<float>(in_row) - sums - bar;
 
+    const float above = layout.column_labels + px(kTitle, scale) + strips_height;
+    // In a low area the formula stands beside the names of the result's columns, above what goes into it.
+    const bool beside_names = rowwise && strips == 0 && text_height <= px(kFormula, scale) && area.height() < px(kLowArea, scale);
+
     // What goes into a row-wise step was a result itself one step before: it may be narrower.
     const float operand_share = rowwise ? 0.62F : 1.F;
     float columns = count(equation.result.data.cols);
     for (std::size_t i = 0; i < in_row; ++i) columns += operand_share * count(equation.operands[i].data.cols);
-    const float top = area.min.y + text_height + px(kTextGap + kTitle, scale) + strips_height + layout.column_labels;
+    const float top =
+        area.min.y + (beside_names ? std::max(above, text_height + px(kTitle, scale)) : text_height + px(kTextGap, scale) + above);
     const Room room{usable * count(equation.result.data.cols) / columns, area.max.y - top - px(kAxisTitle, scale)};
     Room size = fit_result(equation.result, room, scale);
     // A step row by row: the result first, with the largest cells that fit beside a sliver of what goes into it.
@@ -130,6 +136,7 @@ void lay_out_row(const Equation& equation, const Box& area, float scale, float t
     layout.text = box(area.min.x, area.min.y, area.width(), text_height);
     layout.bar = box(right + px(kBarGap, scale), top, bar_width(area, scale), size.height);
     put_in_the_middle(area, layout, false);
+    if (beside_names) layout.text.max.x = layout.result.min.x - px(kGap, scale) / 2;
 }
 
 /// The difference large at the left; beside it the two states one above the other, together as high as it is. In a narrow area the

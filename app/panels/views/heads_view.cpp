@@ -50,6 +50,13 @@ Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads,
     return best;
 }
 
+/// Of the stage that was shown of every head before, while it passes over into the shown one; else empty.
+Matrix head_before(PanelContext& context, std::int64_t head) {
+    const ShownMap& from = context.view.morph.from();
+    if (!context.view.morph.moving(context.now) || from.head != kEveryHead || head < 0) return {};
+    return context.matrices.stage(context.trace(), from.stage, from.batch, head);
+}
+
 void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix matrix = shown_slice(context, id, head);
@@ -82,9 +89,15 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                  mean ? colors.muted : caption.color, figure);
 
     if (matrix.empty()) return;  // being computed
-    const MatrixViewResult result = draw_matrix(
-        context, named, box,
-        {.role = MatrixRole::Result, .row_labels = row_labels, .col_labels = true, .stage = id, .axis_titles = false, .reach = reach});
+    const Matrix before = head_before(context, head);
+    const MatrixViewResult result = draw_matrix(context, named, box,
+                                                {.role = MatrixRole::Result,
+                                                 .row_labels = row_labels,
+                                                 .col_labels = true,
+                                                 .stage = id,
+                                                 .axis_titles = false,
+                                                 .reach = reach,
+                                                 .before = before.empty() ? nullptr : &before});
     if (result.hovered) {
         context.view.hovered.set(matrix.row_axis, result.hovered->row);
         context.view.hovered.set(matrix.col_axis, result.hovered->col);
@@ -134,7 +147,15 @@ void draw_heads_view(PanelContext& context) {
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, tiles, aspect);
-    const float left = origin.x + context.px(kTileLabels), reach = shown_reach(context, id.stage);
+    if (context.view.compare.on() || shows_gradients(context)) context.view.morph.stop();
+    else
+        context.view.morph.show({id, kEveryHead, context.view.batch, shape[2].size, shape[3].size, context.snapshot.serial}, context.now,
+                                context.view.morphing);
+    // What is free is divided between both sides.
+    const float tiles_width =
+        context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + context.px(kHeadGap));
+    const float shift = std::floor(std::max(room.x - tiles_width, 0.F) / 2);
+    const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kHeadGap)));
@@ -144,7 +165,7 @@ void draw_heads_view(PanelContext& context) {
                   reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
-    const float bar_x = origin.x + room.x + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
+    const float bar_x = origin.x + room.x - shift + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
     draw_color_scale(
         context, first,
         {{bar_x, bar_y},

@@ -175,9 +175,25 @@ void lock_cell(ViewState& view, const Matrix& matrix, const HeatmapCell& cell) {
     view.locked.set(matrix.col_axis, cell.col);
 }
 
+/// Takes note of which map is shown, so that the next one of its shape can come out of it.
+void follow_morph(PanelContext& context, const Equation& equation) {
+    ViewState& view = context.view;
+    if (view.compare.on() || shows_gradients(context) || equation.result.empty()) return view.morph.stop();
+    view.morph.show({view.stage, view.head, view.batch, equation.result.data.rows, equation.result.data.cols, context.snapshot.serial},
+                    context.now, view.morphing);
+}
+
+/// The map out of which the shown one comes at this moment; empty at rest.
+Matrix come_from(PanelContext& context) {
+    const ShownMap& from = context.view.morph.from();
+    if (!context.view.morph.moving(context.now) || from.head < 0) return {};
+    return context.matrices.stage(context.trace(), from.stage, from.batch, from.head);
+}
+
 /// One matrix of the equation with its title; takes over what is hovered and clicked there.
 void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, MatrixRole role, bool row_labels, bool col_labels,
                bool comparing, bool summed_over = false, float column_room = 0) {
+    const Matrix before = role == MatrixRole::Result ? come_from(context) : Matrix();
     if (matrix.empty() || box.width() < 2 || box.height() < 2) return;
     const MatrixViewResult result = draw_matrix(context, matrix, box,
                                                 {.role = role,
@@ -186,6 +202,7 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, Matr
                                                  .column_room = column_room,
                                                  .stage = context.view.stage,
                                                  .comparing = comparing,
+                                                 .before = before.empty() ? nullptr : &before,
                                                  .summed_over = summed_over});
     if (result.hovered) {
         if (!summed_over || role != MatrixRole::Top) context.view.hovered.set(matrix.row_axis, result.hovered->row);
@@ -378,6 +395,7 @@ void draw_picture(PanelContext& context, const Picture& picture, const Box& area
     const Equation& equation = picture.equation;
     const bool labels = equation.result.col_axis == Axis::S || equation.result.col_axis == Axis::V || equation.result.col_axis == Axis::T;
     const EquationLayout layout = lay_out_equation(equation, area, context.theme.scale, text_height, labels);
+    follow_morph(context, equation);
     draw_text_block(context, layout.text, picture.text);
     if (equation.layout == Layout::Product) draw_product(context, equation, layout, labels);
     else if (equation.layout == Layout::Difference) draw_difference(context, equation, layout, labels);

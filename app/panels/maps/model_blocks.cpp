@@ -1,0 +1,120 @@
+#include "app/panels/maps/model_blocks.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attn::app {
+namespace {
+
+/// The part that a node of a layer belongs to, made when it is the first of it.
+BlockPart& part_for(ModelBlock& block, PartKind kind) {
+    for (BlockPart& part : block.parts)
+        if (part.kind == kind) return part;
+    return block.parts.emplace_back(BlockPart{kind, {}, {}});
+}
+
+/// A sum belongs to the part whose result it adds to the stream.
+void add_sum(ModelBlock& block, const PlanNode& node) {
+    const std::optional<PartKind> kind = part_of(node.inputs.back());
+    for (BlockPart& part : block.parts) {
+        if (part.kind != kind) continue;
+        part.sum = node.id;
+        // Another part was computed before this one's result was added: both read the same.
+        block.parallel |= &part != &block.parts.back();
+    }
+}
+
+void add_to_parts(ModelBlock& block, const PlanNode& node) {
+    const std::optional<PartKind> kind = part_of(node.id);
+    if (!kind) return add_sum(block, node);
+    // A norm that follows its part begins no other one.
+    if (node.op == Op::Norm && !block.parts.empty() && block.parts.back().kind == *kind) return;
+    const bool known = std::any_of(block.parts.begin(), block.parts.end(), [&](const BlockPart& part) { return part.kind == *kind; });
+    BlockPart& part = part_for(block, *kind);
+    const bool best = *kind == PartKind::FeedForward ? node.op != Op::Norm : node.op == Op::Softmax;
+    if (!known || best) part.opens = node.id;
+}
+
+bool has_stack(const std::vector<ModelBlock>& blocks, Stack stack) {
+    return std::any_of(blocks.begin(), blocks.end(), [stack](const ModelBlock& block) { return block.stack == stack; });
+}
+
+bool predicts(const Plan& plan, const ModelBlock& block) { return plan.nodes()[block.end - 1].op == Op::Probabilities; }
+
+}  // namespace
+
+std::optional<PartKind> part_of(const StageId& id) {
+    const Stage stage = to_self(id.stage);
+    if (stage == Stage::Residual1 || stage == Stage::Residual2) return std::nullopt;
+    if (is_cross(id.stage)) return PartKind::CrossAttention;
+    return stage < Stage::Residual1 ? PartKind::Attention : PartKind::FeedForward;
+}
+
+std::vector<ModelBlock> model_blocks(const Plan& plan) {
+    std::vector<ModelBlock> blocks;
+    const auto& nodes = plan.nodes();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const StageId& id = nodes[i].id;
+        if (blocks.empty() || blocks.back().layer != id.layer || blocks.back().stack != id.stack) {
+            ModelBlock block;
+            block.kind = id.layer >= 0 ? BlockKind::Layer : has_stack(blocks, id.stack) ? BlockKind::End : BlockKind::Start;
+            block.stack = id.stack;
+            block.layer = id.layer;
+            block.first = i;
+            blocks.push_back(block);
+        }
+        blocks.back().end = i + 1;
+        if (blocks.back().kind == BlockKind::Layer) add_to_parts(blocks.back(), nodes[i]);
+    }
+    return blocks;
+}
+
+std::size_t block_of(const std::vector<ModelBlock>& blocks, const Plan& plan, const StageId& id) {
+    const PlanNode* node = plan.find(id);
+    if (node == nullptr) return 0;
+    const auto place = static_cast<std::size_t>(node - plan.nodes().data());
+    const auto found = std::find_if(blocks.begin(), blocks.end(), [place](const ModelBlock& block) { return block.holds(place); });
+    return found == blocks.end() ? 0 : static_cast<std::size_t>(found - blocks.begin());
+}
+
+StageId stage_in(const Plan& plan, const ModelBlock& block, const StageId& shown) {
+    StageId id = shown;
+    id.layer = block.layer;
+    id.stack = block.stack;
+    const PlanNode* node = plan.find(id);
+    if (node != nullptr && block.holds(static_cast<std::size_t>(node - plan.nodes().data()))) return id;
+    if (!block.parts.empty()) return block.parts.front().opens;
+    return plan.nodes()[block.end - 1].id;
+}
+
+std::string block_title(const Plan& plan, const ModelBlock& block) {
+    const char* stack = block.stack == Stack::Encoder ? "encoder" : block.stack == Stack::Decoder ? "decoder" : "layer";
+    switch (block.kind) {
+    case BlockKind::Start:
+        return block.stack == Stack::Encoder ? "source in" : "words in";
+    case BlockKind::Layer:
+        return fmt::format("{} {}", stack, block.layer);
+    case BlockKind::End:
+        return predicts(plan, block) ? "next word" : block.stack == Stack::Encoder ? "memory" : "result";
+    }
+    return "";
+}
+
+std::string block_sentence(const Plan& plan, const ModelBlock& block) {
+    if (block.kind == BlockKind::Start) return "Every word becomes a vector, together with its place in the text.";
+    if (block.kind == BlockKind::End)
+        return predicts(plan, block) ? "The last vectors become a chance for every word of the vocabulary."
+                                     : "The vectors as they come out of the last layer.";
+    std::string sentence;
+    for (const BlockPart& part : block.parts) {
+        const char* words = part.kind == PartKind::Attention        ? "words take in what other words hold (attention)"
+                            : part.kind == PartKind::CrossAttention ? "they take in the source text (cross-attention)"
+                                                                    : "each is worked on by itself (feed-forward)";
+        sentence += (sentence.empty() ? "" : block.parallel ? ", and at the same time " : ", then ") + std::string(words);
+    }
+    if (!sentence.empty()) sentence[0] = static_cast<char>(sentence[0] - 'a' + 'A');
+    return sentence + ".";
+}
+
+}  // namespace attn::app

@@ -1,0 +1,209 @@
+#include "app/panels/maps/model_blocks.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <set>
+
+#include "app/panels/maps/block_layout.hpp"
+#include "app/session/presets.hpp"
+#include "tests/support/random_model.hpp"
+
+namespace attn::app {
+namespace {
+
+/// What is wrong with the blocks of a plan, "" when nothing is. The oracle is the configuration, and the plan's own parts.
+std::string wrong_blocks(const Config& config, const Plan& plan, const std::vector<ModelBlock>& blocks) {
+    const auto& nodes = plan.nodes();
+    std::size_t at = 0;
+    std::int64_t layers = 0;
+    for (const ModelBlock& block : blocks) {
+        if (block.first != at || block.end <= block.first) return "the blocks are not one after the other";
+        at = block.end;
+        const PlanPart part = plan.part_around(nodes[block.first].id);
+        if (part.first != block.first || part.end != block.end) return "a block is no part of the plan";
+        if ((block.kind == BlockKind::Layer) != (block.layer >= 0)) return "a layer has no number";
+        if (block.kind == BlockKind::Start && nodes[block.first].op != Op::Tokens) return "it does not start with the tokens";
+        if (block.kind != BlockKind::Layer) {
+            if (!block.parts.empty()) return "parts outside the layers";
+            continue;
+        }
+        ++layers;
+        const bool decoder = block.stack == Stack::Decoder;
+        const std::size_t expected = 1U + (decoder ? 1U : 0U) + (config.feed_forward ? 1U : 0U);
+        if (block.parts.size() != expected) return "a layer has another number of parts";
+        if (block.parts[0].kind != PartKind::Attention || block.parts[0].opens.stage != Stage::Weights) return "no attention first";
+        if (decoder && (block.parts[1].kind != PartKind::CrossAttention || block.parts[1].opens.stage != Stage::CrossWeights))
+            return "no cross-attention second";
+        if (config.feed_forward && (block.parts.back().kind != PartKind::FeedForward || block.parts.back().opens.stage != Stage::FfnOut))
+            return "no feed-forward last";
+        if (block.parallel != (config.residual && config.feed_forward && config.order != BlockOrder::InTurn))
+            return "parts in turn that are computed at once, or at once that are in turn";
+        for (const BlockPart& piece : block.parts) {
+            if (piece.sum && piece.sum->stage != (piece.kind == PartKind::Attention        ? Stage::Residual1
+                                                  : piece.kind == PartKind::CrossAttention ? Stage::CrossResidual
+                                                                                           : Stage::Residual2))
+                return "a part has the sum of another";
+            if (piece.sum.has_value() != config.residual) return "a sum where there is none, or none where there is one";
+            if (plan.find(piece.opens) == nullptr || (piece.sum && plan.find(*piece.sum) == nullptr)) return "a part leads nowhere";
+        }
+    }
+    if (at != nodes.size()) return "a stage is in no block";
+    const bool two_stacks = config.architecture == Architecture::EncoderDecoder;
+    if (layers != config.num_layers + (two_stacks ? config.layers_of(Stack::Encoder) : 0)) return "another number of layers";
+    return "";
+}
+
+TEST(ModelBlocks, AreThoseOfEveryExample) {
+    for (const Preset& preset : presets()) {
+        if (preset.document.model) continue;
+        Config config = preset.document.config;
+        config.vocab_size = config.context_length = 9;  // which the text decides
+        const Plan plan(config);
+        EXPECT_EQ(wrong_blocks(config, plan, model_blocks(plan)), "") << preset.name;
+    }
+}
+
+TEST(ModelBlocks, AreThoseOfAnyModel) {
+    for (unsigned seed = 0; seed < 400; ++seed) {
+        const testing_support::RandomModel model(seed, seed % 2 == 0);
+        const Plan plan(model.config);
+        EXPECT_EQ(wrong_blocks(model.config, plan, model_blocks(plan)), "") << seed;
+    }
+}
+
+TEST(ModelBlocks, TheCheckFindsABlockThatIsCutInTwo) {
+    const Config config;
+    const Plan plan(config);
+    std::vector<ModelBlock> blocks = model_blocks(plan);
+    ModelBlock second = blocks[1];
+    blocks[1].end = second.first = (second.first + second.end) / 2;
+    blocks.insert(blocks.begin() + 2, second);
+    EXPECT_NE(wrong_blocks(config, plan, blocks), "");
+    blocks = model_blocks(plan);
+    blocks[1].parts.pop_back();
+    EXPECT_NE(wrong_blocks(config, plan, blocks), "");
+}
+
+TEST(ModelBlocks, EveryStageIsFoundInItsBlockAndStaysWhatItIsInTheNext) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        const testing_support::RandomModel model(seed, seed % 2 == 0);
+        const Plan plan(model.config);
+        const std::vector<ModelBlock> blocks = model_blocks(plan);
+        for (const PlanNode& node : plan.nodes()) {
+            const ModelBlock& block = blocks[block_of(blocks, plan, node.id)];
+            EXPECT_EQ(block.layer, node.id.layer);
+            EXPECT_EQ(block.stack, node.id.stack);
+            EXPECT_EQ(stage_in(plan, block, node.id), node.id);
+            for (const ModelBlock& other : blocks) {
+                const StageId there = stage_in(plan, other, node.id);
+                ASSERT_NE(plan.find(there), nullptr);
+                EXPECT_EQ(block_of(blocks, plan, there), static_cast<std::size_t>(&other - blocks.data()));
+                if (other.kind == block.kind && other.stack == block.stack) {
+                    EXPECT_EQ(there.stage, node.id.stage);
+                }
+            }
+        }
+    }
+}
+
+struct RandomRow {
+    std::vector<BlockRoom> blocks;
+    std::size_t open = 0;
+    float room = 0, scale = 1;
+};
+
+RandomRow random_row(std::mt19937& random) {
+    const auto between = [&](int low, int high) { return static_cast<float>(std::uniform_int_distribution<int>(low, high)(random)); };
+    RandomRow row;
+    row.scale = between(0, 1) == 0 ? 1.F : 2.F;
+    const auto count = static_cast<std::size_t>(between(1, 60));
+    row.open = static_cast<std::size_t>(between(0, static_cast<int>(count) - 1));
+    for (std::size_t i = 0; i < count; ++i) {
+        const float smallest = between(14, 40), gap = between(2, 6);
+        row.blocks.push_back({smallest + between(0, i == row.open ? 600 : 200), smallest, gap + between(0, 40), gap});
+    }
+    row.room = between(60, 5000);
+    return row;
+}
+
+TEST(BlockLayout, BlocksStandSideBySideAndFitWhereTheSmallestDo) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 2000; ++round) {
+        const RandomRow row = random_row(random);
+        const std::vector<Stretch> places = lay_out_blocks(row.blocks, row.open, row.room, row.scale);
+        ASSERT_EQ(places.size(), row.blocks.size());
+        float smallest = 0, natural = 0;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            smallest += row.blocks[i].smallest + (i > 0 ? row.blocks[i].smallest_gap : 0);
+            natural += row.blocks[i].natural + (i > 0 ? row.blocks[i].gap : 0);
+            EXPECT_GE(places[i].width(), row.blocks[i].smallest - 1);
+            EXPECT_EQ(places[i].min, std::floor(places[i].min));
+            if (i > 0) {
+                EXPECT_GE(places[i].min - places[i - 1].max, row.blocks[i].smallest_gap - 1);
+            }
+            // The open one keeps its size for as long as another can shrink.
+            if (i != row.open && places[i].width() > row.blocks[i].smallest + 1) {
+                EXPECT_GE(places[row.open].width(), row.blocks[row.open].natural - 1) << round;
+            }
+        }
+        EXPECT_GE(places.front().min, 0);
+        if (smallest <= row.room) {
+            EXPECT_LE(places.back().max, row.room + 1) << round;
+        }
+        for (std::size_t i = 0; natural <= row.room && i < places.size(); ++i) EXPECT_GE(places[i].width(), row.blocks[i].natural - 1);
+    }
+}
+
+TEST(BlockLayout, AnOpenBlockShowsEveryHeadWhereThereIsRoomAndNothingLiesOutside) {
+    std::mt19937 random(9);
+    for (int round = 0; round < 1500; ++round) {
+        const auto between = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+        testing_support::RandomModel model(static_cast<unsigned>(round));
+        const Plan plan(model.config);
+        const std::vector<ModelBlock> blocks = model_blocks(plan);
+        const ModelBlock& block = blocks[static_cast<std::size_t>(between(0, static_cast<int>(blocks.size()) - 1))];
+        const float scale = between(0, 1) == 0 ? 1.F : 2.F;
+        OpenBlockRoom room;
+        room.title = static_cast<float>(between(20, 120));
+        for (std::size_t i = 0; i < block.parts.size(); ++i) room.labels.push_back(static_cast<float>(between(30, 120)));
+        room.chosen = static_cast<float>(between(40, 120));
+        room.heads = block.parts.empty() ? 0 : between(1, 40);
+        const float natural = open_block_width(block, room, scale);
+        for (const float width :
+             {natural, natural * 0.7F, least_open_block_width(block, room, scale), static_cast<float>(between(1, 900))}) {
+            const std::vector<BlockItem> items = lay_out_open_block(block, room, width, scale);
+            float x = 0;
+            for (const BlockItem& item : items) {
+                EXPECT_GE(item.at.min, x) << "nothing lies on anything else";
+                EXPECT_GE(item.at.width(), 0);
+                x = item.at.max;
+                EXPECT_LE(x, width) << "nothing lies outside";
+            }
+            if (width >= least_open_block_width(block, room, scale)) {
+                std::set<std::size_t> parts_there;
+                for (const BlockItem& item : items)
+                    if (item.kind != BlockItem::Kind::Title) parts_there.insert(item.part);
+                EXPECT_EQ(parts_there.size(), block.parts.size()) << round;
+            }
+            if (width < natural) continue;
+            std::int64_t heads = 0, sums = 0, parts = 0;
+            for (const BlockItem& item : items) {
+                heads += item.kind == BlockItem::Kind::Head;
+                sums += item.kind == BlockItem::Kind::Sum;
+                parts += item.kind == BlockItem::Kind::Part;
+            }
+            std::int64_t attentions = 0, feed_forwards = 0, added = 0;
+            for (const BlockPart& part : block.parts) {
+                (part.kind == PartKind::FeedForward ? feed_forwards : attentions) += 1;
+                added += part.sum.has_value();
+            }
+            EXPECT_EQ(heads, attentions * room.heads) << round;
+            EXPECT_EQ(parts, feed_forwards);
+            EXPECT_EQ(sums, added);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace attn::app
