@@ -411,7 +411,7 @@ Group verdicts() {
              {"attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"", says("\"on the mat\": "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
              {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
-              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"unhappily\" --steps"},
+              "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
              {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
               "attnscope tokenize --model tests/golden/hf/gpt2 --texts texts.json --no-special --json",

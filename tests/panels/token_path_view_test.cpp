@@ -31,7 +31,7 @@ protected:
     bool click_until(std::string_view window, const std::function<bool()>& done) {
         const ImGuiWindow* found = find_window(window);
         if (found == nullptr) return false;
-        const ImRect area = found->ClipRect;
+        const ImRect area = found->Rect();
         for (float y = area.Min.y + 6; y < area.Max.y && !done(); y += 12)
             for (float x = area.Min.x + 6; x < area.Max.x && !done(); x += 16) click(x, y, ui_frame);
         return done();
@@ -42,9 +42,9 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
     open("the weights of the reading are small");
     ASSERT_NE(view.token_path.last, nullptr);
     EXPECT_FALSE(view.token_path.word) << "none was chosen yet";
-    EXPECT_TRUE(click_until("##stages", [&] { return view.token_path.word.has_value(); }));
+    EXPECT_TRUE(click_until("##path_stages", [&] { return view.token_path.word.has_value(); }));
     EXPECT_FALSE(view.token_path.step);
-    EXPECT_TRUE(click_until("##steps", [&] { return view.token_path.step.has_value(); }));
+    EXPECT_TRUE(click_until("##path_steps", [&] { return view.token_path.step.has_value(); }));
     EXPECT_EQ(*view.token_path.step, 0U) << "the first row stands first";
     // Another text starts anew.
     Document other = session->document();
@@ -56,7 +56,7 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
 
 TEST_F(TokenPathView, AChosenPieceShowsItsWord) {
     open("the weights of the reading are small");
-    EXPECT_TRUE(click_until("##stages", [&] { return view.locked.on(Axis::T).has_value(); }));
+    EXPECT_TRUE(click_until("##path_stages", [&] { return view.locked.on(Axis::T).has_value(); }));
     const auto t = static_cast<std::size_t>(*view.locked.on(Axis::T));
     ASSERT_TRUE(view.token_path.word);
     EXPECT_EQ(static_cast<std::int32_t>(*view.token_path.word), view.token_path.last->pieces.at(t).word);

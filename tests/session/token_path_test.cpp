@@ -152,7 +152,8 @@ TEST(TokenPath, ChipsArePiecesAsTheVocabularyHasThem) {
     document.texts = {"a\n\u00EB"};
     std::string joined;
     std::vector<std::string> texts;
-    for (const Token& token : prepare(document, std::numeric_limits<double>::infinity()).chips.at(0)) {
+    const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
+    for (const Token& token : prepared.chips.at(0)) {
         texts.push_back(token.text);
         joined += token.text;
     }

@@ -153,7 +153,7 @@ float draw_stages(PanelContext& context, const TokenPath& path, const std::vecto
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize + context.px(4) : 0;
-    ImGui::BeginChild("##stages", {room, high + bar}, false,
+    ImGui::BeginChild("##path_stages", {room, high + bar}, false,
                       ImGuiWindowFlags_NoNav | (scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar));
     ImGui::PopStyleVar();
     ImGui::PopStyleColor();
@@ -247,7 +247,7 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
 void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPath::Word& word, std::size_t shown, const Box& area) {
     ImGui::SetCursorScreenPos(area.min);
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
-    ImGui::BeginChild("##steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav);
+    ImGui::BeginChild("##path_steps", {area.width(), area.height()}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float line = context.px(kStepRow), words = std::min(area.width() * 0.42F, context.px(190)), index = context.px(30);
