@@ -19,6 +19,9 @@ void add_document_options(CliCommand command, DocumentOptions& options) {
     command.option("--preset", options.preset, "Worked example to start from (below)").shown_as("NAME").suggest(preset_names());
     command.option("--sentence", options.sentence, "One of the example's own sentences, from 1").shown_as("N").between(1, 1000);
     command.option("--text", options.texts, "Text of a sequence; repeat it for a batch").shown_as("TEXT").one_at_a_time();
+    command.option("--source", options.sources, "What the encoder of an encoder-decoder reads; one for each text")
+        .shown_as("TEXT")
+        .one_at_a_time();
     command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
     command.option("--model", options.model, "Folder of a published model in Hugging Face's layout, instead of an example").shown_as("DIR");
@@ -63,6 +66,11 @@ Document make_document(const DocumentOptions& options) {
                             : open_preset(options.preset.empty() ? kDefaultPreset : std::string_view(options.preset),
                                           static_cast<std::size_t>(std::max<std::int64_t>(options.sentence, 1) - 1));
     if (options.gives_text()) document.texts = given_texts(options);
+    if (!options.sources.empty()) {
+        if (document.config.architecture != Architecture::EncoderDecoder)
+            throw Error("--source: this model has no encoder beside a decoder");
+        document.source_texts = options.sources;
+    }
     if (!options.bug.empty()) document.forward.mistake = mistake_by_name(options.bug);
     return document;
 }

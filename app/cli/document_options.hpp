@@ -13,9 +13,10 @@
 namespace attn::app {
 
 struct DocumentOptions {
-    std::string preset;              ///< "" for the default one
-    std::int64_t sentence = 0;       ///< of the preset's own, from 1; 0: not given
-    std::vector<std::string> texts;  ///< replace the preset's own
+    std::string preset;                ///< "" for the default one
+    std::int64_t sentence = 0;         ///< of the preset's own, from 1; 0: not given
+    std::vector<std::string> texts;    ///< replace the preset's own
+    std::vector<std::string> sources;  ///< of an encoder-decoder: replace what its encoder reads
     std::filesystem::path text_file;
     std::filesystem::path document;  ///< a saved one, in place of a preset
     std::filesystem::path model;     ///< folder of a published one, in place of a preset

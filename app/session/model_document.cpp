@@ -20,7 +20,9 @@ Document document_of_model(std::shared_ptr<const OpenedModel> model) {
     Document document;
     document.texts = {text_for(*model)};
     document.config = model->config();
-    document.forward.masks.causal = model->config().architecture == Architecture::DecoderOnly;
+    // An encoder-decoder reads the text and is looked at while it writes it.
+    if (document.config.architecture == Architecture::EncoderDecoder) document.source_texts = document.texts;
+    document.forward.masks.causal = document.config.architecture != Architecture::Encoder;
     document.model = std::move(model);
     return document;
 }

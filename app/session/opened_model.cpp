@@ -44,6 +44,8 @@ const Config& OpenedModel::config() const { return folder_->config; }
 
 const ModelTokenizer& OpenedModel::tokenizer() const { return *folder_->tokenizer; }
 
+std::int32_t OpenedModel::decoder_start() const { return folder_->decoder_start; }
+
 std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
     const std::lock_guard lock(mutex_);
     if (parameters_ == nullptr) parameters_ = load_parameters<float>(*folder_);

@@ -34,6 +34,8 @@ public:
     std::string_view family() const;
     const Config& config() const;
     const ModelTokenizer& tokenizer() const;
+    /// Of an encoder-decoder: the token that every text of the decoder begins with.
+    std::int32_t decoder_start() const;
     /// The text of every id, as bytes: " the", or a part of a character.
     const SharedWords& vocabulary() const { return vocabulary_; }
     /// Mapped, as far as they can stay as the file has them, when they are first asked for. Throws FileError.

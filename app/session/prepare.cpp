@@ -68,17 +68,48 @@ std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::stri
     return tokens;
 }
 
-/// As the published model's own tokenizer reads a text, with what its template adds.
-std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& text) {
+/// As the published model's own tokenizer reads a text; `special`: with what its template adds.
+std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& text, bool special, Field field) {
     std::vector<TextToken> tokens;
-    for (const EncodedToken& token : model.tokenizer().encode(text)) {
+    for (const EncodedToken& token : model.tokenizer().encode(text, special)) {
         if (token.id >= model.config().vocab_size)
             throw DocumentError(fmt::format("the tokenizer gives id {} to \"{}\", the model has {} ids", token.id,
                                             escaped(text.substr(token.begin, token.end - token.begin)), model.config().vocab_size),
-                                Field::Texts);
+                                field);
         tokens.push_back({token.id, token.id == model.tokenizer().unknown_id(), false, token.begin, token.end});
     }
     return tokens;
+}
+
+/// What each of the texts is to the model. Beside an encoder the decoder's begin with a token of their own.
+Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>& texts, Field field) {
+    const bool writes = model.config().architecture == Architecture::EncoderDecoder && field == Field::Texts;
+    Encoded encoded{texts, {}, 0};
+    try {
+        for (const std::string& text : texts) {
+            auto& tokens = encoded.sequences.emplace_back(encode_for(model, text, !writes, field));
+            if (writes) tokens.insert(tokens.begin(), {model.decoder_start(), false, false, 0, 0});
+            encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
+        }
+    } catch (const ConfigError& error) {
+        throw DocumentError(error.what(), field);
+    }
+    return encoded;
+}
+
+/// Pieces as the model has them: a part of a character, "##ing", what the template adds and stands nowhere in the text.
+void show_pieces(const OpenedModel& model, const Encoded& text, std::vector<std::vector<Token>>& chips) {
+    for (std::size_t b = 0; b < text.sequences.size(); ++b)
+        for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
+            chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(text.sequences[b][t].id));
+}
+
+/// Every text of a decoder needs one of its encoder.
+void expect_as_many_sources(const Encoded& encoded, const Setup& setup) {
+    if (encoded.texts.size() == setup.texts.size()) return;
+    throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
+                                    encoded.texts.size() == 1 ? "" : "s", setup.texts.size()),
+                        Field::SourceTexts);
 }
 
 Encoded encode(const Tokenizer& tokenizer, const std::vector<std::string>& texts, Field field, const char* when_empty) {
@@ -97,11 +128,7 @@ Encoded encode_source(const Tokenizer& tokenizer, const Setup& setup) {
         return {kNoTexts, {}, 0};
     }
     Encoded encoded = encode(tokenizer, setup.source_texts, Field::SourceTexts, "type some text for the encoder");
-    if (encoded.texts.size() != setup.texts.size()) {
-        throw DocumentError(fmt::format("the encoder has {} text{}, the decoder {}: every sequence needs both", encoded.texts.size(),
-                                        encoded.texts.size() == 1 ? "" : "s", setup.texts.size()),
-                            Field::SourceTexts);
-    }
+    expect_as_many_sources(encoded, setup);
     return encoded;
 }
 
@@ -191,27 +218,25 @@ void expect_bearable_texts(const Setup& setup) {
 namespace {
 
 Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_mib) {
-    Encoded text{setup.texts, {}, 0};
-    try {
-        for (const std::string& one : setup.texts) {
-            const auto& tokens = text.sequences.emplace_back(encode_for(model, one));
-            text.longest = std::max(text.longest, static_cast<std::int64_t>(tokens.size()));
-        }
-    } catch (const ConfigError& error) {
-        throw DocumentError(error.what(), Field::Texts);
-    }
+    static const std::vector<std::string> kNoTexts;
+    const Encoded text = encode_all_for(model, setup.texts, Field::Texts);
     if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
+    const bool reads = model.config().architecture == Architecture::EncoderDecoder;
+    const Encoded source = encode_all_for(model, reads ? setup.source_texts : kNoTexts, Field::SourceTexts);
+    if (reads) expect_as_many_sources(source, setup);
+    if (reads && source.longest == 0) throw DocumentError("type some text for the encoder", Field::SourceTexts);
     Prepared prepared;
     prepared.config = model.config();
-    expect_to_fit(prepared.config, text.longest, "shorten the text");
-    static const std::vector<std::string> kNoTexts;
-    measure(prepared, text, {kNoTexts, {}, 0}, room_mib);
+    expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
+    measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, 0);
     prepared.chips = chips_of(text, 0);
-    // Pieces as the model has them: a part of a character, "##ing", what the template adds and stands nowhere in the text.
-    for (std::size_t b = 0; b < text.sequences.size(); ++b)
-        for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
-            prepared.chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(text.sequences[b][t].id));
+    show_pieces(model, text, prepared.chips);
+    if (reads) {
+        prepared.source = make_batch(source.sequences, 0);
+        prepared.source_chips = chips_of(source, 0);
+        show_pieces(model, source, prepared.source_chips);
+    }
     prepared.vocabulary = model.vocabulary();
     return prepared;
 }

@@ -194,6 +194,10 @@ ModelFolder open_model_folder(const std::filesystem::path& path) {
     } catch (const ConfigError& error) {
         throw FileError(FileFault::Schema, shown(path / kConfigName), "", error.what());
     }
+    if (folder.config.architecture == Architecture::EncoderDecoder) {
+        const auto last = static_cast<std::int32_t>(folder.config.vocab_size - 1);
+        if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
+    }
     folder.weights = WeightFiles::open_folder(path);
     match_tensors(folder);
     check_types(folder);

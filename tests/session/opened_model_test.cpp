@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
+#include <tuple>
 
 #include "app/session/document_error.hpp"
 #include "app/session/document_json.hpp"
@@ -17,6 +19,7 @@
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
+#include "engine/model/transformer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -43,6 +46,56 @@ TEST(OpenedModel, CutsTextsWithItsOwnTokenizer) {
     }
     EXPECT_EQ(joined, "the cat  sat") << "pieces as they are, spaces too";
     EXPECT_EQ(ids, prepared.tokens.ids);
+}
+
+/// A model's golden folder with one of the golden tokenizers.
+void put_together(const fs::path& folder, const std::string& model, const std::string& tokenizer) {
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+    for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / model / file, folder / file);
+    fs::copy_file(golden / "tokenizers" / tokenizer / "tokenizer.json", folder / "tokenizer.json");
+}
+
+std::vector<std::int32_t> ids_of(const OpenedModel& model, const std::string& text, bool special) {
+    std::vector<std::int32_t> ids;
+    for (const EncodedToken& token : model.tokenizer().encode(text, special)) ids.push_back(token.id);
+    return ids;
+}
+
+TEST(OpenedModel, OfTwoStacksReadsOneTextAndWritesTheOther) {
+    for (const auto& [name, tokenizer, start] : {std::tuple{"t5", "t5", 0}, {"t5_v1_1", "t5", 0}, {"bart", "roberta", 2}}) {
+        SCOPED_TRACE(name);
+        const test::TemporaryFolder folder;
+        put_together(folder.path(), name, tokenizer);
+        const auto model = OpenedModel::open(folder.path());
+        Document document = document_of_model(model);
+        EXPECT_TRUE(document.forward.masks.causal) << "its decoder";
+        document.source_texts = {"the cat sat on the mat"};
+        document.texts = {"on the mat"};
+        const Prepared prepared = prepare(document, kRoom);
+        EXPECT_EQ(prepared.source.ids, ids_of(*model, "the cat sat on the mat", true));
+        std::vector<std::int32_t> written = ids_of(*model, "on the mat", false);
+        written.insert(written.begin(), start);
+        EXPECT_EQ(prepared.tokens.ids, written);
+        Session session(document, [] {});
+        const auto snapshot = session.wait();
+        ASSERT_NE(snapshot, nullptr);
+        const ForwardSettings& settings = snapshot->trace->settings;
+        const Trace<float> expected = trace_forward<float>(model->parameters(), prepared.tokens, prepared.source, settings);
+        const StageId weights{Stage::CrossWeights, 0, Stack::Decoder};
+        const auto a = snapshot->trace->find(weights)->value.values(), b = expected.find(weights)->value.values();
+        EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+        document.source_texts.push_back("one more");
+        EXPECT_THROW(prepare(document, kRoom), DocumentError);
+    }
+}
+
+TEST(OpenedModel, ThatIsAnEncoderSeesAllOfTheText) {
+    const test::TemporaryFolder folder;
+    put_together(folder.path(), "bert", "bert_uncased");
+    const auto model = OpenedModel::open(folder.path());
+    const Document document = document_of_model(model);
+    EXPECT_FALSE(document.forward.masks.causal);
+    EXPECT_EQ(prepare(document, kRoom).tokens.ids, ids_of(*model, document.texts.at(0), true)) << "with what its template adds";
 }
 
 TEST(OpenedModel, RefusesATextBeyondItsContext) {
