@@ -434,6 +434,7 @@ Group verdicts() {
              {"attnscope check", says("attnscope check"), "attnscope check --help"},
              {"attnscope COMMAND --help", says("attnscope trace"), "attnscope trace --help"},
              {"attnscope train --help", says("train.schedule.rate")},
+             {"attnscope model --help", says("Families: GPT-2")},
              {"attnscope lesson --list", says("masks ")},
              // Another repository's place cannot be cloned here; what comes of it is this folder.
              {"git clone <this repository> attnscope && cd attnscope", says("usage: ./dev"), ATTN_SOURCE "/dev help"},
