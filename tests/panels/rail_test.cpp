@@ -48,26 +48,30 @@ TEST_F(RailTest, KeysOpenTheFoldedPanesOverThePictureAndEscapeClosesThem) {
     EXPECT_EQ(find_window("##settings"), nullptr);
 }
 
-/// Every initial leads to a heading that is there, and to the top of the pane where there is enough below it.
+/// Every initial leads to a part that is open, at the top of the pane where there is enough below it.
 TEST_F(RailTest, AnInitialOpensTheSettingsAtItsSection) {
     start();
     const ImRect rail = find_window("##rail")->Rect();
     float scrolled = -1;
     int sections = 0;
+    view.folded = {"masks", "model", "softmax"};
     for (float y = rail.Min.y + 6 + 36 + 17; y < rail.Min.y + 6 + 36 * 10; y += 36) {
         view.panes.left_open = false;
         frames(2, ui_frame);
         click(rail.GetCenter().x, y, ui_frame);
         if (!view.panes.left_open) break;
         frames(4, ui_frame);
-        const ImGuiWindow* settings = find_window("##settings");
+        EXPECT_FALSE(view.panes.reveal.size()) << "some part has that name";
+        ASSERT_NE(find_window("##settings"), nullptr);
+        const ImGuiWindow* settings = find_window("##sections");  // which scroll above the tour's button
         ASSERT_NE(settings, nullptr);
         EXPECT_GE(settings->Scroll.y, scrolled) << "sections come in the order of the rail";
         EXPECT_TRUE(settings->Scroll.y > scrolled || settings->Scroll.y == settings->ScrollMax.y) << sections;
         scrolled = settings->Scroll.y;
         ++sections;
     }
-    EXPECT_EQ(sections, 9);
+    EXPECT_GE(sections, 8);
+    EXPECT_TRUE(view.folded.empty()) << "each that was asked for is open";
     EXPECT_GT(scrolled, 300);
 }
 
