@@ -46,8 +46,6 @@ void draw_settings_rail(PanelContext& context) {
         // Who asks for a part wants to see it, not its heading.
         if (const auto folded = context.view.folded.find(section.name); folded != context.view.folded.end())
             context.view.folded.erase(folded);
-        if (const auto folded = context.view.folded.find(section.name); folded != context.view.folded.end())
-            context.view.folded.erase(folded);
     }
     ImGui::PopStyleVar();
 }
