@@ -6,6 +6,7 @@
 
 #include "app/session/document_error.hpp"
 #include "app/session/scarce_memory.hpp"
+#include "app/session/thread_priority.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn::app {
@@ -193,6 +194,8 @@ std::shared_ptr<const Results::Facts> Scheduler::facts_with(const std::shared_pt
 }
 
 void Scheduler::work(Lane lane, const std::stop_token& stop) {
+    // Nobody waits for a check while a letter is typed.
+    if (lane == Lane::Patient) let_others_first();
     FacetMaker maker(threads_);
     Running& running = running_[static_cast<std::size_t>(lane)];
     while (true) {

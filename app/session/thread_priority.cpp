@@ -1,0 +1,19 @@
+#include "app/session/thread_priority.hpp"
+
+#ifdef __linux__
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace attn::app {
+
+void let_others_first() {
+#ifdef __linux__
+    constexpr int kLeast = 19;
+    // On Linux the value belongs to the thread. A system that refuses computes as before.
+    (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLeast);
+#endif
+}
+
+}  // namespace attn::app
