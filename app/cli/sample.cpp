@@ -35,6 +35,12 @@ struct SampleOptions {
     bool json = false;
 };
 
+/// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
+std::string harmless(const std::string& token) {
+    const bool plain = token == "\n" || token == "\t" || (token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80);
+    return plain ? token : escaped(token, 0);
+}
+
 /// Reads and writes a model's tokens: as text, or as numbers where the file has no vocabulary.
 class ModelText {
 public:
@@ -50,9 +56,35 @@ public:
         if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
+    /// What an encoder-decoder goes on from: an opened one begins with a token of its own.
+    std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
+        if (model_ == nullptr) return ids(text.empty() ? kAnswerBegins : text, option);
+        std::vector<std::int32_t> ids{model_->decoder_start()};
+        for (const EncodedToken& token : model_->tokenizer().encode(text, false)) ids.push_back(token.id);
+        return ids;
+    }
+    /// Whether the token stands for a hidden word.
+    bool hides(std::int32_t id) const {
+        const std::string word = text(id);
+        return word == kBlank || (model_ != nullptr && (word == "[MASK]" || word == "<mask>"));
+    }
+    /// How one is written.
+    std::string blank() const {
+        if (model_ == nullptr) return kBlank;
+        for (const AddedToken& token : model_->tokenizer().added_tokens())
+            if (hides(token.id)) return token.content;
+        return kBlank;
+    }
     std::string text(std::int32_t id) const {
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
+    }
+    /// A text that is finished.
+    std::string whole(const std::vector<std::int32_t>& ids) const {
+        std::string all;
+        if (model_ != nullptr) return model_->tokenizer().decode(ids, true);
+        for (const std::int32_t id : ids) all += (all.empty() ? "" : between()) + text(id);
+        return all;
     }
     /// What stands between two tokens.
     const char* between() const { return model_ != nullptr || (tokenizer_ && tokenizer_->kind() != TokenizerKind::Word) ? "" : " "; }
@@ -89,17 +121,16 @@ private:
     std::shared_ptr<const OpenedModel> model_;
 };
 
-/// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
-std::string harmless(const std::string& token) {
-    const bool plain = token == "\n" || token == "\t" || (token.size() == 1 && static_cast<unsigned char>(token[0]) >= 0x80);
-    return plain ? token : escaped(token, 0);
+/// What was written, one token after the other.
+std::string joined(const ModelText& words, const std::vector<std::int32_t>& ids) {
+    std::string text;
+    for (const std::int32_t id : ids) text += (text.empty() ? "" : words.between()) + words.text(id);
+    return text;
 }
 
-void print_json(const ModelText& words, const SampleOptions& options, const std::vector<std::int32_t>& ids) {
+void print_json(const ModelText& words, const SampleOptions& options, const std::vector<std::int32_t>& ids, const std::string& text) {
     Json tokens = Json::list();
-    std::string text;
     for (const std::int32_t id : ids) {
-        text += (tokens.empty() ? "" : words.between()) + words.text(id);
         tokens.push_back({{"id", id}, {"text", words.text(id)}});
     }
     Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
@@ -119,7 +150,7 @@ Writer open_writer(const std::filesystem::path& path) {
     if (OpenedModel::is_in(path)) {
         std::shared_ptr<const OpenedModel> model = OpenedModel::open(path);
         ForwardSettings forward;
-        forward.masks.causal = true;
+        forward.masks.causal = model->config().architecture != Architecture::Encoder;
         return {model->parameters(), forward, ModelText(model)};
     }
     std::error_code none;
@@ -144,28 +175,31 @@ std::string printed(const ModelText& words, std::int32_t id) {
 void print_filled_in(const SampleOptions& options, const Writer& writer) {
     const ModelText& words = writer.words;
     const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
-    const auto blank = std::find_if(prompt.begin(), prompt.end(), [&](std::int32_t id) { return words.text(id) == kBlank; });
+    const auto blank = std::find_if(prompt.begin(), prompt.end(), [&](std::int32_t id) { return words.hides(id); });
     if (blank == prompt.end())
-        throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"", kBlank,
-                                escaped(options.prompt)));
+        throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"",
+                                words.blank(), escaped(options.prompt)));
     const std::vector<std::int32_t> filled = fill_in(*writer.parameters, prompt, *blank, writer.forward, options.sampling);
-    if (options.json) return print_json(words, options, filled);
-    for (std::size_t i = 0; i < filled.size(); ++i) fmt::print("{}{}", i == 0 ? "" : words.between(), printed(words, filled[i]));
-    fmt::print("\n");
+    if (options.json) return print_json(words, options, filled, words.whole(filled));
+    const std::string text = words.whole(filled);
+    fmt::print("{}\n", ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text);
 }
 
 /// The prompt and what follows it; of a translation only what is written, up to the token with which the source ends.
-void print_written(SampleOptions options, const Writer& writer) {
+void print_written(const SampleOptions& options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
     if (translates && options.source.empty()) throw Error("--source: this model translates: say what");
-    if (translates && options.prompt.empty()) options.prompt = kAnswerBegins;
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");
-    const std::vector<std::int32_t> prompt = words.ids(options.prompt, "--prompt");
+    const std::vector<std::int32_t> prompt =
+        translates ? words.answer_ids(options.prompt, "--prompt") : words.ids(options.prompt, "--prompt");
     Prompt given{prompt, source};
     if (translates) given.end = source.back();
-    if (options.json) return print_json(words, options, generate(*writer.parameters, given, writer.forward, options.sampling));
+    if (options.json) {
+        const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling);
+        return print_json(words, options, written, joined(words, written));
+    }
     bool begun = false;
     const std::string before = translates ? "" : options.prompt;
     generate(*writer.parameters, given, writer.forward, options.sampling, [&](std::int32_t id) {

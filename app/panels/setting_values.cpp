@@ -72,7 +72,8 @@ std::string compare_value(const PanelContext& context) {
 
 std::string model_value(const PanelContext& context) {
     const Config& config = config_in_use(context);
-    return fmt::format("{} layers of {} heads", config.num_layers, config.num_heads);
+    return fmt::format("{} layer{} of {} head{}", config.num_layers, config.num_layers == 1 ? "" : "s", config.num_heads,
+                       config.num_heads == 1 ? "" : "s");
 }
 
 std::string tokens_value(const PanelContext& context) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/process.hpp"
@@ -181,6 +182,44 @@ TEST(SampleOfHiddenWords, FillsInEveryBlankAndNothingElse) {
         EXPECT_EQ(outcome.out, "");
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
     }
+}
+
+/// A golden model with a golden tokenizer, as a folder that can be opened.
+void put_model(const ScratchFolder& folder, const std::string& model, const std::string& tokenizer) {
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/hf";
+    for (const char* file : {"config.json", "model.safetensors"})
+        std::filesystem::copy_file(golden / model / file, std::filesystem::path(folder.path(file)));
+    std::filesystem::copy_file(golden / "tokenizers" / tokenizer / "tokenizer.json", std::filesystem::path(folder.path("tokenizer.json")));
+}
+
+TEST(SampleOfAPublishedModel, AnswersWhatItsEncoderReads) {
+    const ScratchFolder folder;
+    put_model(folder, "t5", "t5");
+    const auto sample = [&](const std::string& source) {
+        return attnscope({"sample", "--model", folder.path("."), "--source", source, "--tokens", "8", "--temperature", "0", "--json"});
+    };
+    const Outcome one = sample("the cat sat on the mat"), again = sample("the cat sat on the mat"), other = sample("who has the ball");
+    ASSERT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_LE(json::parse(one.out).at("tokens").size(), 8U);
+    EXPECT_GE(json::parse(one.out).at("tokens").size(), 1U);
+    EXPECT_EQ(one.out, again.out);
+    EXPECT_NE(json::parse(one.out).at("text"), json::parse(other.out).at("text"));
+}
+
+TEST(SampleOfAPublishedModel, FillsInWhatItsMaskHides) {
+    const ScratchFolder folder;
+    put_model(folder, "bert", "bert_uncased");
+    const auto sample = [&](const std::string& prompt) {
+        return attnscope({"sample", "--model", folder.path("."), "--prompt", prompt, "--temperature", "0"});
+    };
+    const Outcome filled = sample("the [MASK] sat");
+    ASSERT_EQ(filled.exit_code, 0) << filled.err;
+    EXPECT_TRUE(filled.out.starts_with("the ")) << filled.out;
+    EXPECT_THAT(filled.out, HasSubstr("sat"));
+    EXPECT_EQ(filled.out.find("MASK"), std::string::npos) << filled.out;
+    const Outcome whole = sample("the cat sat");
+    EXPECT_EQ(whole.exit_code, 2);
+    EXPECT_THAT(whole.err, HasSubstr("expected a [MASK] where one is hidden"));
 }
 
 }  // namespace
