@@ -56,9 +56,11 @@ public:
         if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
+    /// What a prompt is that was not given: how answers of the toy languages begin, or nothing.
+    std::string answer_begins() const { return model_ == nullptr ? kAnswerBegins : ""; }
     /// What an encoder-decoder goes on from: an opened one begins with a token of its own.
     std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
-        if (model_ == nullptr) return ids(text.empty() ? kAnswerBegins : text, option);
+        if (model_ == nullptr) return ids(text, option);
         std::vector<std::int32_t> ids{model_->decoder_start()};
         for (const EncodedToken& token : model_->tokenizer().encode(text, false)) ids.push_back(token.id);
         return ids;
@@ -186,10 +188,11 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
 }
 
 /// The prompt and what follows it; of a translation only what is written, up to the token with which the source ends.
-void print_written(const SampleOptions& options, const Writer& writer) {
+void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
     if (translates && options.source.empty()) throw Error("--source: this model translates: say what");
+    if (translates && options.prompt.empty()) options.prompt = words.answer_begins();
     std::vector<std::int32_t> source;
     if (translates) source = words.ids(options.source, "--source");
     const std::vector<std::int32_t> prompt =

@@ -214,7 +214,7 @@ TEST(SampleOfAPublishedModel, FillsInWhatItsMaskHides) {
     };
     const Outcome filled = sample("the [MASK] sat");
     ASSERT_EQ(filled.exit_code, 0) << filled.err;
-    EXPECT_TRUE(filled.out.starts_with("the ")) << filled.out;
+    EXPECT_TRUE(filled.out.starts_with("the")) << filled.out;
     EXPECT_THAT(filled.out, HasSubstr("sat"));
     EXPECT_EQ(filled.out.find("MASK"), std::string::npos) << filled.out;
     const Outcome whole = sample("the cat sat");
