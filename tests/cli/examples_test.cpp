@@ -405,6 +405,7 @@ Group verdicts() {
              {"attnscope sample --model DIR --prompt \"The cat sat\" --tokens 20 --temperature 0", says("The cat sat"),
               "attnscope sample --model tests/golden/hf/gpt2 --prompt \"The cat sat\" --tokens 20 --temperature 0"},
              {"attnscope check DIR", says("one.logits"), "attnscope check tests/golden/hf/gpt2"},
+             {"attnscope check tests/golden/hf/gemma2", says("one.logits")},
              {"attnscope model DIR", says("28 tensors, 0 not used"), "attnscope model tests/golden/hf/gpt2"},
              {"attnscope tokenize --model DIR --text TEXT", says("\"The cat\": "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text 'The cat'"},
