@@ -18,8 +18,15 @@ namespace {
 std::string model_sizes(const Config& config) {
     std::string heads = fmt::format("{} heads of {}", config.num_heads, config.head_size());
     if (config.grouped()) heads += fmt::format(", {} of keys and values", config.kv_heads());
-    return fmt::format("{} layers, width {}, {}, feed-forward {}, context {}, vocabulary {}", config.num_layers, config.d_model, heads,
-                       config.d_ff, config.context_length, config.vocab_size);
+    // Of an encoder-decoder, what the encoder has and what the decoder.
+    const bool two = config.architecture == Architecture::EncoderDecoder;
+    const auto of_both = [&](std::int64_t encoder, std::int64_t decoder) {
+        return two && encoder != decoder ? fmt::format("{} and {}", encoder, decoder) : fmt::format("{}", decoder);
+    };
+    const std::string layers = two ? fmt::format("{} + {} layers", config.layers_of(Stack::Encoder), config.num_layers)
+                                   : fmt::format("{} layer{}", config.num_layers, config.num_layers == 1 ? "" : "s");
+    return fmt::format("{}, width {}, {}, feed-forward {}, context {}, vocabulary {}", layers, config.d_model, heads,
+                       of_both(config.ff_of(Stack::Encoder), config.d_ff), config.context_length, config.vocab_size);
 }
 
 std::string tensor_use_text(const TensorUse& use, const Config& config) {
