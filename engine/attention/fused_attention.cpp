@@ -89,6 +89,11 @@ public:
     void logits(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                 std::int64_t seen, Scalar* block) const {
         scaled_scores(q, keys_across, first, rows, seen, block);
+        if (bends_) bend(first, rows, seen, block);
+    }
+
+    /// What happens to scaled scores before the softmax. Apart, so that those models which have none of it lose no time.
+    [[gnu::noinline]] void bend(std::int64_t first, std::int64_t rows, std::int64_t seen, Scalar* block) const {
         for (std::int64_t r = 0; r < rows; ++r) {
             Scalar* const row = block + r * block_stride(sizes_.keys);
             if (rule_.cap > 0) cap(row, seen);
@@ -101,8 +106,8 @@ public:
     }
 
     /// dp of rows [first, first + rows) becomes the gradient of what the cap was given, whose scaled scores are computed again in `block`.
-    void uncap(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
-               std::int64_t seen, Scalar* block, Scalar* dp) const {
+    [[gnu::noinline]] void uncap(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first,
+                                 std::int64_t rows, std::int64_t seen, Scalar* block, Scalar* dp) const {
         const std::int64_t stride = block_stride(sizes_.keys);
         const auto most = static_cast<Scalar>(rule_.cap);
         scaled_scores(q, keys_across, first, rows, seen, block);
@@ -127,8 +132,8 @@ public:
     }
 
     /// Logits of those rows whose largest is large become differences from it.
-    void center_rows(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, std::int64_t first, std::int64_t rows,
-                     const Scalar* largest, Scalar* block) const {
+    [[gnu::noinline]] void center_rows(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, std::int64_t first,
+                                       std::int64_t rows, const Scalar* largest, Scalar* block) const {
         for (std::int64_t r = 0; r < rows; ++r) {
             if (!is_large_logit(largest[r])) continue;
             const std::int64_t t = first + r;
@@ -218,7 +223,8 @@ private:
     const AttentionRule& rule_;
     const AttentionSizes& sizes_;
     bool causal_, all_;
-    std::int64_t b_, h_, g_ = h_ / sizes_.group();  ///< g: the head of its keys and values
+    bool bends_ = rule_.cap > 0 || !rule_.slopes.empty() || rule_.mask.has_bias();  ///< something happens to scaled scores
+    std::int64_t b_, h_, g_ = h_ / sizes_.group();                                  ///< g: the head of its keys and values
     const Kernels<Scalar>& kernel_ = kernels<Scalar>();
 };
 
