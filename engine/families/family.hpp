@@ -79,8 +79,10 @@ Config read_decoder_sizes(JsonObject& json);
 void read_rotary(JsonObject& json, Config& config);
 /// Sliding windows: of the layers that layer_types names "sliding_attention", where it is given, else of those for which slides(layer).
 void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides);
-/// The width of a window, or 0 where there is none.
-std::int64_t read_window(JsonObject& json, std::string_view key);
+/// The width of sliding_window, 0 for none; `usual` where the file does not speak of it.
+std::int64_t read_window(JsonObject& json, std::int64_t usual);
+/// The entries of an attention by the names that Llama's relatives have: self_attn.{q,k,v}_proj, {q,k}_norm, and `output`.
+void add_self_attn(std::vector<TensorSource>& out, const std::string& layer, const char* output, const Config& config);
 /// The entries of q, k and v that lie one after the other in one map: all heads of q, then of k, then of v.
 void add_fused_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor, const Config& config,
                            bool biased);

@@ -61,7 +61,7 @@ Config read_gemma2_config(JsonObject& json) {
     Config config = read_sandwich_config(json);
     if (!json.has("attn_logit_softcapping")) config.score_cap = 50;
     if (!json.has("final_logit_softcapping")) config.logit_cap = 30;
-    read_windows(json, read_window(json, "sliding_window"), config, [](std::int64_t layer) { return layer % 2 == 0; });
+    read_windows(json, read_window(json, 4096), config, [](std::int64_t layer) { return layer % 2 == 0; });
     return config;
 }
 
@@ -73,7 +73,7 @@ Config read_gemma3_config(JsonObject& top) {
     std::int64_t pattern = 6;
     json.read("sliding_window_pattern", pattern, 1, std::int64_t{1} << 20);
     json.read("rope_local_base_freq", config.rotary_local_base, 1e-9, 1e15);
-    read_windows(json, read_window(json, "sliding_window"), config, [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; });
+    read_windows(json, read_window(json, 4096), config, [pattern](std::int64_t layer) { return (layer + 1) % pattern != 0; });
     for (LayerKind& kind : config.layer_kinds)
         if (kind.window > 0) kind.rotary = LayerRotary::Local;
     return config;
@@ -85,13 +85,7 @@ std::vector<TensorSource> gemma_tensors(const Config& config) {
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string name = fmt::format("layers.{}.", layer);
         add_norm(out, name + "norm_1", name + "input_layernorm", config);
-        for (const char* part : {"q", "k", "v"})
-            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, config.qkv_bias);
-        for (const char* part : {"q", "k"})
-            if (config.qk_norm != QueryKeyNorm::None)
-                out.push_back(
-                    {fmt::format("{}attention.{}_norm.weight", name, part), fmt::format("{}self_attn.{}_norm.weight", name, part)});
-        add_linear(out, name + "attention.out", name + "self_attn.o_proj", true, config.output_bias);
+        add_self_attn(out, name, "o_proj", config);
         if (sandwich) {
             add_norm(out, name + "attention_norm", name + "post_attention_layernorm", config);
             add_norm(out, name + "norm_2", name + "pre_feedforward_layernorm", config);

@@ -41,7 +41,7 @@ Config read_llama_config(JsonObject& json) {
 
 Config read_mistral_config(JsonObject& json) {
     Config config = read_decoder(json);
-    read_windows(json, read_window(json, "sliding_window"), config, [](std::int64_t) { return true; });
+    read_windows(json, read_window(json, 4096), config, [](std::int64_t) { return true; });
     return config;
 }
 
@@ -52,7 +52,7 @@ void read_qwen_windows(JsonObject& json, Config& config) {
     if (!windowed) return;
     std::int64_t first = 28;
     json.read("max_window_layers", first, 0, std::int64_t{1} << 20);
-    read_windows(json, read_window(json, "sliding_window"), config, [first](std::int64_t layer) { return layer >= first; });
+    read_windows(json, read_window(json, 4096), config, [first](std::int64_t layer) { return layer >= first; });
 }
 
 Config read_qwen2_config(JsonObject& json) {
@@ -101,13 +101,7 @@ std::vector<TensorSource> llama_tensors(const Config& config) {
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string name = fmt::format("layers.{}.", layer);
         if (config.norms_input()) add_norm(out, name + "norm_1", name + "input_layernorm", config);
-        for (const char* part : {"q", "k", "v"})
-            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, config.qkv_bias);
-        for (const char* part : {"q", "k"})
-            if (config.qk_norm != QueryKeyNorm::None)
-                out.push_back(
-                    {fmt::format("{}attention.{}_norm.weight", name, part), fmt::format("{}self_attn.{}_norm.weight", name, part)});
-        add_linear(out, name + "attention.out", name + "self_attn.o_proj", true, config.output_bias);
+        add_self_attn(out, name, "o_proj", config);
         if (config.norms_input()) add_norm(out, name + "norm_2", name + "post_attention_layernorm", config);
         if (config.norms_result()) {
             add_norm(out, name + "attention_norm", name + "post_attention_layernorm", config);

@@ -17,9 +17,17 @@ constexpr const char* kConfigName = "config.json";
 
 std::string shown(const std::filesystem::path& path) { return escaped(path.native(), 0); }
 
+/// Of some options null is none, while leaving them out means the usual.
+void keep_null_options(Json& json) {
+    for (const char* key : {"sliding_window", "attn_logit_softcapping", "final_logit_softcapping"})
+        if (const Json* value = json.find(key); value != nullptr && value->is_null()) json[key] = 0;
+    if (const Json* words = json.find("text_config"); words != nullptr && words->is_object()) keep_null_options(json["text_config"]);
+}
+
 JsonObject read_config_json(const std::filesystem::path& folder) {
     const std::filesystem::path path = folder / kConfigName;
     Json json = Json::parse(read_whole_file(path, {.max_bytes = kMaxJsonBytes, .stop = {}}), shown(path));
+    if (json.is_object()) keep_null_options(json);
     json.drop_null_members();
     return JsonObject::of(std::move(json), shown(path));
 }

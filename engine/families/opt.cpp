@@ -47,9 +47,7 @@ std::vector<TensorSource> opt_tensors(const Config& config) {
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string name = fmt::format("layers.{}.", layer);
         add_norm(out, name + "norm_1", name + "self_attn_layer_norm", config);
-        for (const char* part : {"q", "k", "v"})
-            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, config.qkv_bias);
-        add_linear(out, name + "attention.out", name + "self_attn.out_proj", true, config.output_bias);
+        add_self_attn(out, name, "out_proj", config);
         add_norm(out, name + "norm_2", name + "final_layer_norm", config);
         add_linear(out, name + "ffn.in", name + "fc1", true, config.ffn_bias);
         add_linear(out, name + "ffn.out", name + "fc2", true, config.ffn_bias);

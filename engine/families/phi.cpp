@@ -30,9 +30,7 @@ std::vector<TensorSource> phi_tensors(const Config& config) {
     for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
         const std::string name = fmt::format("layers.{}.", layer);
         add_norm(out, name + "norm_1", name + "input_layernorm", config);
-        for (const char* part : {"q", "k", "v"})
-            add_linear(out, name + "attention." + part, fmt::format("{}self_attn.{}_proj", name, part), true, true);
-        add_linear(out, name + "attention.out", name + "self_attn.dense", true, true);
+        add_self_attn(out, name, "dense", config);
         add_linear(out, name + "ffn.in", name + "mlp.fc1", true, true);
         add_linear(out, name + "ffn.out", name + "mlp.fc2", true, true);
     }
@@ -51,7 +49,7 @@ Config read_phi3_config(JsonObject& json) {
     json.read("rms_norm_eps", config.layer_norm_eps, 1e-30, 1);
     require_option(json, "attention_bias", false, false, "biases of fused projections");
     read_rotary(json, config);
-    read_windows(json, read_window(json, "sliding_window"), config, [](std::int64_t) { return true; });
+    read_windows(json, read_window(json, 0), config, [](std::int64_t) { return true; });
     return config;
 }
 

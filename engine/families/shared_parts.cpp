@@ -25,10 +25,9 @@ Config read_decoder_sizes(JsonObject& json) {
     return config;
 }
 
-std::int64_t read_window(JsonObject& json, std::string_view key) {
-    std::int64_t window = 0;
-    json.read(key, window, 0, std::int64_t{1} << 40);
-    return window;
+std::int64_t read_window(JsonObject& json, std::int64_t usual) {
+    json.read("sliding_window", usual, 0, std::int64_t{1} << 40);
+    return usual;
 }
 
 void read_windows(JsonObject& json, std::int64_t window, Config& config, const std::function<bool(std::int64_t)>& slides) {
@@ -44,6 +43,15 @@ void read_windows(JsonObject& json, std::int64_t window, Config& config, const s
         if (listed ? types[layer] == "sliding_attention" : slides(static_cast<std::int64_t>(layer))) kinds[layer].window = window;
     }
     if (std::any_of(kinds.begin(), kinds.end(), [](const LayerKind& kind) { return kind != LayerKind{}; })) config.layer_kinds = kinds;
+}
+
+void add_self_attn(std::vector<TensorSource>& out, const std::string& layer, const char* output, const Config& config) {
+    const std::string ours = layer + "attention.", theirs = layer + "self_attn.";
+    for (const char* part : {"q", "k", "v"}) add_linear(out, ours + part, fmt::format("{}{}_proj", theirs, part), true, config.qkv_bias);
+    for (const char* part : {"q", "k"})
+        if (config.qk_norm != QueryKeyNorm::None)
+            out.push_back({fmt::format("{}{}_norm.weight", ours, part), fmt::format("{}{}_norm.weight", theirs, part)});
+    add_linear(out, ours + "out", theirs + output, true, config.output_bias);
 }
 
 void add_fused_projections(std::vector<TensorSource>& out, const std::string& attention, const std::string& tensor, const Config& config,

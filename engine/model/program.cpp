@@ -298,9 +298,8 @@ const RotationTable<Scalar>& Program<Scalar>::rotation(std::size_t place, std::i
     auto found = std::find_if(rotations_.begin(), rotations_.end(), [&](const RuledTable& one) { return one.rule == rule; });
     if (found == rotations_.end()) found = rotations_.insert(found, {rule, {}, {}, {}});
     // Some kinds of stretch turn longer texts by other frequencies.
-    const std::int64_t length = std::max(positions, setting_->text_length);
-    const bool is_long = length > rule.stretch.original_context;
-    if (found->is_long != is_long) found->frequencies = rotary_frequencies(rule, length);
+    const bool is_long = positions > rule.stretch.original_context;
+    if (found->is_long != is_long) found->frequencies = rotary_frequencies(rule, positions);
     found->is_long = is_long;
     found->table.prepare(positions, found->frequencies, rule.stretch.amplitude);
     return found->table;

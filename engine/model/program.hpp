@@ -73,7 +73,6 @@ struct PassSetting {
     bool fresh = false;                      ///< those of linear maps are replaced instead
     KeyValueCache<Scalar>* cache = nullptr;  ///< of the positions before these, in fused form: these are added, for whoever advances it
     std::int64_t first_position = 0;         ///< of the first token: not 0 where a pass continues a text
-    std::int64_t text_length = 0;            ///< of the text that the tokens are a part of; 0: they end it
 };
 
 /// Whether a plan can be computed in fused form: some mistakes are made by single nodes only.

@@ -118,6 +118,21 @@ std::string family_refusal(const char* folder, const std::string& what, const st
     return "";
 }
 
+/// What a case's config.json with one thing changed is read as.
+Config changed_config(const char* folder, const std::string& what, const std::string& by) {
+    const test::TemporaryFolder changed;
+    copy_folder({folder, "", 0, what.c_str(), by.c_str()}, changed.path(), true);
+    return open_model_folder(changed.path()).config;
+}
+
+TEST(FamilyOptions, ThatAreNullAreNoneAndThoseLeftOutTheUsual) {
+    EXPECT_EQ(changed_config("gemma2", R"("attn_logit_softcapping": 4.0)", R"("attn_logit_softcapping": null)").score_cap, 0);
+    EXPECT_EQ(changed_config("gemma2", R"("attn_logit_softcapping": 4.0)", R"("unused": 4.0)").score_cap, 50);
+    EXPECT_EQ(changed_config("gemma2", R"("final_logit_softcapping": 0.5)", R"("final_logit_softcapping": null)").logit_cap, 0);
+    EXPECT_TRUE(changed_config("mistral", R"("sliding_window": 8)", R"("sliding_window": null)").layer_kinds.empty());
+    EXPECT_EQ(changed_config("mistral", R"("sliding_window": 8)", R"("unused": 8)").layer_kind(1).window, 4096);
+}
+
 TEST(FamilyOptions, ThatWouldNeedOtherArithmeticAreRefusedByName) {
     EXPECT_THAT(family_refusal("falcon", R"("alibi": false)", R"("alibi": true)"), HasSubstr("/alibi: is true, which would need"));
     EXPECT_THAT(family_refusal("bloom", R"("apply_residual_connection_post_layernorm": false)",

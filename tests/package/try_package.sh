@@ -156,12 +156,12 @@ try() {
     # minbase leaves manual pages out; a desktop has them.
     rm -f "$root"/etc/dpkg/dpkg.cfg.d/*
     mkdir -p -m 700 "$root/home/somebody/run"
-    cp "$package" "$root/tmp/attnscope.deb"
+    cp "$package" "$root/home/attnscope.deb"
     cp "${XAUTHORITY:?}" "$root/home/somebody/xauthority"
     chown -R 65534:65534 "$root/home/somebody"
 
     inside "$root" apt-get update -qq >"$log" 2>&1 || fail "apt-get update failed; see $log"
-    check "installs with nothing but what it depends on" inside "$root" apt-get install -y --no-install-recommends /tmp/attnscope.deb
+    check "installs with nothing but what it depends on" inside "$root" apt-get install -y --no-install-recommends /home/attnscope.deb
     check "all libraries are there" no_missing_library
     local library
     for library in libGL.so.1 libX11.so.6 libXcursor.so.1 libXi.so.6 libXinerama.so.1 libXrandr.so.2; do
@@ -185,7 +185,7 @@ try() {
     # The program has no domain by which it could be named, nor a place in the net.
     check "the description for software centres is valid" inside "$root" appstreamcli validate --no-net --override=cid-desktopapp-is-not-rdns=info,url-homepage-missing=info /usr/share/metainfo/attnscope.metainfo.xml
     check "runs on a processor without AVX" old_processor_runs
-    check "lintian finds no error" inside "$root" lintian --fail-on error --allow-root /tmp/attnscope.deb
+    check "lintian finds no error" inside "$root" lintian --fail-on error --allow-root /home/attnscope.deb
 
     check "is removed" inside "$root" apt-get purge -y attnscope
     check "nothing of it is left" nothing_left "$root"
