@@ -85,6 +85,27 @@ void expect_full_pass(unsigned seed) {
     }
 }
 
+/// Beyond the original context all positions turn by other frequencies, those before them too; back again as they did.
+TEST(CachedPass, BeginsAgainWhereALongTextTurnsByOtherFrequencies) {
+    RandomModel random = random_writer(3);
+    Config& config = random.config;
+    config.context_length = 9;
+    config.vocab_size = 12;
+    config.d_head = 4;
+    config.output_projection = true;
+    config.position = PositionKind::Rotary;
+    config.rotary_size = 0;
+    config.layer_kinds.clear();
+    config.rotary_stretch = {.kind = RotaryScaling::LongRope, .original_context = 5, .short_factors = {1, 1}, .long_factors = {3, 7}};
+    const Parameters<float> parameters = random.parameters<float>();
+    const Ids text = random_ids(random, 9);
+    CachedPass<float> pass(parameters, random.settings);
+    for (const std::size_t length : {3U, 5U, 6U, 9U, 4U, 8U}) {
+        const Ids so_far(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(length));
+        EXPECT_EQ(copied(pass.logits_after(so_far)), full_pass(parameters, so_far, random.settings)) << length;
+    }
+}
+
 TEST(CachedPass, GivesTheLogitsOfAFullPassAtEveryStep) {
     for (unsigned seed = 0; seed < 200; ++seed) {
         expect_full_pass<float>(seed);
