@@ -116,6 +116,13 @@ Diagnosis examine(const ArrayFile& file) {
         list_wrong(each.back());
     }
     Diagnosis attentions = combined(std::move(each));
+    if (attentions.verdict == Verdict::Wrong && dump.hints.has_other_parts) {
+        Diagnosis unknown;
+        unknown.explanation =
+            "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, caps, biases of the "
+            "distance or another scale: it can neither name a mistake in it nor rule one out.";
+        return unknown;
+    }
     if (attentions.verdict == Verdict::Wrong) return attentions;
     std::optional<Diagnosis> outside = judge_whole_trace(file);
     if (!outside) return attentions;

@@ -131,6 +131,7 @@ Hints read_hints(const ArrayFile& file) {
     if (has_format(file, "attnscope-trace/1")) {
         const Config config = config_from_json(file.metadata_at("config"), file.source + ", config");
         const ForwardSettings settings = forward_settings_from_json(file.metadata_at("settings"), file.source + ", settings");
+        hints.has_other_parts = has_later_parts(config) || config.rotary_stretch.kind > RotaryScaling::Llama3 || config.scale_by_layer;
         hints.num_heads = config.num_heads;
         hints.d_model = config.d_model;
         hints.head_size = config.head_size();

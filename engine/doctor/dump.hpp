@@ -19,6 +19,7 @@ struct Hints {
     std::optional<double> dropout;  ///< the rate that is meant
     std::optional<double> scale;
     std::optional<double> rotary_base;
+    bool has_other_parts = false;  ///< a trace of a model whose attention has steps that are not computed here, such as caps
     double temperature = 1;
 };
 

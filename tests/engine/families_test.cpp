@@ -7,8 +7,11 @@
 #include <set>
 
 #include "engine/check/check.hpp"
+#include "engine/doctor/doctor.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/transformer.hpp"
+#include "engine/trace/trace_file.hpp"
 #include "tests/engine/io_support.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -101,6 +104,16 @@ TEST_P(Families, UseEveryTensorOfTheFile) {
     const ModelFolder folder = open_model_folder(kFamilyFolders / GetParam().folder);
     for (const TensorUse& use : folder.tensors)
         EXPECT_FALSE(use.parameters.empty() && use.leftover == Leftover::Unknown) << use.tensor->array.name;
+}
+
+/// What the doctor cannot compute it does not call wrong.
+TEST_P(Families, AreNotAccusedByTheDoctor) {
+    const ModelFolder folder = open_model_folder(kFamilyFolders / GetParam().folder);
+    const TokenBatch tokens{4, {5, 9, 2, 7}, {4}};
+    ForwardSettings settings;
+    settings.masks.causal = folder.config.architecture != Architecture::Encoder;
+    const Trace<float> trace = trace_forward<float>(load_parameters<float>(folder), tokens, tokens, settings);
+    EXPECT_NE(doctor::examine(trace_arrays(trace)).verdict, doctor::Verdict::Wrong);
 }
 
 INSTANTIATE_TEST_SUITE_P(Published, Families, testing::ValuesIn(kFamilyCases), [](const auto& one) { return one.param.folder; });
