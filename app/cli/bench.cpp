@@ -110,7 +110,7 @@ std::string describe(const BenchResult& result, const std::string& step) {
 }
 
 void add_bench_command(CliCommand program, int&) {
-    CliCommand command = program.command("bench", "Measure training, attention, matrix products and the processor");
+    CliCommand command = program.command("bench", "Measure training, attention, matrix products, models and the processor");
     command.require_command();
     command.footer(
         "Operations are those of the matrix products: 2 m n k forward, three times that for forward and backward together. Attention\n"
@@ -121,6 +121,7 @@ void add_bench_command(CliCommand program, int&) {
     add_bench_train(command);
     add_bench_attention(command);
     add_bench_gemm(command);
+    add_bench_model(command);
     add_bench_peak(command);
 }
 

@@ -15,6 +15,7 @@ namespace attn::app {
 void add_bench_train(CliCommand bench);
 void add_bench_attention(CliCommand bench);
 void add_bench_gemm(CliCommand bench);
+void add_bench_model(CliCommand bench);
 void add_bench_peak(CliCommand bench);
 
 struct BenchOptions {

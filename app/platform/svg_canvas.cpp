@@ -41,7 +41,7 @@ SvgCell block_of(const HeatmapData& data, std::int64_t row, std::int64_t end_row
     for (std::int64_t r = row; r < end_row; ++r)
         for (std::int64_t c = col; c < end_col; ++c) {
             if (data.keep != nullptr && data.keep[r * data.cols + c] == 0) continue;
-            const float v = data.values[r * data.row_stride + c];
+            const float v = data.at(r, c);
             if (std::isnan(v)) {
                 cell.kind = SvgCell::Kind::Nan;
                 return cell;

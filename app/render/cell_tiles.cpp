@@ -68,18 +68,19 @@ CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const Ti
     tile.codes.resize(static_cast<std::size_t>(tile.width) * static_cast<std::size_t>(tile.height));
     const std::int64_t first_col = x.first << place.level_x, last_col = std::min(x.last << place.level_x, data.cols);
     const std::int64_t first_row = y.first << place.level_y;
-    std::vector<float> placed;
+    std::vector<float> placed(static_cast<std::size_t>(last_col - first_col));
     std::vector<std::uint32_t> codes(static_cast<std::size_t>(last_col - first_col));
     for (std::int64_t texel_row = 0; texel_row < tile.height; ++texel_row) {
         const std::int64_t from = first_row + (texel_row << place.level_y);
         std::fill(codes.begin(), codes.end(), kMaskedCell);
         for (std::int64_t row = from; row < std::min(from + (std::int64_t{1} << place.level_y), data.rows); ++row) {
-            const float* values = data.values + row * data.row_stride + first_col;
-            if (style.per_row) {
-                placed.assign(values, values + (last_col - first_col));
-                replace_by_place(placed, row_style(data, style, row));
-                values = placed.data();
-            }
+            const bool as_floats = data.values != nullptr && data.col_stride == 1;
+            const float* values = as_floats ? data.values + row * data.row_stride + first_col : placed.data();
+            if (style.per_row || !as_floats)
+                for (std::int64_t col = first_col; col < last_col; ++col)
+                    placed[static_cast<std::size_t>(col - first_col)] = data.at(row, col);
+            if (style.per_row) replace_by_place(placed, row_style(data, style, row));
+            if (style.per_row) values = placed.data();
             take_larger(codes, values, data.keep == nullptr ? nullptr : data.keep + row * data.cols + first_col);
         }
         shrink(codes, place.level_x);

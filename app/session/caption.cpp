@@ -114,6 +114,7 @@ Quote parse_quote(std::string_view source, int layer) {
 struct Numbers {
     std::span<const float> values;
     Shape shape;
+    std::vector<float> copied{};  ///< where the values do not lie as the shape says
 };
 
 std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace) {
@@ -125,7 +126,9 @@ std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace)
     if (trace.parameters == nullptr) return std::nullopt;
     const ParameterInfo* info = trace.parameters->layout().find(quote.parameter);
     if (info == nullptr) return std::nullopt;
-    return Numbers{{trace.parameters->find(quote.parameter), static_cast<std::size_t>(info->shape.count())}, info->shape};
+    Numbers out{{}, info->shape, trace.parameters->copy(*info)};
+    out.values = out.copied;
+    return out;
 }
 
 /// The numbers that the index names, in their order; nothing when it points outside.

@@ -11,11 +11,10 @@ namespace {
 template <class Use>
 void for_each_kept(std::span<const NumberGrid> parts, Use use) {
     for (const NumberGrid& data : parts) {
-        for (std::int64_t row = 0; data.values != nullptr && row < data.rows; ++row) {
-            const float* values = data.values + row * data.row_stride;
+        for (std::int64_t row = 0; !data.empty() && row < data.rows; ++row) {
             const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
             for (std::int64_t col = 0; col < data.cols; ++col) {
-                if (keep == nullptr || keep[col] != 0) use(values[col]);
+                if (keep == nullptr || keep[col] != 0) use(data.at(row * data.row_stride + col * data.col_stride));
             }
         }
     }
@@ -27,7 +26,7 @@ TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
     TensorStatistics s;
     std::int64_t kept = 0, all = 0;
     for (const NumberGrid& data : parts)
-        if (data.values != nullptr) all += data.rows * data.cols;
+        if (!data.empty()) all += data.rows * data.cols;
     double sum = 0;
     for_each_kept(parts, [&](float value) {
         ++kept;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "engine/tensor/matrix_view.hpp"
 #include "engine/trace/trace.hpp"
 
 namespace attn::app {
@@ -15,6 +16,14 @@ struct NumberGrid {
     std::int64_t rows = 0, cols = 0;
     std::int64_t row_stride = 0;         ///< distance between rows, in numbers
     const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
+    std::int64_t col_stride = 1;         ///< distance between columns
+    /// Numbers that are stored in another form, instead of values.
+    const void* stored = nullptr;
+    std::int64_t first = 0;  ///< how many come before the first one
+    NumberReader read = nullptr;
+
+    bool empty() const { return values == nullptr && stored == nullptr; }
+    float at(std::int64_t place) const { return values != nullptr ? values[place] : read(stored, first + place); }
 };
 
 inline constexpr int kHistogramBins = 24;

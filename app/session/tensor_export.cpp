@@ -22,7 +22,7 @@ namespace {
 struct Whole {
     Shape shape;
     const float* values = nullptr;
-    std::shared_ptr<const Trace<float>> held{};  ///< what they are part of
+    std::shared_ptr<const void> held{};  ///< what they are part of
 };
 
 const GradientTrace<float>& expect_gradients(const GradientTrace<float>* gradients) {
@@ -34,7 +34,8 @@ Whole whole_parameter(const Snapshot& snapshot, const TensorChoice& choice, cons
     const Parameters<float>& parameters = choice.gradients ? *expect_gradients(gradients).parameters : *snapshot.trace->parameters;
     const ParameterInfo* info = parameters.layout().find(choice.parameter);
     if (info == nullptr) throw Error("this model has no parameter " + choice.parameter);
-    return {info->shape, parameters.numbers(*info)};
+    const auto copied = std::make_shared<const std::vector<float>>(parameters.copy(*info));
+    return {info->shape, copied->data(), copied};
 }
 
 Whole whole_tensor(const Snapshot& snapshot, const TensorChoice& choice, const GradientTrace<float>* gradients) {

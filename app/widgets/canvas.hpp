@@ -11,13 +11,27 @@ namespace attn::app {
 enum class ColorMap : std::uint8_t { Auto, Sequential, Diverging, Viridis, Cividis, Grey };
 inline constexpr int kColorMapCount = 6;
 
-/// One matrix of numbers, row-major. The memory has to live during the call it is passed to only.
+/// Reads the number that comes `at` numbers after the first one.
+using NumberReader = float (*)(const void* first, std::int64_t at);
+
+/// One matrix of numbers. The memory has to live during the call it is passed to only.
 struct HeatmapData {
     std::uint64_t key = 0;  ///< identity of the numbers and of `keep`: they are uploaded once per key; 0 = none, uploaded every time
     const float* values = nullptr;
     std::int64_t rows = 0, cols = 0;
     std::int64_t row_stride = 0;         ///< distance between rows, in numbers
     const std::uint8_t* keep = nullptr;  ///< [rows, cols] bytes, 0 = masked; null when nothing is masked
+    std::int64_t col_stride = 1;         ///< distance between columns
+    /// Numbers that are stored in another form, instead of values: where they begin, how many come before the first, how each is read.
+    const void* stored = nullptr;
+    std::int64_t first = 0;
+    NumberReader read = nullptr;
+
+    bool empty() const { return values == nullptr && stored == nullptr; }
+    float at(std::int64_t row, std::int64_t col) const {
+        const std::int64_t place = row * row_stride + col * col_stride;
+        return values != nullptr ? values[place] : read(stored, first + place);
+    }
 };
 
 /// How numbers become colours. `lo` and `hi` are the ends of the colour bar; numbers beyond them take the colour of the end.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kClickSlop = 4;
 
-bool whole(const HeatmapData& data) { return data.values != nullptr && data.rows > 0 && data.cols > 0; }
+bool whole(const HeatmapData& data) { return !data.empty() && data.rows > 0 && data.cols > 0; }
 
 /// What keeps its place, 0 to 1 of what is shown: the pointer, else the chosen cell, else the middle.
 ImVec2 zoom_anchor(const HeatmapGeometry& g, const HeatmapMarks& marks, bool hovered) {
@@ -137,7 +137,7 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
 
 std::string cell_text(const HeatmapData& data, HeatmapCell cell) {
     if (data.keep != nullptr && data.keep[cell.row * data.cols + cell.col] == 0) return kMasked;
-    return format_exact(data.values[cell.row * data.row_stride + cell.col]);
+    return format_exact(data.at(cell.row, cell.col));
 }
 
 void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols) {

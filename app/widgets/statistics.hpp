@@ -12,7 +12,9 @@ namespace attn::app {
 /// Of several matrices taken together; the caller keeps the result as long as the data's keys stay the same.
 inline TensorStatistics compute_statistics(std::span<const HeatmapData> parts) {
     std::vector<NumberGrid> grids;
-    for (const HeatmapData& data : parts) grids.push_back({data.values, data.rows, data.cols, data.row_stride, data.keep});
+    for (const HeatmapData& data : parts)
+        grids.push_back(
+            {data.values, data.rows, data.cols, data.row_stride, data.keep, data.col_stride, data.stored, data.first, data.read});
     return statistics_of(grids);
 }
 inline TensorStatistics compute_statistics(const HeatmapData& data) { return compute_statistics(std::span(&data, 1)); }

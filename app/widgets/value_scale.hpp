@@ -60,7 +60,7 @@ inline HeatmapStyle row_style(const HeatmapData& data, const HeatmapStyle& style
     if (!style.per_row) return style;
     float lo = std::numeric_limits<float>::infinity(), hi = -lo;
     for (std::int64_t col = 0; col < data.cols; ++col) {
-        const float v = data.values[row * data.row_stride + col];
+        const float v = data.at(row, col);
         if (!std::isfinite(v) || (data.keep != nullptr && data.keep[row * data.cols + col] == 0)) continue;
         lo = std::min(lo, v);
         hi = std::max(hi, v);

@@ -184,7 +184,7 @@ private:
         return static_cast<double>(stage->value.data()[before]);
     }
     double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override {
-        return static_cast<double>(trace_.parameters->numbers(whole)[flat]);
+        return trace_.parameters->number(whole, flat);
     }
     const Mask* mask(const StageId& id) const override { return held(id)->mask.get(); }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
-#include "engine/ops/parallel.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn {
@@ -113,10 +115,10 @@ void check_types(const ModelFolder& folder) {
 }
 
 /// What a set of parameters stands on.
-template <class Scalar>
 struct Holder {
     std::shared_ptr<const WeightFiles> files;
-    std::vector<AlignedVector<Scalar>> converted;
+    std::deque<std::vector<std::byte>> rows;     ///< of matrices, in an order of ours
+    std::deque<AlignedVector<float>> converted;  ///< [in,out]
 };
 
 /// A parameter of a plan, the tensor it comes from and how.
@@ -124,55 +126,95 @@ struct PartSource {
     ParameterPlace place;
     const WeightFiles::Tensor* tensor = nullptr;
     const TensorSource* source = nullptr;
+
+    /// The columns of the tensor's matrix [in,out] that it is.
+    std::vector<OutputRun> runs() const { return source->runs.empty() ? std::vector<OutputRun>{{0, place.columns}} : source->runs; }
 };
 
-/// True when the part lies in its tensor just as in the layout's entry.
-template <class Scalar>
-bool lies_alike(const PartSource& part) {
-    const ArrayView& array = part.tensor->array;
-    const bool aligned = reinterpret_cast<std::uintptr_t>(array.bytes.data()) % alignof(Scalar) == 0;
-    if (array.dtype != dtype_of<Scalar>() || !aligned || part.source->transposed) return false;
-    if (part.source->runs.empty()) return part.place.stride() == part.place.columns;
-    return part.source->outputs == part.place.stride() && part.source->runs.size() == 1 &&
-           part.source->runs[0].first == part.place.first_column && part.source->runs[0].count == part.place.columns;
+/// The kind of numbers that products read as they are; none of F64, nor of floats at odd places.
+std::optional<NumberKind> readable_kind(const ArrayView& array) {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(array.bytes.data()) % alignof(float) == 0;
+    if (array.dtype == DType::F32 && aligned) return NumberKind::F32;
+    if (array.dtype == DType::F16) return NumberKind::F16;
+    if (array.dtype == DType::BF16) return NumberKind::BF16;
+    return std::nullopt;
 }
 
-/// Writes a part into its entry, which begins at `entry`; `values` are all of the tensor, row-major as it stands in the file.
-template <class Scalar>
-void copy_part(const PartSource& part, const std::vector<Scalar>& values, Scalar* entry) {
+/// The part's matrix [in,out] in the file, together with all outputs of its tensor.
+MatrixView whole_matrix(const PartSource& part, NumberKind kind) {
     const TensorSource& source = *part.source;
-    const std::int64_t rows = part.place.rows(), columns = part.place.columns, stride = part.place.stride();
-    const std::int64_t outputs = source.runs.empty() ? columns : source.outputs;
-    const std::vector<OutputRun> runs = source.runs.empty() ? std::vector<OutputRun>{{0, columns}} : source.runs;
-    Scalar* const to = entry + part.place.first_column;
-    const Scalar* const from = values.data();
-    parallel_for(rows, columns, [&](std::int64_t row) {
-        std::int64_t column = 0;
-        for (const OutputRun& run : runs)
-            for (std::int64_t i = 0; i < run.count; ++i, ++column)
-                to[row * stride + column] =
-                    source.transposed ? from[(run.first + i) * rows + row] : from[(source.first_row + row) * outputs + run.first + i];
-    });
+    const std::int64_t outputs = source.runs.empty() ? part.place.columns : source.outputs, rows = part.place.rows();
+    const std::byte* data = part.tensor->array.bytes.data();
+    if (source.transposed) return {data, kind, rows, outputs, rows, true};
+    return MatrixView{data, kind, source.first_row + rows, outputs, outputs, false}.rows_from(source.first_row, rows);
 }
 
-/// Where an entry's numbers are: in the file, as long as nothing has to be converted or put side by side.
-template <class Scalar>
-const Scalar* find_numbers(const ModelFolder& folder, const ParameterInfo& entry, const std::vector<PartSource>& parts,
-                           Holder<Scalar>& holder) {
-    const WeightFiles::Tensor* tensor = parts.front().tensor;
-    const bool in_file =
-        std::all_of(parts.begin(), parts.end(), [&](const PartSource& part) { return part.tensor == tensor && lies_alike<Scalar>(part); });
-    if (in_file)
-        return reinterpret_cast<const Scalar*>(tensor->array.bytes.data()) + parts.front().source->first_row * parts.front().place.stride();
-    AlignedVector<Scalar>& numbers = holder.converted.emplace_back(static_cast<std::size_t>(entry.shape.count()));
-    std::vector<Scalar> values;
-    for (const PartSource& part : parts) {
-        const ArrayView& array = part.tensor->array;
-        values.resize(array.bytes.size() / dtype_size(array.dtype));
-        copy_values<Scalar>(array, folder.weights->file_name(*part.tensor), values);
-        copy_part(part, values, numbers.data());
+/// Where a part's columns lie in the file, run after run; those that lie behind each other are one.
+std::vector<MatrixView> runs_in_file(const PartSource& part, NumberKind kind) {
+    const MatrixView whole = whole_matrix(part, kind);
+    std::vector<MatrixView> out;
+    for (const OutputRun& run : part.runs()) {
+        const MatrixView columns = whole.columns_from(run.first, run.count);
+        if (!out.empty() && out.back().is_followed_by(columns)) out.back().columns += run.count;
+        else out.push_back(columns);
     }
-    return numbers.data();
+    return out;
+}
+
+/// The runs of a matrix that is stored as [out,in], whose rows are put together one after the other.
+MatrixView gather_rows(const std::vector<MatrixView>& runs, Holder& holder) {
+    MatrixView all = runs.front();
+    all.columns = 0;
+    std::vector<std::byte>& bytes = holder.rows.emplace_back();
+    for (const MatrixView& run : runs) {
+        const auto* first = static_cast<const std::byte*>(run.data) + stored_bytes(run.kind, run.first);
+        bytes.insert(bytes.end(), first, first + stored_bytes(run.kind, run.columns * run.stride));
+        all.columns += run.columns;
+    }
+    all.data = bytes.data();
+    all.first = 0;
+    return all;
+}
+
+/// All of the part, converted.
+MatrixView convert(const PartSource& part, const std::string& file, Holder& holder) {
+    const ArrayView& array = part.tensor->array;
+    std::vector<float> values(array.bytes.size() / dtype_size(array.dtype));
+    copy_values<float>(array, file, values);
+    PartSource copied = part;
+    WeightFiles::Tensor tensor{array, 0};
+    tensor.array.bytes = std::as_bytes(std::span<const float>(values));
+    copied.tensor = &tensor;
+    AlignedVector<float>& numbers = holder.converted.emplace_back(static_cast<std::size_t>(part.place.rows() * part.place.columns));
+    std::int64_t column = 0;
+    for (const MatrixView& run : runs_in_file(copied, NumberKind::F32)) {
+        copy_numbers(run, numbers.data() + column, part.place.columns);
+        column += run.columns;
+    }
+    return MatrixView::of(numbers.data(), part.place.rows(), part.place.columns);
+}
+
+/// Where a part's numbers are: in the file as they are stored, as long as a product can read them there.
+MatrixView find_numbers(const ModelFolder& folder, const PartSource& part, Holder& holder) {
+    const std::optional<NumberKind> kind = readable_kind(part.tensor->array);
+    const bool is_row = part.place.whole->shape.rank() == 1;
+    if (kind && (!is_row || kind == NumberKind::F32)) {
+        const std::vector<MatrixView> runs = runs_in_file(part, *kind);
+        if (runs.size() == 1) return runs.front();
+        if (part.source->transposed) return gather_rows(runs, holder);
+    }
+    return convert(part, folder.weights->file_name(*part.tensor), holder);
+}
+
+/// In the order of columns, those that lie behind each other as one.
+void join_pieces(std::vector<StoredColumns>& pieces) {
+    std::sort(pieces.begin(), pieces.end(), [](const StoredColumns& a, const StoredColumns& b) { return a.first < b.first; });
+    std::vector<StoredColumns> joined;
+    for (const StoredColumns& piece : pieces) {
+        if (!joined.empty() && joined.back().view.is_followed_by(piece.view)) joined.back().view.columns += piece.view.columns;
+        else joined.push_back(piece);
+    }
+    pieces = std::move(joined);
 }
 
 }  // namespace
@@ -227,10 +269,13 @@ std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& fol
             const ParameterPlace place = layout.place(source.parameter);
             parts[place.whole].push_back({place, use.tensor, &source});
         }
-    auto holder = std::make_shared<Holder<Scalar>>(Holder<Scalar>{folder.weights, {}});
-    holder->converted.reserve(layout.entries().size());  // what is converted stays where it is
-    std::vector<const Scalar*> entries;
-    for (const ParameterInfo& entry : layout.entries()) entries.push_back(find_numbers(folder, entry, parts.at(&entry), *holder));
+    auto holder = std::make_shared<Holder>(Holder{folder.weights, {}, {}});
+    std::vector<std::vector<StoredColumns>> entries;
+    for (const ParameterInfo& entry : layout.entries()) {
+        std::vector<StoredColumns>& pieces = entries.emplace_back();
+        for (const PartSource& part : parts.at(&entry)) pieces.push_back({part.place.first_column, find_numbers(folder, part, *holder)});
+        join_pieces(pieces);
+    }
     folder.weights->require_intact();
     return std::make_shared<const Parameters<Scalar>>(folder.config, std::move(entries), holder);
 }

@@ -41,7 +41,8 @@ bool is_model_folder(const std::filesystem::path& folder);
 /// would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the files throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
-/// The parameters: those that the file holds as Scalar and as our layout has them stay where they are, mapped; all others are converted.
+/// The parameters where the file has them, mapped: in its precision, and transposed where it has them so. Copied are columns that lie
+/// apart there, as stored; and converted are rows in another precision than float, F64, and floats that begin at an odd byte.
 /// Throws FileError(Io) when a file was changed since it was opened. What was computed with them counts only if
 /// weights->require_intact() passes afterwards.
 template <class Scalar>

@@ -9,6 +9,7 @@
 #endif
 
 #include "engine/kernels/kernels.hpp"
+#include "engine/kernels/stored_kernels.hpp"
 #include "engine/kernels/tables.hpp"
 
 namespace attn {
@@ -24,6 +25,7 @@ namespace {
 #include "engine/kernels/gemm_row.hpp"
 
 #include "engine/kernels/gemm.hpp"
+#include "engine/kernels/stored.hpp"
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"
 #include "engine/kernels/softmax.hpp"
@@ -69,6 +71,6 @@ constexpr Kernels<Scalar> kTable = {
 
 }  // namespace
 
-KernelTables ATTN_KERNEL_TABLE() { return {&kTable<float>, &kTable<double>}; }
+KernelTables ATTN_KERNEL_TABLE() { return {&kTable<float>, &kTable<double>, &kStoredTable}; }
 
 }  // namespace attn

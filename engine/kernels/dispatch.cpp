@@ -82,6 +82,13 @@ const Kernels<Scalar>& kernels_of(KernelBuild build) {
     return pick(tables_of(build), Scalar{});
 }
 
+const StoredKernels& stored_kernels_of(KernelBuild build) { return *tables_of(build).of_stored; }
+
+const StoredKernels& stored_kernels() {
+    static const StoredKernels& table = stored_kernels_of(active_kernel_build());
+    return table;
+}
+
 EigenProduct eigen_product(KernelBuild build) {
     require_runs_here(build);
 #if defined(__x86_64__)

@@ -2,12 +2,14 @@
 /// One function per kernel build, each in an object file of its own.
 
 #include "engine/kernels/kernels.hpp"
+#include "engine/kernels/stored_kernels.hpp"
 
 namespace attn {
 
 struct KernelTables {
     const Kernels<float>* of_float;
     const Kernels<double>* of_double;
+    const StoredKernels* of_stored;
 };
 
 KernelTables kernel_tables_baseline();

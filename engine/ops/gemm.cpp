@@ -1,7 +1,9 @@
 #include "engine/ops/gemm.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
+#include "engine/kernels/stored_kernels.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/ops/scratch.hpp"
 
@@ -93,6 +95,42 @@ namespace {
 /// Columns of op(B) that are converted together.
 constexpr std::int64_t kConvertedColumns = 2 * kPackedGrain;
 
+/// The view as the kernels read it; without data where it does not begin with a block.
+StoredMatrix stored_matrix(const MatrixView& b) {
+    const BlockSize block = block_size(b.kind);
+    if (b.first % block.numbers != 0 || (b.stride % block.numbers != 0 && b.columns > 1)) return {};
+    return {static_cast<const unsigned char*>(b.data) + stored_bytes(b.kind, b.first),
+            b.kind,
+            b.transposed ? Transpose::Yes : Transpose::No,
+            stored_bytes(b.kind, b.stride),
+            block.numbers,
+            block.bytes};
+}
+
+/// Some columns of op(B), converted, as Kernels::pack_b() leaves them.
+template <class Scalar>
+void pack_converted(const MatrixView& columns, Scalar* packed) {
+    if constexpr (std::is_same_v<Scalar, float>) {
+        const StoredMatrix stored = stored_matrix(columns);
+        if (stored.data != nullptr) return stored_kernels().pack(stored, columns.rows, columns.columns, packed);
+    }
+    Scalar* numbers = scratch<Scalar, ScratchUse::Widened>(columns.rows * columns.columns);
+    copy_numbers(columns, numbers);
+    kernels<Scalar>().pack_b(numbers, columns.columns, Transpose::No, columns.rows, columns.columns, packed);
+}
+
+/// True when the product was one of a single row, which reads op(B) where it is stored.
+template <class Scalar>
+bool multiplied_row(const GemmArguments<Scalar>& g, const MatrixView& columns) {
+    if constexpr (std::is_same_v<Scalar, float>) {
+        if (g.m != 1) return false;
+        const StoredMatrix stored = stored_matrix(columns);
+        return stored.data != nullptr && stored_kernels().multiply_row(g, stored);
+    } else {
+        return false;
+    }
+}
+
 /// The product whose B is stored in another precision: some columns at a time are converted and used at once.
 template <class Scalar>
 void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
@@ -100,21 +138,23 @@ void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
     parallel_for(parts, kConvertedColumns * g.k * (1 + g.m / kFlopsPerOperation), [&](std::int64_t part) {
         const std::int64_t first = part * kConvertedColumns, last = std::min(first + kConvertedColumns, g.n);
         GemmArguments<Scalar> here = columns_of(g, first, last);
-        // As it is stored, row by row.
-        const MatrixView columns = b.columns_from(first, last - first), rows = b.transposed ? columns.across() : columns;
-        Scalar* numbers = scratch<Scalar, ScratchUse::Converted>(rows.rows * rows.columns);
-        copy_numbers(rows, numbers);
-        here.b = numbers;
-        here.ldb = rows.columns;
-        here.transpose_b = b.transposed ? Transpose::Yes : Transpose::No;
+        const MatrixView columns = b.columns_from(first, last - first);
+        if (multiplied_row(here, columns)) return;
+        Scalar* packed = scratch<Scalar, ScratchUse::Converted>(kernels<Scalar>().packed_size(g.k, last - first));
+        pack_converted(columns, packed);
+        here.packed_b = packed;
+        here.packed_k = g.k;
+        here.packed_n = last - first;
         gemm(here);
     });
 }
 
-/// Whether the product can read B as it is.
+/// Whether the product can read B as it is. A single row reads columns that are stored one after the other in a way of its own.
 template <class Scalar>
 bool is_readable(const GemmArguments<Scalar>& g, const MatrixView& b) {
-    return g.packed_b != nullptr || b.kind == kNumberKind<Scalar>;
+    if (g.packed_b != nullptr) return true;
+    const bool row_across = std::is_same_v<Scalar, float> && g.m == 1 && b.transposed;
+    return b.kind == kNumberKind<Scalar> && !row_across;
 }
 
 template <class Scalar>

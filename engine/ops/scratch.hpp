@@ -8,7 +8,7 @@
 namespace attn {
 
 /// Who asks: two users whose lives overlap on one thread need different ones.
-enum class ScratchUse : std::uint8_t { Gemm, Converted, ColumnSums, NormSums, Attention, Keys, KeysAcross, Values, Capped };
+enum class ScratchUse : std::uint8_t { Gemm, Converted, Widened, ColumnSums, NormSums, Attention, Keys, KeysAcross, Values, Capped };
 
 /// At least n numbers, 64-byte aligned, contents unspecified; valid until the same thread asks again for the same use.
 template <class Scalar, ScratchUse Use>

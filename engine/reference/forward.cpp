@@ -140,7 +140,7 @@ private:
             return each(input(node), [&](double x) { return capped(x, settings.cap); });
         case Op::Bias:
             if (node.weight.empty()) return lowered_by_distance(input(node), rows_.first);
-            return biased_by_range(input(node), parameter(node.weight).data, settings.buckets, rows_.first);
+            return biased_by_range(input(node), parameter(node.weight), settings.buckets, rows_.first);
         case Op::Segments:
             return segments(node);
         case Op::Mask:
@@ -182,23 +182,18 @@ private:
     }
     const TokenBatch& batch(const PlanNode& node) const { return node.id.stack == Stack::Encoder ? source_ : tokens_; }
 
-    ParameterView<Scalar> stored(const PlanParameter& used) const {
-        const ParameterView<Scalar> view = parameters_.view(used.name);
-        if (view.data == nullptr) throw Error("the model has no parameter " + used.name);
+    MatrixView stored(const PlanParameter& used) const {
+        const MatrixView view = parameters_.view(used.name);
+        if (!view) throw Error("the model has no parameter " + used.name);
         return view;
     }
 
-    /// In double, for as long as one node is computed.
-    ParameterView<double> parameter(const PlanParameter& used) const {
-        const ParameterView<Scalar> view = stored(used);
-        if constexpr (std::is_same_v<Scalar, double>) {
-            return view;
-        } else {
-            std::vector<double>& wide = widened_.emplace_back(static_cast<std::size_t>(view.rows * view.columns));
-            for (std::int64_t row = 0; row < view.rows; ++row)
-                std::copy_n(view.data + row * view.stride, view.columns, wide.data() + row * view.columns);
-            return {wide.data(), view.rows, view.columns, view.columns};
-        }
+    /// In double, row after row, for as long as one node is computed.
+    const double* parameter(const PlanParameter& used) const {
+        const MatrixView view = stored(used);
+        std::vector<double>& wide = widened_.emplace_back(static_cast<std::size_t>(view.rows * view.columns));
+        copy_numbers(view, wide.data());
+        return wide.data();
     }
 
     /// Who may attend to whom in a map behind the mask; null for every other stage. An encoder reads its whole source, and so does
@@ -243,18 +238,17 @@ private:
 
     Matrix looked_up(const PlanNode& node) const {
         const std::vector<std::int32_t>& ids = batch(node).ids;
-        const ParameterView<Scalar> table = stored(node.weight);  // of which few rows are read
+        const MatrixView table = stored(node.weight);  // of which few rows are read
         Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {node.axes.back(), table.columns}});
         for (std::size_t i = 0; i < ids.size(); ++i)
             for (std::int64_t c = 0; c < table.columns; ++c)
-                out.data()[static_cast<std::int64_t>(i) * table.columns + c] =
-                    node.settings.factor * static_cast<double>(table.data[ids[i] * table.stride + c]);
+                out.data()[static_cast<std::int64_t>(i) * table.columns + c] = node.settings.factor * table.at(ids[i], c);
         return out;
     }
 
     Matrix segments(const PlanNode& node) const {
         const TokenBatch& tokens = batch(node);
-        const double* table = parameter(node.weight).data;
+        const double* table = parameter(node.weight);
         Matrix out({{Axis::B, tokens.size()}, {Axis::T, tokens.length}, {Axis::C, config_.d_model}});
         for (std::int64_t i = 0; i < tokens.size() * tokens.length; ++i) {
             const std::int64_t row = tokens.segments.empty() ? 0 : tokens.segments[static_cast<std::size_t>(i)];
@@ -266,7 +260,7 @@ private:
     Matrix positions(const PlanNode& node) const {
         const std::int64_t width = config_.d_model;
         Matrix out({{Axis::B, batch(node).size()}, {Axis::T, batch(node).length}, {Axis::C, width}});
-        const double* table = node.weight.empty() ? nullptr : parameter(node.weight).data;
+        const double* table = node.weight.empty() ? nullptr : parameter(node.weight);
         for (std::int64_t b = 0; b < batch(node).size(); ++b)
             for (std::int64_t t = 0; t < batch(node).length; ++t)
                 for (std::int64_t c = 0; c < width; ++c) out(b, t, c) = table == nullptr ? sinusoid(t, c, width) : table[t * width + c];
@@ -284,42 +278,20 @@ private:
 
     Matrix normed(const PlanNode& node) const {
         if (node.settings.passes_on) return input(node);
-        const double* gain = parameter(node.weight).data;
+        const double* gain = parameter(node.weight);
         const double plus = node.settings.norm_kind == NormKind::RmsPlusOne ? 1 : 0;
         if (node.settings.all_heads) return rms_norm_of_all_heads(input(node), gain, node.settings.eps, plus);
         if (node.settings.norm_kind != NormKind::LayerNorm) return rms_norm(input(node), gain, node.settings.eps, plus);
-        return layer_norm(input(node), gain, parameter(node.bias).data, node.settings.eps);
+        return layer_norm(input(node), gain, parameter(node.bias), node.settings.eps);
     }
 
     Matrix mapped(const PlanNode& node) const {
-        if (node.weight.transposed) return mapped_by_table(node);
-        const ParameterView<Scalar> weight = stored(node.weight);
-        const LinearMap<Scalar> map{weight.data, node.bias.empty() ? nullptr : parameter(node.bias).data, weight.stride};
+        const MatrixView table = stored(node.weight), weight = node.weight.transposed ? table.across() : table;
+        const LinearMap map{weight, node.bias.empty() ? nullptr : parameter(node.bias)};
         if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns});
         const Dim heads{node.axes[1], weight.columns / config_.head_size()};
         const Matrix packed = linear(input(node), map, {Axis::N, weight.columns});
         return node.settings.by_reshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
-    }
-
-    /// x Wᵀ for the rows of a table, some of them at a time: a vocabulary's in double would take much memory.
-    Matrix mapped_by_table(const PlanNode& node) const {
-        constexpr std::int64_t kRows = 1024;
-        const ParameterView<Scalar> table = stored(node.weight);
-        const Matrix& x = input(node);
-        const std::int64_t positions = x.size() / table.columns;
-        Matrix out({x.shape()[0], x.shape()[1], {node.axes.back(), table.rows}});
-        const double* bias = node.bias.empty() ? nullptr : parameter(node.bias).data;
-        for (std::int64_t first = 0; first < table.rows; first += kRows) {
-            const std::int64_t rows = std::min(kRows, table.rows - first);
-            std::vector<double> wide(static_cast<std::size_t>(rows * table.columns));
-            for (std::int64_t row = 0; row < rows; ++row)
-                std::copy_n(table.data + (first + row) * table.stride, table.columns, wide.data() + row * table.columns);
-            const Matrix some = linear_transposed(x, wide.data(), {node.axes.back(), rows});
-            for (std::int64_t t = 0; t < positions; ++t)
-                for (std::int64_t row = 0; row < rows; ++row)
-                    out.data()[t * table.rows + first + row] = some.data()[t * rows + row] + (bias == nullptr ? 0 : bias[first + row]);
-        }
-        return out;
     }
 
     /// Before a late mask the softmax sees what its input allows.
@@ -339,8 +311,8 @@ private:
     const ForwardSettings& settings_;
     std::stop_token stop_;
     Rounding rounding_;
-    Rows rows_;               // of what is being computed
-    std::list<Kept> kept_;    // which are referred to
+    Rows rows_;                                       // of what is being computed
+    std::list<Kept> kept_;                            // which are referred to
     std::map<std::int64_t, SharedPermissions> self_;  // by the window; a plan's self-attentions have one rule
     std::map<std::string, const Matrix*> whole_;
 };

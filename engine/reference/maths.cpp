@@ -1,8 +1,10 @@
 #include "engine/reference/maths.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 namespace attn::reference {
 namespace {
@@ -13,14 +15,13 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 std::int64_t width_of(const Tensor<double>& x) { return x.shape()[x.shape().rank() - 1].size; }
 std::int64_t rows_of(const Tensor<double>& x) { return width_of(x) == 0 ? 0 : x.size() / width_of(x); }
 
-/// y[o] = Σ_i x[i] W[i,o] + b[o]
-template <class Stored>
-void linear_row(const double* x, std::int64_t in, const LinearMap<Stored>& map, double* y, std::int64_t out) {
-    for (std::int64_t o = 0; o < out; ++o) y[o] = 0;
+/// y[o] = Σ_i x[i] W[i,o] + b[o], w [in,outs]
+void linear_row(const double* x, std::int64_t in, const std::vector<double>& w, std::int64_t outs, const double* bias, double* y) {
+    for (std::int64_t o = 0; o < outs; ++o) y[o] = 0;
     for (std::int64_t i = 0; i < in; ++i)
-        for (std::int64_t o = 0; o < out; ++o) y[o] += x[i] * static_cast<double>(map.weight[i * map.stride + o]);
-    if (map.bias == nullptr) return;
-    for (std::int64_t o = 0; o < out; ++o) y[o] += map.bias[o];
+        for (std::int64_t o = 0; o < outs; ++o) y[o] += x[i] * w[static_cast<std::size_t>(i * outs + o)];
+    if (bias == nullptr) return;
+    for (std::int64_t o = 0; o < outs; ++o) y[o] += bias[o];
 }
 
 /// p[s] = exp(z[s] - max z) / Σ exp(z - max z) over the cells with keep(s); the others are 0, and all are 0 where max z is -inf.
@@ -45,16 +46,21 @@ void softmax_row(const double* z, double* p, std::int64_t n, Keep keep) {
 
 }  // namespace
 
-template <class Stored>
-Tensor<double> linear(const Tensor<double>& x, const LinearMap<Stored>& map, Dim out) {
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out) {
+    constexpr std::int64_t kOutputs = 512;
     Tensor<double> y({x.shape()[0], x.shape()[1], out});
     const std::int64_t in = width_of(x);
-    for (std::int64_t row = 0; row < rows_of(x); ++row) linear_row(x.data() + row * in, in, map, y.data() + row * out.size, out.size);
+    std::vector<double> some;
+    for (std::int64_t first = 0; first < out.size; first += kOutputs) {
+        const std::int64_t outs = std::min(kOutputs, out.size - first);
+        some.resize(static_cast<std::size_t>(in * outs));
+        copy_numbers(map.weight.columns_from(first, outs), some.data());
+        for (std::int64_t row = 0; row < rows_of(x); ++row)
+            linear_row(x.data() + row * in, in, some, outs, map.bias == nullptr ? nullptr : map.bias + first,
+                       y.data() + row * out.size + first);
+    }
     return y;
 }
-
-template Tensor<double> linear(const Tensor<double>&, const LinearMap<float>&, Dim);
-template Tensor<double> linear(const Tensor<double>&, const LinearMap<double>&, Dim);
 
 Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position) {
     const std::int64_t batch = packed.shape()[0].size, positions = packed.shape()[1].size, head_size = width_of(packed) / heads.size;
@@ -63,18 +69,6 @@ Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis positio
         for (std::int64_t h = 0; h < heads.size; ++h)
             for (std::int64_t t = 0; t < positions; ++t)
                 for (std::int64_t d = 0; d < head_size; ++d) y(b, h, t, d) = packed(b, t, h * head_size + d);
-    return y;
-}
-
-Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, Dim out) {
-    Tensor<double> y({x.shape()[0], x.shape()[1], out});
-    const std::int64_t in = width_of(x);
-    for (std::int64_t row = 0; row < rows_of(x); ++row)
-        for (std::int64_t o = 0; o < out.size; ++o) {
-            double sum = 0;
-            for (std::int64_t i = 0; i < in; ++i) sum += x.data()[row * in + i] * table[o * in + i];
-            y.data()[row * out.size + o] = sum;
-        }
     return y;
 }
 
@@ -133,7 +127,8 @@ Tensor<double> lowered_by_distance(const Tensor<double>& scaled, std::int64_t fi
                                               : 8.0 * static_cast<double>(2 * (h - power) + 1) / static_cast<double>(2 * power);
             const double slope = std::pow(2.0, -exponent);
             for (std::int64_t t = 0; t < shape[2].size; ++t)
-                for (std::int64_t s = 0; s < shape[3].size; ++s) y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(first + t - s);
+                for (std::int64_t s = 0; s < shape[3].size; ++s)
+                    y(b, h, t, s) = scaled(b, h, t, s) - slope * static_cast<double>(first + t - s);
         }
     return y;
 }

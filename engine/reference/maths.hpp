@@ -7,27 +7,23 @@
 #include "engine/plan/config.hpp"
 #include "engine/plan/rotary.hpp"
 #include "engine/reference/permissions.hpp"
+#include "engine/tensor/matrix_view.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn::reference {
 
-/// A linear map y = x W + b inside a larger row-major matrix: W[i,o] = weight[i * stride + o]. A null bias is no bias. The matrix stays as
-/// it is stored, and each of its numbers is a double where it is multiplied: in double it would be larger than all it is multiplied with.
-template <class Stored>
+/// A linear map y = x W + b wherever its numbers are stored. A null bias is no bias.
 struct LinearMap {
-    const Stored* weight = nullptr;
+    MatrixView weight;
     const double* bias = nullptr;
-    std::int64_t stride = 0;
 };
 
-/// x [B,T,in] -> [B,T,out]
-template <class Stored>
-Tensor<double> linear(const Tensor<double>& x, const LinearMap<Stored>& map, Dim out);
+/// x [B,T,in] -> [B,T,out], `out` naming and counting the outputs. Some of them are computed at a time: a whole matrix in double would be
+/// larger than all it is multiplied with.
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out);
 /// packed [B,P,N=HD] -> [B,H,P,D], column h D + d. `heads` names and counts the second axis (H, or G of keys and values), `position`
 /// the third: T for queries, S for keys and values.
 Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position);
-/// x [B,T,C], table [V,C] -> x tableᵀ [B,T,V]
-Tensor<double> linear_transposed(const Tensor<double>& x, const double* table, Dim out);
 
 /// Over the last axis: γ (x - mean) / √(variance + eps) + β, with the biased variance (Ba et al. 2016).
 Tensor<double> layer_norm(const Tensor<double>& x, const double* gamma, const double* beta, double eps);

@@ -57,10 +57,8 @@ std::string Script::parameter(const PlanParameter& used, const std::string& name
     const ParameterPlace place = trace_.parameters->layout().place(used.name);
     if (place.whole == nullptr) throw Error("the model has no parameter " + used.name);
     const std::int64_t height = rows > 0 ? rows : place.rows();
-    const float* from = trace_.parameters->numbers(*place.whole) + place.first_column;
-    std::vector<float> values;
-    for (std::int64_t row = 0; row < height; ++row)
-        values.insert(values.end(), from + row * place.stride(), from + row * place.stride() + place.columns);
+    std::vector<float> values(static_cast<std::size_t>(height * place.columns));
+    copy_numbers(trace_.parameters->view(place).rows_from(0, height), values.data(), place.columns);
     return numbers(name, place.whole->shape.rank() == 2 ? std::vector{height, place.columns} : std::vector{place.columns}, values);
 }
 

@@ -11,12 +11,11 @@ Tensor<float> projection_before_split(const Trace<float>& trace, const StageId& 
     const PlanNode& node = trace.plan->at(id);
     const RecordedStage<float>* input = trace.find(node.inputs.at(0));
     if (trace.parameters == nullptr || input == nullptr) throw Error("the trace does not hold what " + tensor_name(id) + " is made of");
-    const ParameterView<float> weight = trace.parameters->view(node.weight.name), bias = trace.parameters->view(node.bias.name);
-    if (weight.data == nullptr) throw Error("the model has no parameter " + node.weight.name);
+    const MatrixView weight = trace.parameters->view(node.weight.name), bias = trace.parameters->view(node.bias.name);
+    if (!weight) throw Error("the model has no parameter " + node.weight.name);
     const Shape& shape = input->value.shape();
     Tensor<float> out({shape[0], shape[1], {Axis::C, weight.columns}});
-    linear(input->value.data(), shape[0].size * shape[1].size,
-           {weight.data, NumberKind::F32, weight.rows, weight.columns, weight.stride, false}, bias.data, out.data());
+    linear(input->value.data(), shape[0].size * shape[1].size, weight, bias.numbers<float>(), out.data());
     return out;
 }
 

@@ -74,9 +74,10 @@ public:
         if (stage.mask != nullptr) add_mask(name + ".keep", *stage.mask);
     }
     void add(const Parameters<float>& parameters, const ParameterInfo& info) {
-        const std::span<const float> values(parameters.numbers(info), static_cast<std::size_t>(info.shape.count()));
-        views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
         axes_[info.name] = letters_of(info.shape);
+        if (parameters.borrowed()) return add_owned(make_array<float>(info.name, sizes_of(info.shape), parameters.copy(info)));
+        const std::span<const float> values(parameters.data() + info.offset, static_cast<std::size_t>(info.shape.count()));
+        views_.push_back({info.name, DType::F32, sizes_of(info.shape), std::as_bytes(values)});
     }
     /// Beside what a pass with a mistake computed: what its heads were split from, and the mask that was meant.
     void add_meant(const Trace<float>& trace, const StageId& id) {

@@ -12,7 +12,7 @@ bool all_finite(const float* values, std::int64_t count) { return kernels<float>
 
 std::string first_parameter(const Parameters<float>& parameters) {
     for (const ParameterInfo& info : parameters.layout().entries())
-        if (!all_finite(parameters.numbers(info), info.shape.count())) return info.name;
+        if (!all_finite(parameters.data() + info.offset, info.shape.count())) return info.name;
     return "";
 }
 

@@ -126,33 +126,36 @@ ParameterPlace ParameterLayout::place(std::string_view name) const {
 Shape ParameterPlace::shape() const { return whole->shape.with_size(whole->shape.rank() - 1, columns); }
 
 template <class Scalar>
-ParameterView<Scalar> Parameters<Scalar>::view(std::string_view name) const {
-    const ParameterPlace place = layout_->place(name);
-    if (place.whole == nullptr) return {};
-    return {numbers(*place.whole) + place.first_column, place.rows(), place.columns, place.stride()};
-}
-
-template <class Scalar>
 Parameters<Scalar>::Parameters(const Config& config)
     : config_(config), layout_(std::make_shared<ParameterLayout>(config)), values_(static_cast<std::size_t>(layout_->count())) {}
 
-template <class Scalar>
-const Scalar* Parameters<Scalar>::find(std::string_view name) const {
-    const ParameterInfo* info = layout_->find(name);
-    return info == nullptr ? nullptr : numbers(*info);
+namespace {
+
+/// The pieces lie side by side and make up the entry.
+bool covers(const std::vector<StoredColumns>& pieces, const ParameterPlace& whole) {
+    std::int64_t columns = 0;
+    for (const StoredColumns& piece : pieces) {
+        if (!piece.view || piece.first != columns || piece.view.rows != whole.rows()) return false;
+        columns += piece.view.columns;
+    }
+    return columns == whole.columns;
 }
 
+}  // namespace
+
 template <class Scalar>
-Parameters<Scalar>::Parameters(const Config& config, std::vector<const Scalar*> entries, std::shared_ptr<const void> owner)
+Parameters<Scalar>::Parameters(const Config& config, std::vector<std::vector<StoredColumns>> entries, std::shared_ptr<const void> owner)
     : config_(config), layout_(std::make_shared<ParameterLayout>(config)), borrowed_(std::move(entries)), owner_(std::move(owner)) {
-    if (borrowed_.size() != layout_->entries().size())
-        throw ShapeError("the model has " + std::to_string(layout_->entries().size()) + " parameters, not " +
-                         std::to_string(borrowed_.size()));
+    const auto& expected = layout_->entries();
+    if (borrowed_.size() != expected.size())
+        throw ShapeError("the model has " + std::to_string(expected.size()) + " parameters, not " + std::to_string(borrowed_.size()));
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        if (!covers(borrowed_[i], layout_->place(expected[i].name)))
+            throw ShapeError("what is stored of " + expected[i].name + " is not " + expected[i].shape.text());
 }
 
 template <class Scalar>
-const Scalar* Parameters<Scalar>::numbers(const ParameterInfo& entry) const {
-    if (borrowed_.empty()) return data() + entry.offset;
+const std::vector<StoredColumns>& Parameters<Scalar>::pieces(const ParameterInfo& entry) const {
     // Found by its offset: the entry may be that of another layout of the same configuration.
     const auto& entries = layout_->entries();
     const auto found = std::lower_bound(entries.begin(), entries.end(), entry.offset,
@@ -161,9 +164,52 @@ const Scalar* Parameters<Scalar>::numbers(const ParameterInfo& entry) const {
 }
 
 template <class Scalar>
+MatrixView Parameters<Scalar>::view(const ParameterPlace& place) const {
+    if (place.whole == nullptr) return {};
+    if (!borrowed()) return {data() + place.offset(), kNumberKind<Scalar>, place.rows(), place.columns, place.stride(), false};
+    for (const StoredColumns& piece : pieces(*place.whole)) {
+        const std::int64_t first = place.first_column - piece.first;
+        if (first >= 0 && first + place.columns <= piece.view.columns) return piece.view.columns_from(first, place.columns);
+    }
+    return {};
+}
+
+template <class Scalar>
+MatrixView Parameters<Scalar>::view(std::string_view name) const {
+    return view(layout_->place(name));
+}
+
+template <class Scalar>
+std::vector<Scalar> Parameters<Scalar>::copy(const ParameterInfo& entry) const {
+    std::vector<Scalar> out(static_cast<std::size_t>(entry.shape.count()));
+    if (!borrowed()) {
+        std::copy_n(data() + entry.offset, out.size(), out.begin());
+        return out;
+    }
+    const ParameterPlace whole = layout_->place(entry.name);
+    for (const StoredColumns& piece : pieces(entry)) copy_numbers(piece.view, out.data() + piece.first, whole.stride());
+    return out;
+}
+
+template <class Scalar>
+double Parameters<Scalar>::number(const ParameterInfo& entry, std::int64_t flat) const {
+    if (!borrowed()) return static_cast<double>(data()[entry.offset + flat]);
+    const std::int64_t stride = layout_->place(entry.name).stride(), row = flat / stride, column = flat % stride;
+    for (const StoredColumns& piece : pieces(entry))
+        if (column - piece.first < piece.view.columns) return piece.view.at(row, column - piece.first);
+    return 0;
+}
+
+template <class Scalar>
 Scalar* Parameters<Scalar>::find(std::string_view name) {
     const ParameterInfo* info = layout_->find(name);
-    return info == nullptr ? nullptr : data() + info->offset;
+    return info == nullptr || borrowed() ? nullptr : data() + info->offset;
+}
+
+template <class Scalar>
+const Scalar* Parameters<Scalar>::find(std::string_view name) const {
+    const ParameterInfo* info = layout_->find(name);
+    return info == nullptr || borrowed() ? nullptr : data() + info->offset;
 }
 
 template class Parameters<float>;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/plan/config.hpp"
+#include "engine/tensor/matrix_view.hpp"
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -68,11 +69,10 @@ private:
     std::int64_t count_ = 0;
 };
 
-/// A matrix, or a row, of which one row begins `stride` numbers after the other.
-template <class Scalar>
-struct ParameterView {
-    const Scalar* data = nullptr;
-    std::int64_t rows = 0, columns = 0, stride = 0;
+/// Some of an entry's columns, as they are stored.
+struct StoredColumns {
+    std::int64_t first = 0;  ///< of the entry's columns
+    MatrixView view;         ///< [rows,columns] of them; a vector is one row
 };
 
 template <class Scalar>
@@ -80,28 +80,38 @@ class Parameters {
 public:
     /// All zeros.
     explicit Parameters(const Config& config);
-    /// Numbers that `owner` keeps, such as a mapped file: of every entry of the layout, in its order, where its first number is. They
-    /// can be read but not changed, and do not lie in one piece: data() is null.
-    Parameters(const Config& config, std::vector<const Scalar*> entries, std::shared_ptr<const void> owner);
+    /// Numbers that `owner` keeps as they are stored, such as a mapped file's: of every entry of the layout, in its order, the pieces that
+    /// its columns lie in. They can be read but not changed: data() is null. Throws ShapeError naming the entry that the pieces do not
+    /// cover.
+    Parameters(const Config& config, std::vector<std::vector<StoredColumns>> entries, std::shared_ptr<const void> owner);
 
     const Config& config() const { return config_; }
     const ParameterLayout& layout() const { return *layout_; }
     std::int64_t count() const { return layout_->count(); }
     Scalar* data() { return values_.data(); }
     const Scalar* data() const { return values_.data(); }
-    /// The first number of one of the layout's entries.
-    const Scalar* numbers(const ParameterInfo& entry) const;
-    /// The parameter of a plan's operation; without data when the model has none of that name.
-    ParameterView<Scalar> view(std::string_view name) const;
-    /// Pointer to a parameter's first number, nullptr when the model has none of that name.
+    /// Somebody else keeps the numbers, as they are stored there.
+    bool borrowed() const { return !borrowed_.empty(); }
+    /// The parameter of a plan's operation; without data when the model has none of that name, or when it lies in several pieces, as a
+    /// packed entry may: its parts have names of their own.
+    MatrixView view(std::string_view name) const;
+    /// The same of a place; without data when the model has none, or when it lies in several pieces.
+    MatrixView view(const ParameterPlace& place) const;
+    /// All numbers of an entry, row by row.
+    std::vector<Scalar> copy(const ParameterInfo& entry) const;
+    /// One number of an entry, counted row by row; not checked.
+    double number(const ParameterInfo& entry, std::int64_t flat) const;
+    /// Pointer to a parameter's first number, nullptr when the model has none of that name or somebody else keeps its numbers.
     Scalar* find(std::string_view name);
     const Scalar* find(std::string_view name) const;
 
 private:
     Config config_;
     std::shared_ptr<const ParameterLayout> layout_;
-    AlignedVector<Scalar> values_;         ///< without numbers where somebody else keeps them
-    std::vector<const Scalar*> borrowed_;  ///< then: where every entry is
+    const std::vector<StoredColumns>& pieces(const ParameterInfo& entry) const;
+
+    AlignedVector<Scalar> values_;                      ///< without numbers where somebody else keeps them
+    std::vector<std::vector<StoredColumns>> borrowed_;  ///< then: where every entry is
     std::shared_ptr<const void> owner_;
 };
 

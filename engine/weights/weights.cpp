@@ -21,10 +21,7 @@ void for_each_parameter(const Config& config, const F& f) {
 
 template <class Scalar>
 Weights::Weights(const Parameters<Scalar>& parameters) : config_(parameters.config()) {
-    for_each_parameter(config_, [&](const std::string& name) {
-        const ParameterView<Scalar> view = parameters.view(name);
-        views_[name] = {view.data, kNumberKind<Scalar>, view.rows, view.columns, view.stride, false};
-    });
+    for_each_parameter(config_, [&](const std::string& name) { views_[name] = parameters.view(name); });
 }
 
 template <class Scalar>

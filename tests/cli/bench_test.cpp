@@ -108,6 +108,28 @@ TEST(BenchCommand, AttentionPrintsOneLine) {
     }
 }
 
+TEST(BenchCommand, ModelPrintsOneLine) {
+    const std::string folder = std::string(ATTN_TEST_DATA) + "/golden/hf/llama";
+    const json line = line_of({"bench", "model", "--model", folder, "--T", "3,7", "--decode", "2", "--steps", "1", "--json"});
+    EXPECT_THAT(not_positive(line, {"gigabytes", "read_gigabytes_per_s", "peak_memory_bytes", "threads"}), testing::IsEmpty()) << line;
+    std::vector<std::string> measured;
+    for (const json& one : line.at("measured")) {
+        measured.push_back(one.value("what", "") + " " + std::to_string(one.value("T", 0)));
+        EXPECT_THAT(not_positive(one, {"steps", "ms_median", "ms_min"}), testing::IsEmpty()) << one;
+        const double tokens = one.value("what", "") == "decode" ? 1 : one.value("T", 0);
+        EXPECT_NEAR(one.value("tokens_per_s", 0.0), tokens / one.value("ms_median", 1.0) * 1e3, 1e-9 * one.value("tokens_per_s", 0.0));
+    }
+    EXPECT_THAT(measured, testing::ElementsAre("forward 3", "forward 7", "prefill 3", "prefill 7", "decode 3", "read 0"));
+
+    for (const auto& [option, value, problem] : {std::tuple{"--T", "3,x", "\"x\" is not a number"}, {"--T", "100000", "more than the"}}) {
+        const Outcome refused = attnscope({"bench", "model", "--model", folder, option, value});
+        EXPECT_EQ(refused.exit_code, 2) << refused.err;
+        EXPECT_THAT(refused.err, testing::HasSubstr(problem));
+    }
+    const Outcome encoder = attnscope({"bench", "model", "--model", std::string(ATTN_TEST_DATA) + "/golden/hf/bert"});
+    EXPECT_THAT(encoder.err, testing::HasSubstr("BERT"));
+}
+
 TEST(BenchCommand, PeakPrintsOneLine) {
     const json line = line_of({"bench", "peak", "--json"});
     EXPECT_THAT(not_positive(line, {"gflops_1", "gflops_all", "memory_gb_per_s_1", "memory_gb_per_s_all", "threads"}), testing::IsEmpty())

@@ -338,6 +338,8 @@ Group numbers() {
              {"attnscope bench train --config tiny", measured("tokens/s"), "attnscope bench train --config tiny --steps 2"},
              {"attnscope bench attention --T 1024", measured("GFLOP/s"), "attnscope bench attention --T 1024 --steps 1"},
              {"attnscope bench gemm", measured("GFLOP/s"), "attnscope bench gemm --steps 1"},
+             {"attnscope bench model --model DIR", measured("tokens/s"),
+              "attnscope bench model --model tests/golden/hf/gpt2 --T 4,9 --decode 3 --steps 1"},
              {"attnscope bench peak", measured("GFLOP/s")}}};
 }
 

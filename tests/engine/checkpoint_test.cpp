@@ -257,11 +257,11 @@ TEST(Checkpoint, HasTheNamesAndShapesOfLlama) {
     EXPECT_EQ(file.at("model.norm.weight").shape, (Sizes{8}));
     EXPECT_EQ(file.at("optimizer.exp_avg.model.layers.0.self_attn.k_proj.bias").shape, (Sizes{4}));
     // Rows of the file are columns of ours, the values' behind the queries' and the keys'.
-    const ParameterView<float> ours = checkpoint.parameters->view("layers.1.attention.v.weight");
-    EXPECT_EQ(ours.data, checkpoint.parameters->find("layers.1.attention.qkv.weight") + 12);
+    const MatrixView ours = checkpoint.parameters->view("layers.1.attention.v.weight");
+    EXPECT_EQ(ours.numbers<float>(), checkpoint.parameters->find("layers.1.attention.qkv.weight") + 12);
     const auto values = file.values<float>("model.layers.1.self_attn.v_proj.weight");
     for (std::size_t out = 0; out < 4; ++out)
-        for (std::size_t in = 0; in < 8; ++in) EXPECT_EQ(values[out * 8 + in], ours.data[in * 16 + out]);
+        for (std::size_t in = 0; in < 8; ++in) EXPECT_EQ(values[out * 8 + in], ours.numbers<float>()[in * 16 + out]);
     expect_equal(parse(bytes), checkpoint);
 }
 

@@ -239,8 +239,7 @@ TEST(ModelFolder, NamesWithoutPrefixBuffersAndACopyOfTheHeadChangeNothing) {
     const ModelFolder changed = open_model_folder(folder.path()), original = open_model_folder(kModelFolders / "gpt2");
     const auto a = load_parameters<float>(changed), b = load_parameters<float>(original);
     ASSERT_EQ(a->count(), b->count());
-    for (const ParameterInfo& info : a->layout().entries())
-        EXPECT_TRUE(std::equal(a->numbers(info), a->numbers(info) + info.shape.count(), b->find(info.name))) << info.name;
+    for (const ParameterInfo& info : a->layout().entries()) EXPECT_EQ(a->copy(info), b->copy(info)) << info.name;
     std::map<std::string, Leftover> left;
     for (const TensorUse& use : changed.tensors)
         if (use.parameters.empty()) left[use.tensor->array.name] = use.leftover;
@@ -262,12 +261,12 @@ TEST(ModelFolder, AHeadOfItsOwnIsReadTransposed) {
     });
     const ModelFolder own = open_model_folder(folder.path());
     const auto parameters = load_parameters<float>(own);
-    const float* const head = parameters->find("lm_head.weight");
-    const float* const tokens = parameters->find("token_embedding.weight");
+    const MatrixView head = parameters->view("lm_head.weight"), tokens = parameters->view("token_embedding.weight");
+    EXPECT_TRUE(head.transposed) << "it stays as it is stored";
     const std::int64_t vocabulary = own.config.vocab_size, width = own.config.d_model;
     for (std::int64_t v = 0; v < vocabulary; ++v)
         for (std::int64_t c = 0; c < width; ++c)
-            ASSERT_EQ(head[c * vocabulary + v], tokens[v * width + c] + (v == 0 && c == 1 ? 0.5F : 0.0F));
+            ASSERT_EQ(head.at(c, v), static_cast<float>(tokens.at(v, c)) + (v == 0 && c == 1 ? 0.5F : 0.0F));
 }
 
 TEST(ModelFolder, ReadsShardsAndRefusesAnIndexThatIsWrong) {
@@ -325,7 +324,9 @@ TEST(ModelFolder, SixteenBitWeightsAreWidenedExactly) {
         array.bytes = std::move(half);
     });
     const auto parameters = load_parameters<float>(open_model_folder(folder.path()));
-    const float* const positions = parameters->find("position_embedding.weight");
+    EXPECT_EQ(parameters->view("position_embedding.weight").kind, NumberKind::BF16) << "it stays as it is stored";
+    const std::vector<float> positions = parameters->copy(*parameters->layout().find("position_embedding.weight"));
+    ASSERT_EQ(positions.size(), bits.size());
     for (std::size_t i = 0; i < bits.size(); ++i) ASSERT_EQ(positions[i], std::bit_cast<float>(static_cast<std::uint32_t>(bits[i]) << 16U));
     folder.change_tensors([](ArrayFile& file) {
         NamedArray& array = tensor_named(file, "transformer.ln_f.bias");
@@ -389,14 +390,13 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
     for (const bool shrinks : {true, false}) {
         const Copied folder;
         const ModelFolder open = open_model_folder(folder.path());
+        const auto parameters = load_parameters<float>(open);
         if (shrinks) fs::resize_file(folder.path() / "model.safetensors", 100);
-        else {
-            fs::last_write_time(folder.path() / "model.safetensors", fs::file_time_type::clock::now() + std::chrono::seconds(5));
-        }
+        else fs::last_write_time(folder.path() / "model.safetensors", fs::file_time_type::clock::now() + std::chrono::seconds(5));
         try {
-            // Only what is converted is read; what is mapped is not looked at yet.
-            if (shrinks) load_parameters<double>(open);
-            else load_parameters<float>(open);
+            // What is mapped is read only now, and was lost meanwhile.
+            if (shrinks) parameters->copy(parameters->layout().entries().front());
+            open.weights->require_intact();
             FAIL() << "nothing was noticed";
         } catch (const FileError& error) {
             EXPECT_EQ(error.fault(), FileFault::Io);
@@ -409,7 +409,7 @@ TEST(ModelFolder, AFileThatShrinksOrChangesWhileItIsOpenEndsInAMessage) {
 std::int64_t mapped_numbers(const ModelFolder& folder, const Parameters<float>& parameters) {
     std::int64_t count = 0;
     for (const ParameterInfo& info : parameters.layout().entries()) {
-        const auto* first = reinterpret_cast<const std::byte*>(parameters.numbers(info));
+        const auto* first = static_cast<const std::byte*>(parameters.view(info.name).data);
         for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
             const auto& bytes = tensor.array.bytes;
             if (first >= bytes.data() && first < bytes.data() + bytes.size()) count += info.shape.count();
@@ -425,7 +425,7 @@ TEST(ModelFolder, KeepsWeightsWhereTheFileHasThem) {
     const auto in_double = load_parameters<double>(folder);
     for (const ParameterInfo& info : parameters->layout().entries())
         for (std::int64_t i = 0; i < info.shape.count(); ++i)
-            ASSERT_EQ(in_double->numbers(info)[i], static_cast<double>(parameters->numbers(info)[i])) << info.name << " " << i;
+            ASSERT_EQ(in_double->number(info, i), parameters->number(info, i)) << info.name << " " << i;
 }
 
 TEST(ModelFolder, KeepsItsWeightsAliveByItself) {
@@ -434,9 +434,9 @@ TEST(ModelFolder, KeepsItsWeightsAliveByItself) {
     {
         const ModelFolder folder = open_model_folder(kModelFolders / "gpt2");
         parameters = load_parameters<float>(folder);
-        first = *parameters->find("token_embedding.weight");
+        first = static_cast<float>(parameters->view("token_embedding.weight").at(0, 0));
     }
-    EXPECT_EQ(*parameters->find("token_embedding.weight"), first);
+    EXPECT_EQ(parameters->view("token_embedding.weight").at(0, 0), first);
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ template <class Scalar>
 double value_at(const Trace<Scalar>& trace, const CellRef& cell) {
     const auto& i = cell.index;
     if (cell.parameter.empty()) return static_cast<double>(trace.find(cell.stage)->value(i[0], i[1], i[2], i[3]));
-    const ParameterView<Scalar> parameter = trace.parameters->view(cell.parameter);
-    return static_cast<double>(parameter.rows > 1 || i[1] > 0 ? parameter.data[i[0] * parameter.stride + i[1]] : parameter.data[i[0]]);
+    const MatrixView parameter = trace.parameters->view(cell.parameter);
+    const Scalar* numbers = parameter.numbers<Scalar>();
+    return static_cast<double>(parameter.rows > 1 || i[1] > 0 ? numbers[i[0] * parameter.stride + i[1]] : numbers[i[0]]);
 }
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }

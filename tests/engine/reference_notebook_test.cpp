@@ -32,7 +32,7 @@ void compare_notebook_head(CaseFile& file, const std::string& prefix, const Tens
     const std::int64_t length = x.shape()[1].size, width = x.shape()[2].size;
     const auto project = [&](const char* weight, Axis position) {
         const auto matrix = file.numbers<double>(prefix + weight, {{Axis::C, width}, {Axis::D, head_size}});
-        return split_heads(linear(x, LinearMap<double>{matrix.data(), nullptr, head_size}, {Axis::N, head_size}), {Axis::H, 1}, position);
+        return split_heads(linear(x, LinearMap{MatrixView::of(matrix.data(), width, head_size), nullptr}, {Axis::N, head_size}), {Axis::H, 1}, position);
     };
     const Tensor<double> q = project("w_q", Axis::T), k = project("w_k", Axis::S), v = project("w_v", Axis::S);
     const Permissions everyone = allow_all(length);
@@ -72,7 +72,7 @@ TEST(ReferenceNotebook, AgreesWithNumPy) {
     const auto flat = [](const Tensor<double>& value) { return Shape{value.shape()[1], value.shape()[2]}; };
     three.compare<double>("concat", flat(concat), concat.values());
     const auto w_o = three.numbers<double>("w_o", {{Axis::N, 12}, {Axis::C, 12}});
-    const Tensor<double> output = linear(concat, LinearMap<double>{w_o.data(), nullptr, 12}, {Axis::C, 12});
+    const Tensor<double> output = linear(concat, LinearMap{MatrixView::of(w_o.data(), 12, 12), nullptr}, {Axis::C, 12});
     three.compare<double>("output", flat(output), output.values());
     expect_ok(three);
 }

@@ -123,6 +123,20 @@ Matrix MatrixStore::slice(const RecordedStage<float>& stage, std::int64_t batch,
     return matrix;
 }
 
+namespace {
+
+/// Lets the data be the view's numbers, where they are.
+void show_numbers(const MatrixView& view, HeatmapData& data) {
+    data.values = view.numbers<float>();
+    data.stored = data.values == nullptr ? view.data : nullptr;
+    data.first = view.first;
+    data.read = data.values == nullptr ? number_reader(view.kind) : nullptr;
+    data.row_stride = view.transposed ? 1 : view.stride;
+    data.col_stride = view.transposed ? view.stride : 1;
+}
+
+}  // namespace
+
 Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                               std::int64_t cols, std::int64_t first_row, std::int64_t rows) {
     Matrix matrix;
@@ -132,13 +146,13 @@ Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name
     matrix.name = name;
     matrix.row_axis = row_axis;
     matrix.col_axis = col_axis;
-    const std::int64_t first = first_row * part.stride() + first_col;
-    matrix.data.values = trace.parameters->numbers(*part.whole) + part.first_column + first;
     matrix.data.rows = rows >= 0 ? rows : part.rows() - first_row;
     matrix.data.cols = cols >= 0 ? cols : part.columns - first_col;
-    matrix.data.row_stride = part.stride();
-    const auto place = static_cast<std::uint64_t>(first);
-    matrix.data.key = mix(mix(mix_text(mix(generation_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(matrix.data.values));
+    const MatrixView all = trace.parameters->view(part);
+    if (!all) return matrix;
+    show_numbers(all.rows_from(first_row, matrix.data.rows).columns_from(first_col, matrix.data.cols), matrix.data);
+    const auto place = static_cast<std::uint64_t>(first_row * part.stride() + first_col);
+    matrix.data.key = mix(mix(mix_text(mix(generation_, kParameter), name), place), reinterpret_cast<std::uintptr_t>(all.data));
     CellRef origin;
     origin.parameter = name;
     origin.index[0] = vector ? first_col : first_row;
@@ -157,18 +171,9 @@ Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
     std::swap(out.row_axis, out.col_axis);
     std::swap(out.row_index, out.col_index);
     std::swap(out.data.rows, out.data.cols);
+    std::swap(out.data.row_stride, out.data.col_stride);
     std::swap(out.edited.row_stride, out.edited.col_stride);
-    out.data.row_stride = out.data.cols;
     out.data.key = mix(matrix.data.key, kTransposed);
-    bool fresh = false;
-    Computed& store = computed(out.data.key, fresh);
-    if (fresh) {
-        store.values.resize(static_cast<std::size_t>(out.data.rows * out.data.cols));
-        for (std::int64_t r = 0; r < out.data.rows; ++r)
-            for (std::int64_t c = 0; c < out.data.cols; ++c)
-                store.values[static_cast<std::size_t>(r * out.data.cols + c)] = matrix.at(c, r);
-    }
-    out.data.values = store.values.data();
     out.data.keep = nullptr;
     return out;
 }
@@ -195,10 +200,9 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
             std::swap(out.row_axis, out.col_axis);
             std::swap(out.row_index, out.col_index);
         }
-        const std::int64_t first =
-            part.whole->shape.rank() == 1 ? matrix.origin->index[0] : matrix.origin->index[0] * part.stride() + matrix.origin->index[1];
-        out.data.values = gradients.parameters->view(matrix.origin->parameter).data + first;
-        out.data.row_stride = part.stride();
+        const bool vector = part.whole->shape.rank() == 1;
+        const std::int64_t row = vector ? 0 : matrix.origin->index[0], col = matrix.origin->index[vector ? 0 : 1];
+        show_numbers(gradients.parameters->view(part).rows_from(row, out.data.rows).columns_from(col, out.data.cols), out.data);
         out.data.key = mix(matrix.data.key, kGradient);
         if (matrix.is_transposed) out = transposed(out, "");
     }
@@ -244,8 +248,10 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
     out.name += " difference";
     out.is_difference = true;
     out.content = Content::Signed;
-    out.data.row_stride = out.data.cols;
-    out.data.key = mix(mix(now.data.key, before.data.key), kDifference);
+    out.data = {.key = mix(mix(now.data.key, before.data.key), kDifference),
+                .rows = now.data.rows,
+                .cols = now.data.cols,
+                .row_stride = now.data.cols};
     bool fresh = false;
     Computed& store = computed(out.data.key, fresh);
     if (fresh) {

@@ -42,8 +42,8 @@ struct Matrix {
     bool is_difference = false;  ///< of two states
     bool is_transposed = false;  ///< drawn with rows and columns changed about
 
-    bool empty() const { return data.values == nullptr; }
-    float at(std::int64_t row, std::int64_t col) const { return data.values[row * data.row_stride + col]; }
+    bool empty() const { return data.empty(); }
+    float at(std::int64_t row, std::int64_t col) const { return data.at(row, col); }
     bool masked(std::int64_t row, std::int64_t col) const { return data.keep != nullptr && data.keep[row * data.cols + col] == 0; }
     std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
 };

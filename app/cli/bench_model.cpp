@@ -1,0 +1,228 @@
+/// attnscope bench model: passes over a published model, whole texts and letter by letter.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <span>
+#include <sstream>
+
+#include "app/cli/bench.hpp"
+#include "app/cli/process_memory.hpp"
+#include "engine/families/model_folder.hpp"
+#include "engine/kernels/kernels.hpp"
+#include "engine/model/cached_pass.hpp"
+#include "engine/model/outline.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tensor/random.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::int64_t kPasses = 5, kWarmUpPasses = 1, kRowsOfLogits = 64;
+
+struct ModelOptions : BenchOptions {
+    std::filesystem::path model;
+    std::string positions = "64,256,1024";
+    std::int64_t decode = 64;
+};
+
+std::vector<std::int64_t> lengths_of(const std::string& list) {
+    std::vector<std::int64_t> out;
+    std::stringstream stream(list);
+    for (std::string item; std::getline(stream, item, ',');) {
+        std::int64_t length = 0;
+        const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), length);
+        if (error != std::errc{} || end != item.data() + item.size() || length < 1)
+            throw Error(fmt::format("--T: \"{}\" is not a number of tokens", item));
+        out.push_back(length);
+    }
+    if (out.empty()) throw Error("--T: expected numbers of tokens, such as 64,256,1024");
+    return out;
+}
+
+std::vector<std::int32_t> drawn_text(const Config& config, std::int64_t length) {
+    const CounterRandom random(1, 0);
+    std::vector<std::int32_t> ids;
+    for (std::int64_t i = 0; i < length; ++i)
+        ids.push_back(
+            static_cast<std::int32_t>(random.bits(static_cast<std::uint64_t>(i)) % static_cast<std::uint64_t>(config.vocab_size)));
+    return ids;
+}
+
+/// What is measured, its median and its best, in milliseconds a step.
+struct Measured {
+    const char* what;
+    std::int64_t positions;
+    double tokens;  ///< of one step
+    Timing timing;
+
+    double tokens_per_second() const { return tokens / timing.median_ms * 1e3; }
+};
+
+class ModelBench {
+public:
+    ModelBench(const ModelFolder& folder, const ModelOptions& options)
+        : folder_(folder), options_(options), threads_(use_threads(options)), parameters_(load_parameters<float>(folder)) {
+        settings_.masks.causal = true;
+        if (!can_cache(folder.config, settings_))
+            throw Error("bench model measures models that read from left to right: " + std::string(folder.family->name) + " is none");
+        for (const std::int64_t length : lengths_of(options.positions)) {
+            if (length > folder.config.context_length)
+                throw Error(fmt::format("--T: {} tokens are more than the {} that the model reads", length, folder.config.context_length));
+            lengths_.push_back(length);
+        }
+    }
+
+    std::vector<Measured> run() {
+        std::vector<Measured> out;
+        for (const std::int64_t length : lengths_) out.push_back({"forward", length, static_cast<double>(length), time_forward(length)});
+        for (const std::int64_t length : lengths_) out.push_back({"prefill", length, static_cast<double>(length), time_prefill(length)});
+        if (options_.decode > 0) out.push_back({"decode", lengths_.front(), 1, time_decode(lengths_.front())});
+        out.push_back({"read", 0, 0, time_reading()});
+        return out;
+    }
+    int threads() const { return threads_; }
+    double gigabytes() const { return static_cast<double>(folder_.weights->bytes()) * 1e-9; }
+
+private:
+    Timing time(const std::function<void()>& step) const {
+        StepTimes times(threads_);
+        const std::int64_t steps = options_.steps > 0 ? options_.steps : kPasses;
+        for (std::int64_t i = -kWarmUpPasses; i < steps; ++i) times.run(step, i >= 0);
+        return times.timing();
+    }
+
+    /// All layers, keeping what every stage can be had from, and the logits of every position.
+    Timing time_forward(std::int64_t length) const {
+        const TokenBatch tokens{length, drawn_text(folder_.config, length), {static_cast<std::int32_t>(length)}};
+        return time([&] {
+            const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters_, tokens, {}, settings_));
+            Recomputation<float> rest(outline, Keep::OneLayer);
+            rest.show_rows_around(
+                outline->plan->logits(), [](const StageRows<float>&) {}, {}, kRowsOfLogits);
+        });
+    }
+
+    /// A whole text, and the logits after its last token.
+    Timing time_prefill(std::int64_t length) const {
+        const std::vector<std::int32_t> text = drawn_text(folder_.config, length);
+        CachedPass<float> pass(*parameters_, settings_);
+        return time([&] {
+            pass.shrink(0);
+            pass.extend(text);
+        });
+    }
+
+    /// One token after the other behind a text.
+    Timing time_decode(std::int64_t length) const {
+        const std::int64_t steps = std::min(options_.decode, folder_.config.context_length - length);
+        if (steps < 1) throw Error("--decode: the text fills the model's context");
+        const std::vector<std::int32_t> text = drawn_text(folder_.config, length + steps);
+        CachedPass<float> pass(*parameters_, settings_);
+        pass.extend(std::span(text).first(static_cast<std::size_t>(length)));
+        StepTimes times(threads_);
+        for (std::int64_t i = 0; i < steps; ++i)
+            times.run([&] { pass.extend(std::span(text).subspan(static_cast<std::size_t>(length + i), 1)); }, true);
+        return times.timing();
+    }
+
+    /// Every byte of the weights once: without a batch no token can be computed faster.
+    Timing time_reading() const {
+        std::uint64_t sum = 0;
+        const Timing timing = time([&] {
+            for (const WeightFiles::Tensor& tensor : folder_.weights->tensors()) sum += sum_of_words(tensor.array.bytes);
+        });
+        read_sum_ = sum;
+        return timing;
+    }
+
+    static std::uint64_t sum_of_words(std::span<const std::byte> bytes) {
+        constexpr std::int64_t kTogether = 8, kWord = sizeof(std::uint64_t);
+        const std::int64_t rows = static_cast<std::int64_t>(bytes.size()) / (kTogether * kWord);
+        std::atomic<std::uint64_t> total{0};
+        parallel_ranges(rows, kPackedGrain, kTogether, [&](std::int64_t first, std::int64_t last) {
+            std::uint64_t sums[kTogether] = {};
+            for (std::int64_t row = first; row < last; ++row) {
+                std::uint64_t words[kTogether];
+                std::memcpy(words, bytes.data() + row * kTogether * kWord, sizeof words);
+                for (std::int64_t i = 0; i < kTogether; ++i) sums[i] += words[i];
+            }
+            for (const std::uint64_t sum : sums) total += sum;
+        });
+        return total;
+    }
+
+    const ModelFolder& folder_;
+    const ModelOptions& options_;
+    int threads_;
+    std::shared_ptr<const Parameters<float>> parameters_;
+    ForwardSettings settings_;
+    std::vector<std::int64_t> lengths_;
+    mutable std::uint64_t read_sum_ = 0;  ///< a sum that nobody keeps need not be computed
+};
+
+std::string text_of(const Measured& m) {
+    std::string text = fmt::format("{:<8} {:>5}  {:9.2f} ms (least {:.2f})", m.what, m.positions, m.timing.median_ms, m.timing.min_ms);
+    return m.tokens > 0 ? fmt::format("{}  {:8.1f} tokens/s", text, m.tokens_per_second()) : text;
+}
+
+Json json_of(const Measured& m) {
+    Json out{{"what", m.what}, {"steps", m.timing.count}, {"ms_median", m.timing.median_ms}, {"ms_min", m.timing.min_ms}};
+    if (m.tokens == 0) return out;
+    out["T"] = m.positions;
+    out["tokens_per_s"] = m.tokens_per_second();
+    return out;
+}
+
+void run(const ModelOptions& options) {
+    const ModelFolder folder = open_model_folder(options.model);
+    ModelBench bench(folder, options);
+    const std::vector<Measured> all = bench.run();
+    folder.weights->require_intact();
+    const double read = bench.gigabytes() / all.back().timing.median_ms * 1e3;
+    if (!options.json) {
+        fmt::print("{}: {}, {:.2f} GB of weights\n", options.model.string(), folder.family->name, bench.gigabytes());
+        for (const Measured& m : all) fmt::print("{}\n", text_of(m));
+        fmt::print("reading the weights once: {:.1f} GB/s; peak memory {:.0f} MiB; kernels {}, {} thread{}, load average {:.1f}\n", read,
+                   static_cast<double>(process_memory().peak) / (1 << 20), kernel_build_name(active_kernel_build()), bench.threads(),
+                   bench.threads() == 1 ? "" : "s", load_average());
+        return;
+    }
+    Json measured = Json::list();
+    for (const Measured& m : all) measured.push_back(json_of(m));
+    const Json line{{"bench", "model"},
+                    {"model", options.model.string()},
+                    {"family", std::string(folder.family->name)},
+                    {"gigabytes", bench.gigabytes()},
+                    {"measured", measured},
+                    {"read_gigabytes_per_s", read},
+                    {"peak_memory_bytes", process_memory().peak},
+                    {"kernels", kernel_build_name(active_kernel_build())},
+                    {"threads", bench.threads()},
+                    {"load_average", load_average()}};
+    fmt::print("{}\n", line.dump());
+}
+
+}  // namespace
+
+void add_bench_model(CliCommand bench) {
+    auto options = std::make_shared<ModelOptions>();
+    CliCommand command = bench.command("model", "Measure passes over a published model");
+    command.option("--model", options->model, "Folder or file of a model").required().shown_as("DIR");
+    command.option("--T", options->positions, "Lengths of text, separated by commas (default: 64,256,1024)").shown_as("N,N,...");
+    command.option("--decode", options->decode, "Tokens computed one after the other behind the first length; 0: none").between(0, 100'000);
+    add_bench_options(command, *options);
+    command.footer(
+        "Forward computes every layer and the logits of every position, and keeps what every stage can be shown from. Prefill computes\n"
+        "the logits after the last token only, decode those of one token more. Read is the time to read the weights once from memory:\n"
+        "no token can be had faster. The texts are random tokens.");
+    command.on_run([options] { run(*options); });
+}
+
+}  // namespace attn::app

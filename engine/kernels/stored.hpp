@@ -1,0 +1,336 @@
+// Part of every kernel build: numbers as files store them, made floats. Included by build.hpp inside an unnamed namespace.
+//
+// Half precision becomes the float that it is; of packed blocks the loops follow engine/tensor/blocks.hpp, where each layout is told, and
+// give the same bits: all products of a scale, a factor and a quantum are exact or rounded in one place.
+
+using Byte = unsigned char;
+
+ATTN_INLINE std::uint16_t read_half(const Byte* p) {
+    std::uint16_t bits;
+    __builtin_memcpy(&bits, p, sizeof bits);
+    return bits;
+}
+
+/// The exponent moves by a product that is exact, also of subnormal numbers.
+ATTN_INLINE float half_as_float(std::uint16_t half) {
+    std::uint32_t bits = (half & 0x7FFFU) << 13U;
+    float magnitude;
+    __builtin_memcpy(&magnitude, &bits, sizeof bits);
+    magnitude *= 0x1p112F;
+    __builtin_memcpy(&bits, &magnitude, sizeof bits);
+    if ((half & 0x7C00U) == 0x7C00U) bits |= 0x7F800000U;  // infinite or not a number
+    bits |= (half & 0x8000U) << 16U;
+    __builtin_memcpy(&magnitude, &bits, sizeof bits);
+    return magnitude;
+}
+ATTN_INLINE float half_at(const Byte* p) { return half_as_float(read_half(p)); }
+
+void widen_f16(const Byte* in, std::int64_t n, float* __restrict out) {
+    std::int64_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) store(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in + 2 * i))));
+#elif defined(__F16C__)
+    for (; i + 8 <= n; i += 8) store(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 2 * i))));
+#endif
+    for (; i < n; ++i) out[i] = half_at(in + 2 * i);
+}
+
+void widen_bf16(const Byte* in, std::int64_t n, float* __restrict out) {
+    for (std::int64_t i = 0; i < n; ++i) {
+        const std::uint32_t bits = static_cast<std::uint32_t>(read_half(in + 2 * i)) << 16U;
+        __builtin_memcpy(out + i, &bits, sizeof bits);
+    }
+}
+
+void expand_q4_0(const Byte* block, float* __restrict out) {
+    const float d = half_at(block);
+    for (int j = 0; j < 16; ++j) {
+        out[j] = d * static_cast<float>((block[2 + j] & 15) - 8);
+        out[j + 16] = d * static_cast<float>((block[2 + j] >> 4) - 8);
+    }
+}
+
+void expand_q4_1(const Byte* block, float* __restrict out) {
+    const float d = half_at(block), m = half_at(block + 2);
+    for (int j = 0; j < 16; ++j) {
+        out[j] = d * static_cast<float>(block[4 + j] & 15) + m;
+        out[j + 16] = d * static_cast<float>(block[4 + j] >> 4) + m;
+    }
+}
+
+/// Of Q5_0 and Q5_1: the fifth bit of number j is bit j.
+ATTN_INLINE std::uint32_t fifth_bits(const Byte* p) {
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, p, sizeof bits);
+    return bits;
+}
+
+void expand_q5_0(const Byte* block, float* __restrict out) {
+    const float d = half_at(block);
+    const std::uint32_t high = fifth_bits(block + 2);
+    for (int j = 0; j < 16; ++j) {
+        out[j] = d * static_cast<float>(static_cast<int>((block[6 + j] & 15) | (high >> j & 1) << 4) - 16);
+        out[j + 16] = d * static_cast<float>(static_cast<int>((block[6 + j] >> 4) | (high >> (j + 16) & 1) << 4) - 16);
+    }
+}
+
+void expand_q5_1(const Byte* block, float* __restrict out) {
+    const float d = half_at(block), m = half_at(block + 2);
+    const std::uint32_t high = fifth_bits(block + 4);
+    for (int j = 0; j < 16; ++j) {
+        out[j] = d * static_cast<float>(static_cast<int>((block[8 + j] & 15) | (high >> j & 1) << 4)) + m;
+        out[j + 16] = d * static_cast<float>(static_cast<int>((block[8 + j] >> 4) | (high >> (j + 16) & 1) << 4)) + m;
+    }
+}
+
+void expand_q8_0(const Byte* block, float* __restrict out) {
+    const float d = half_at(block);
+    for (int j = 0; j < 32; ++j) out[j] = d * static_cast<float>(static_cast<signed char>(block[2 + j]));
+}
+
+void expand_q2_k(const Byte* block, float* __restrict out) {
+    const float d = half_at(block + 80), least = half_at(block + 82);
+    for (int group = 0; group < 16; ++group) {
+        const float factor = d * static_cast<float>(block[group] & 15), taken = least * static_cast<float>(block[group] >> 4);
+        const Byte* quanta = block + 16 + group / 8 * 32 + group % 2 * 16;
+        const int shift = group % 8 / 2 * 2;
+        for (int l = 0; l < 16; ++l) out[group * 16 + l] = factor * static_cast<float>(quanta[l] >> shift & 3) - taken;
+    }
+}
+
+void expand_q3_k(const Byte* block, float* __restrict out) {
+    const float d = half_at(block + 108);
+    const Byte* packed = block + 96;
+    for (int group = 0; group < 16; ++group) {
+        const int low = packed[group % 8] >> (group / 8 * 4) & 15, high = packed[8 + group % 4] >> (group / 4 * 2) & 3;
+        const float factor = d * static_cast<float>((low | high << 4) - 32);
+        const Byte *quanta = block + 32 + group / 8 * 32 + group % 2 * 16, *bits = block + group % 2 * 16;
+        const int shift = group % 8 / 2 * 2, bit = group / 2;
+        for (int l = 0; l < 16; ++l)
+            out[group * 16 + l] = factor * static_cast<float>((quanta[l] >> shift & 3) - ((bits[l] >> bit & 1) != 0 ? 0 : 4));
+    }
+}
+
+/// Factor and what is taken away of one of the eight groups of Q4_K and Q5_K, six bits each.
+struct PackedPair {
+    int factor, taken;
+};
+ATTN_INLINE PackedPair packed_pair(const Byte* p, int group) {
+    if (group < 4) return {p[group] & 63, p[group + 4] & 63};
+    return {(p[group + 4] & 15) | p[group - 4] >> 6 << 4, p[group + 4] >> 4 | p[group] >> 6 << 4};
+}
+
+void expand_q4_k(const Byte* block, float* __restrict out) {
+    const float d = half_at(block), least = half_at(block + 2);
+    for (int group = 0; group < 8; ++group) {
+        const PackedPair pair = packed_pair(block + 4, group);
+        const float factor = d * static_cast<float>(pair.factor), taken = least * static_cast<float>(pair.taken);
+        const Byte* quanta = block + 16 + group / 2 * 32;
+        const int shift = group % 2 * 4;
+        for (int l = 0; l < 32; ++l) out[group * 32 + l] = factor * static_cast<float>(quanta[l] >> shift & 15) - taken;
+    }
+}
+
+void expand_q5_k(const Byte* block, float* __restrict out) {
+    const float d = half_at(block), least = half_at(block + 2);
+    for (int group = 0; group < 8; ++group) {
+        const PackedPair pair = packed_pair(block + 4, group);
+        const float factor = d * static_cast<float>(pair.factor), taken = least * static_cast<float>(pair.taken);
+        const Byte *quanta = block + 48 + group / 2 * 32, *bits = block + 16;
+        const int shift = group % 2 * 4;
+        for (int l = 0; l < 32; ++l)
+            out[group * 32 + l] = factor * static_cast<float>((quanta[l] >> shift & 15) | (bits[l] >> group & 1) << 4) - taken;
+    }
+}
+
+void expand_q6_k(const Byte* block, float* __restrict out) {
+    const float d = half_at(block + 208);
+    for (int group = 0; group < 16; ++group) {
+        const int half = group / 8, quarter = group % 8 / 2, from = group % 2 * 16;
+        const float factor = d * static_cast<float>(static_cast<signed char>(block[192 + group]));
+        const Byte *low = block + half * 64 + quarter % 2 * 32 + from, *high = block + 128 + half * 32 + from;
+        const int shift = quarter / 2 * 4, high_shift = quarter * 2;
+        for (int l = 0; l < 16; ++l)
+            out[group * 16 + l] = factor * static_cast<float>(((low[l] >> shift & 15) | (high[l] >> high_shift & 3) << 4) - 32);
+    }
+}
+
+/// n numbers, whole blocks and of the last one as many as are left.
+template <int kNumbers, int kBytes, void (*kExpand)(const Byte*, float*)>
+ATTN_INLINE void expand_blocks(const Byte* blocks, std::int64_t n, float* out) {
+    for (; n >= kNumbers; n -= kNumbers, blocks += kBytes, out += kNumbers) kExpand(blocks, out);
+    if (n <= 0) return;
+    float last[kNumbers];
+    kExpand(blocks, last);
+    __builtin_memcpy(out, last, static_cast<unsigned long>(n) * sizeof(float));
+}
+
+void widen(NumberKind kind, const void* data, std::int64_t n, float* out) {
+    const Byte* in = static_cast<const Byte*>(data);
+    switch (kind) {
+    case NumberKind::F32:
+        __builtin_memcpy(out, in, static_cast<unsigned long>(n) * sizeof(float));
+        return;
+    case NumberKind::F64:
+        for (std::int64_t i = 0; i < n; ++i) {
+            double wide;
+            __builtin_memcpy(&wide, in + i * 8, sizeof wide);
+            out[i] = static_cast<float>(wide);
+        }
+        return;
+    case NumberKind::F16:
+        return widen_f16(in, n, out);
+    case NumberKind::BF16:
+        return widen_bf16(in, n, out);
+    case NumberKind::Q4_0:
+        return expand_blocks<32, 18, expand_q4_0>(in, n, out);
+    case NumberKind::Q4_1:
+        return expand_blocks<32, 20, expand_q4_1>(in, n, out);
+    case NumberKind::Q5_0:
+        return expand_blocks<32, 22, expand_q5_0>(in, n, out);
+    case NumberKind::Q5_1:
+        return expand_blocks<32, 24, expand_q5_1>(in, n, out);
+    case NumberKind::Q8_0:
+        return expand_blocks<32, 34, expand_q8_0>(in, n, out);
+    case NumberKind::Q2_K:
+        return expand_blocks<256, 84, expand_q2_k>(in, n, out);
+    case NumberKind::Q3_K:
+        return expand_blocks<256, 110, expand_q3_k>(in, n, out);
+    case NumberKind::Q4_K:
+        return expand_blocks<256, 144, expand_q4_k>(in, n, out);
+    case NumberKind::Q5_K:
+        return expand_blocks<256, 176, expand_q5_k>(in, n, out);
+    case NumberKind::Q6_K:
+        return expand_blocks<256, 210, expand_q6_k>(in, n, out);
+    }
+}
+
+/// Rows that are widened together before they are turned: their floats stay in the L1 cache.
+constexpr std::int64_t kWidenedNumbers = 256;
+
+/// The panels of B, each [k, width], whose columns are stored one after the other.
+void pack_columns_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed) {
+    using T = Tile<float>;
+    constexpr std::int64_t kW = kWidth<float>;
+    alignas(64) float rows[kW * kWidenedNumbers];
+    for (std::int64_t j = 0; j < n; j += T::kColumns) {
+        const std::int64_t here = n - j < T::kColumns ? n - j : T::kColumns, width = width_of<float>(here);
+        for (std::int64_t i = 0; i < width; i += kW) {
+            const std::int64_t count = here - i < kW ? here - i : kW;
+            for (std::int64_t p = 0; p < k; p += kWidenedNumbers) {
+                const std::int64_t depth = k - p < kWidenedNumbers ? k - p : kWidenedNumbers;
+                for (std::int64_t r = 0; r < count; ++r)
+                    widen(b.kind, b.data + (j + i + r) * b.row_bytes + p * b.block_bytes / b.block_numbers, depth,
+                          rows + r * kWidenedNumbers);
+                pack_transposed(rows, kWidenedNumbers, count, kW, depth, packed + j * k + p * width + i, width);
+            }
+        }
+    }
+}
+
+/// The same of a B whose rows are.
+void pack_rows_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed) {
+    using T = Tile<float>;
+    alignas(64) float row[kWidenedNumbers];
+    static_assert(kWidenedNumbers % T::kColumns == 0);
+    for (std::int64_t p = 0; p < k; ++p)
+        for (std::int64_t j = 0; j < n; j += kWidenedNumbers) {
+            const std::int64_t here = n - j < kWidenedNumbers ? n - j : kWidenedNumbers;
+            widen(b.kind, b.data + p * b.row_bytes + j * b.block_bytes / b.block_numbers, here, row);
+            for (std::int64_t i = 0; i < here; i += T::kColumns) {
+                const std::int64_t columns = here - i < T::kColumns ? here - i : T::kColumns, width = width_of<float>(columns);
+                pack_rows(row + i, 0, columns, width, 1, packed + (j + i) * k + p * width);
+            }
+        }
+}
+
+void pack_stored(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed) {
+    if (b.transpose == Transpose::Yes) pack_columns_stored(b, k, n, packed);
+    else pack_rows_stored(b, k, n, packed);
+}
+
+// --- the product of a single row ----------------------------------------------------------------------------------------------------
+
+/// A vector of one stored row, from its p-th number on; p is a multiple of the vector's width.
+template <NumberKind kKind>
+ATTN_INLINE Vec<float> load_stored(const Byte* row, std::int64_t p) {
+    if constexpr (kKind == NumberKind::F32) return load(reinterpret_cast<const float*>(row) + p);
+#if defined(__AVX512F__)
+    if constexpr (kKind == NumberKind::F16) return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * p)));
+    if constexpr (kKind == NumberKind::BF16) {
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * p)));
+        return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+    }
+    if constexpr (kKind == NumberKind::Q8_0) {
+        const Byte* block = row + p / 32 * 34;
+        const __m512i wide = _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 2 + p % 32)));
+        return splat(half_at(block)) * _mm512_cvtepi32_ps(wide);
+    }
+#endif
+}
+
+/// The sums of `columns` (at most a vector's) stored columns over the steps [p, p + depth) of k, each in the order of k.
+template <NumberKind kKind>
+ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* const* rows, std::int64_t p, std::int64_t depth) {
+    constexpr int kW = kWidth<float>;
+    Vec<float> sum{};
+    for (std::int64_t q = p; q < p + depth; q += kW) {
+        Vec<float> square[kW];
+#pragma GCC unroll 16
+        for (int i = 0; i < kW; ++i) square[i] = load_stored<kKind>(rows[i], q);
+        transpose_rounds<1, float>(square);
+#pragma GCC unroll 16
+        for (int i = 0; i < kW; ++i) sum = multiply_add(splat(a[q + i]), square[i], sum);
+    }
+    return sum;
+}
+
+/// A row of C whose columns of B are stored one after the other; k is a multiple of a vector's width.
+template <NumberKind kKind>
+void multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b) {
+    constexpr std::int64_t kW = kWidth<float>, kDepth = Tile<float>::kDepth;
+    static_assert(kDepth % kW == 0);
+    for (std::int64_t j = 0; j < g.n; j += kW) {
+        const std::int64_t columns = g.n - j < kW ? g.n - j : kW;
+        const Byte* rows[kW];
+        for (std::int64_t i = 0; i < kW; ++i) rows[i] = b.data + (j + (i < columns ? i : 0)) * b.row_bytes;
+        for (std::int64_t p = 0; p < g.k; p += kDepth) {
+            const std::int64_t depth = g.k - p < kDepth ? g.k - p : kDepth;
+            float sums[kW];
+            store(sums, sum_columns<kKind>(g.a, rows, p, depth));
+            TileOperands<float> o{};
+            o.c = g.c + j, o.columns = columns, o.alpha = g.alpha;
+            o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
+            o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + j;
+            o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + j;
+            store_narrow_tile(o, 1, columns, sums);
+        }
+    }
+}
+
+/// Half precision in narrower vectors is better widened where a panel is packed.
+bool multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
+    if (g.m != 1 || g.k <= 0 || g.k % kWidth<float> != 0) return false;
+    if (b.transpose == Transpose::No || g.transpose_a == Transpose::Yes) return false;
+    switch (b.kind) {
+    case NumberKind::F32:
+        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) != 0) return false;
+        multiply_row_across<NumberKind::F32>(g, b);
+        return true;
+#if defined(__AVX512F__)
+    case NumberKind::F16:
+        multiply_row_across<NumberKind::F16>(g, b);
+        return true;
+    case NumberKind::BF16:
+        multiply_row_across<NumberKind::BF16>(g, b);
+        return true;
+    case NumberKind::Q8_0:
+        multiply_row_across<NumberKind::Q8_0>(g, b);
+        return true;
+#endif
+    default:
+        return false;
+    }
+}
+
+constexpr StoredKernels kStoredTable = {.widen = &widen, .pack = &pack_stored, .multiply_row = &multiply_row_stored};

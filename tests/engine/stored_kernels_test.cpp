@@ -1,0 +1,167 @@
+/// Matrices as files store them, packed and multiplied by every build of the kernels.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "engine/kernels/stored_kernels.hpp"
+#include "engine/ops/gemm.hpp"
+#include "engine/tensor/matrix_view.hpp"
+#include "engine/tensor/random.hpp"
+
+namespace attn {
+namespace {
+
+constexpr NumberKind kKinds[] = {NumberKind::F32,  NumberKind::F16,  NumberKind::BF16, NumberKind::Q4_0, NumberKind::Q4_1,
+                                 NumberKind::Q5_0, NumberKind::Q5_1, NumberKind::Q8_0, NumberKind::Q2_K, NumberKind::Q3_K,
+                                 NumberKind::Q4_K, NumberKind::Q5_K, NumberKind::Q6_K};
+
+/// Where a block's halves are that are read as numbers; the rest of its bytes may be anything.
+std::vector<std::int64_t> halves_of(NumberKind kind) {
+    switch (kind) {
+    case NumberKind::Q4_1:
+    case NumberKind::Q5_1:
+    case NumberKind::Q4_K:
+    case NumberKind::Q5_K:
+        return {0, 2};
+    case NumberKind::Q2_K:
+        return {80, 82};
+    case NumberKind::Q3_K:
+        return {108};
+    case NumberKind::Q6_K:
+        return {208};
+    default:
+        return {0};
+    }
+}
+
+/// Random bytes that are finite numbers; `wild` are any halves, also infinite ones and no numbers.
+std::vector<unsigned char> drawn_bytes(NumberKind kind, std::int64_t numbers, std::uint64_t seed, bool wild = false) {
+    const CounterRandom random(seed, 7);
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(stored_bytes(kind, numbers)));
+    std::uint64_t drawn = 0;
+    for (unsigned char& byte : bytes) byte = static_cast<unsigned char>(random.bits(drawn++));
+    const auto put = [&](std::size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
+    if (kind == NumberKind::F32) {
+        for (std::size_t i = 0; i < bytes.size(); i += 4) put(i, static_cast<float>(random.normal(drawn++)));
+        return bytes;
+    }
+    if (wild) return bytes;
+    const auto tame = [&](std::size_t at) {
+        // Sign and fraction as drawn, an exponent near that of 1; of bfloat16 it has eight bits.
+        const auto bits = static_cast<std::uint16_t>(random.bits(drawn++));
+        if (kind == NumberKind::BF16) put(at, static_cast<std::uint16_t>((bits & 0x80FFU) | 0x3F00U));
+        else put(at, static_cast<std::uint16_t>((bits & 0x83FFU) | 0x3800U));
+    };
+    const BlockSize block = block_size(kind);
+    for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(block.bytes))
+        for (const std::int64_t half : halves_of(kind)) tame(at + static_cast<std::size_t>(half));
+    return bytes;
+}
+
+std::string name_of(NumberKind kind) { return "kind " + std::to_string(static_cast<int>(kind)); }
+
+bool same_bits(float a, float b) {
+    return (std::isnan(a) && std::isnan(b)) || std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+TEST(StoredKernels, WidenAsOneNumberIsRead) {
+    for (const KernelBuild build : available_kernel_builds())
+        for (const NumberKind kind : kKinds)
+            for (const bool wild : {false, true}) {
+                const std::int64_t numbers = 4 * 256;
+                const auto bytes = drawn_bytes(kind, numbers, 3, wild);
+                const NumberReader read = number_reader(kind);
+                for (const std::int64_t count : {std::int64_t{1}, std::int64_t{31}, std::int64_t{257}, numbers}) {
+                    std::vector<float> out(static_cast<std::size_t>(count) + 1, 77);
+                    stored_kernels_of(build).widen(kind, bytes.data(), count, out.data());
+                    for (std::int64_t i = 0; i < count; ++i)
+                        ASSERT_TRUE(same_bits(out[static_cast<std::size_t>(i)], read(bytes.data(), i)))
+                            << kernel_build_name(build) << " " << name_of(kind) << " number " << i << " of " << count;
+                    EXPECT_EQ(out.back(), 77) << "nothing is written behind the last number";
+                }
+            }
+}
+
+/// The float matrix [k,n] that a view is.
+std::vector<float> floats_of(const MatrixView& view) {
+    std::vector<float> out;
+    for (std::int64_t r = 0; r < view.rows; ++r)
+        for (std::int64_t c = 0; c < view.columns; ++c) out.push_back(static_cast<float>(view.at(r, c)));
+    return out;
+}
+
+TEST(StoredKernels, PackAsFloatsArePacked) {
+    for (const KernelBuild build : available_kernel_builds())
+        for (const NumberKind kind : kKinds)
+            for (const bool transposed : {true, false}) {
+                const std::int64_t block = block_size(kind).numbers, stored_rows = 77, stride = block == 1 ? 300 : 2 * block;
+                const auto bytes = drawn_bytes(kind, stored_rows * stride, 5);
+                const MatrixView view{bytes.data(), kind,      transposed ? stride : stored_rows, transposed ? stored_rows : stride,
+                                      stride,       transposed};
+                const Kernels<float>& kernels = kernels_of<float>(build);
+                const std::vector<float> floats = floats_of(view);
+                std::vector<float> expected(static_cast<std::size_t>(kernels.packed_size(view.rows, view.columns)), -1), packed = expected;
+                kernels.pack_b(floats.data(), view.columns, Transpose::No, view.rows, view.columns, expected.data());
+                const StoredMatrix stored{
+                    bytes.data(),          kind, transposed ? Transpose::Yes : Transpose::No, stored_bytes(kind, stride), block,
+                    block_size(kind).bytes};
+                stored_kernels_of(build).pack(stored, view.rows, view.columns, packed.data());
+                EXPECT_EQ(packed, expected) << kernel_build_name(build) << " " << name_of(kind) << (transposed ? " transposed" : "");
+            }
+}
+
+/// Rows of products with what is stored have the bits of the same product with floats, alone or among others.
+TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
+    const CounterRandom random(9, 1);
+    for (const NumberKind kind : kKinds)
+        for (const bool transposed : {true, false})
+            for (const auto& [k, n] : {std::pair<std::int64_t, std::int64_t>{512, 130}, {768, 33}, {256, 1}}) {
+                const std::int64_t block = block_size(kind).numbers, stride = transposed ? k : (n + block - 1) / block * block;
+                const auto bytes = drawn_bytes(kind, (transposed ? n : k) * stride, 11);
+                const MatrixView view{bytes.data(), kind, k, n, stride, transposed};
+                const std::vector<float> floats = floats_of(view);
+                for (const std::int64_t m : {1, 2, 9}) {
+                    std::vector<float> a(static_cast<std::size_t>(m * k)), bias(static_cast<std::size_t>(n)),
+                        plus(static_cast<std::size_t>(m * n));
+                    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(random.normal(i));
+                    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i) * 0.5F;
+                    for (std::size_t i = 0; i < plus.size(); ++i) plus[i] = static_cast<float>(i % 7);
+                    std::vector<float> expected(plus.size()), got(plus.size());
+                    GemmArguments<float> g{.m = m,
+                                           .n = n,
+                                           .k = k,
+                                           .a = a.data(),
+                                           .lda = k,
+                                           .c = expected.data(),
+                                           .ldc = n,
+                                           .bias = bias.data(),
+                                           .plus = plus.data()};
+                    g.b = floats.data(), g.ldb = n;
+                    gemm(g);
+                    g.b = nullptr, g.ldb = 0, g.c = got.data();
+                    parallel_gemm(g, view);
+                    EXPECT_EQ(got, expected) << name_of(kind) << (transposed ? " transposed" : "") << " " << m << " x " << n << " x " << k;
+                }
+            }
+}
+
+TEST(StoredKernels, AViewThatBeginsWithinABlockIsReadToo) {
+    const NumberKind kind = NumberKind::Q4_K;
+    const auto bytes = drawn_bytes(kind, 20 * 512, 13);
+    const MatrixView all{bytes.data(), kind, 512, 20, 512, true};
+    const MatrixView part = all.rows_from(100, 64).columns_from(3, 5);
+    std::vector<float> a(64, 1), got(5), expected(5);
+    for (std::int64_t c = 0; c < 5; ++c)
+        for (std::int64_t r = 0; r < 64; ++r)
+            expected[static_cast<std::size_t>(c)] =
+                std::fma(1.0F, static_cast<float>(all.at(100 + r, 3 + c)), expected[static_cast<std::size_t>(c)]);
+    parallel_gemm<float>({.m = 1, .n = 5, .k = 64, .a = a.data(), .lda = 64, .c = got.data(), .ldc = 5}, part);
+    for (std::size_t c = 0; c < 5; ++c) EXPECT_NEAR(got[c], expected[c], 1e-3F * std::abs(expected[c]) + 1e-3F);
+    EXPECT_EQ(part.at(2, 1), all.at(102, 4));
+}
+
+}  // namespace
+}  // namespace attn
