@@ -61,7 +61,7 @@ void add_check_command(CliCommand program, int& exit_code) {
     command
         .option("FILE", options->files,
                 "Reference files (.safetensors of the format attnscope-case/1, .npz of a worked example), or a model's folder with an "
-                "expected.safetensors")
+                "expected.safetensors, or its NAME.gguf with a NAME.expected.safetensors")
         .required();
     command.flag("--double", options->in_double, "Recompute in double instead of float");
     command.footer("Exit code: 0 all within tolerance, 1 a mismatch, 2 a file that cannot be read or recomputed.");

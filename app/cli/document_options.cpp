@@ -24,7 +24,8 @@ void add_document_options(CliCommand command, DocumentOptions& options) {
         .one_at_a_time();
     command.option("--text-file", options.text_file, "File with one sequence per line").shown_as("FILE");
     command.option("--document", options.document, "Document saved by the window, instead of an example").shown_as("FILE.json");
-    command.option("--model", options.model, "Folder of a published model in Hugging Face's layout, instead of an example").shown_as("DIR");
+    command.option("--model", options.model, "Published model instead of an example: a folder in Hugging Face's layout, or a GGUF file")
+        .shown_as("DIR|FILE.gguf");
     command.option("--bug", options.bug, with_names("Make this mistake on purpose", bug_names())).shown_as("NAME").suggest(bug_names());
 }
 

@@ -1,4 +1,4 @@
-/// attnscope model: what was read of a model's folder.
+/// attnscope model: what was read of a published model.
 
 #include <fmt/format.h>
 
@@ -38,6 +38,8 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
             return "not used: tied to the token embedding";
         case Leftover::Other:
             return "not used: a part that is not computed";
+        case Leftover::Setting:
+            return "a setting: what rotary frequencies are divided by";
         case Leftover::Unknown:
             return "not used: no parameter of this family";
         }
@@ -62,8 +64,8 @@ void print_model(const std::filesystem::path& path) {
             ++unused;
             continue;
         }
-        types.emplace(dtype_name(array.dtype));
-        numbers += static_cast<std::int64_t>(array.bytes.size() / dtype_size(array.dtype));
+        types.emplace(use.tensor->type_name());
+        numbers += use.tensor->count();
     }
     fmt::print("{}: {} ({})\n", escaped(path.native(), 0), folder.family->name,
                escaped(folder.model_class.empty() ? folder.model_type : folder.model_class));
@@ -77,7 +79,7 @@ void print_model(const std::filesystem::path& path) {
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
     fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
     for (const TensorUse& use : folder.tensors)
-        fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, dtype_name(use.tensor->array.dtype),
+        fmt::print("  {:<{}}  {:<4}  {:<{}}  {}\n", escaped(use.tensor->array.name), name_width, use.tensor->type_name(),
                    shape_text(use.tensor->array.shape), shape_width, tensor_use_text(use, folder.config));
     folder.weights->require_intact();
 }
@@ -86,14 +88,19 @@ void print_model(const std::filesystem::path& path) {
 
 void add_model_command(CliCommand program, int&) {
     auto path = std::make_shared<std::filesystem::path>();
-    CliCommand command = program.command("model", "List what a model's folder holds: family, sizes, every tensor and where it goes");
-    command.option("DIR", *path, "Folder of Hugging Face's layout: config.json, model.safetensors, a tokenizer").required();
+    CliCommand command =
+        program.command("model", "List what a model's folder or GGUF file holds: family, sizes, every tensor and where it goes");
+    command
+        .option("DIR|FILE.gguf", *path,
+                "Folder of Hugging Face's layout: config.json, model.safetensors, a tokenizer; or a GGUF file, any part of a split one")
+        .required();
     std::string names;
     for (const Family* family : families()) names += fmt::format("{}{}", names.empty() ? "" : ", ", family->name);
     command.footer("Families: " + names +
-                   ".\nA tensor that is missing or has another shape than config.json says is an error.\n"
-                   "Example:\n"
-                   "  attnscope model DIR\n");
+                   ".\nA tensor that is missing or has another shape than its metadata say is an error.\n"
+                   "Examples:\n"
+                   "  attnscope model DIR\n"
+                   "  attnscope model FILE.gguf\n");
     command.on_run([path] { print_model(*path); });
 }
 

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 
 #include "app/session/document_json.hpp"
 #include "app/session/lesson.hpp"
 #include "app/session/readable_file.hpp"
 #include "engine/families/family.hpp"
+#include "engine/families/gguf_model.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/input_file.hpp"
@@ -47,6 +49,18 @@ std::string model_words(const std::filesystem::path& folder) {
                         fmt::format("attnscope reads no models of the type {}", escaped(type)));
     const Config config = family->read_config(json);
     return fmt::format("{} model: {}, vocabulary {}", family->name, size_words(config), config.vocab_size);
+}
+
+/// Of a GGUF file its metadata and the table of its tensors, and of a split one those of all parts.
+std::string gguf_words(const std::filesystem::path& path) {
+    GgufFile file;
+    const std::shared_ptr<const WeightFiles> weights = WeightFiles::open_gguf(path, file);
+    const GgufModel model = read_gguf_model(file, *weights);
+    std::map<std::string_view, std::int64_t> numbers;  // by how they are packed
+    for (const WeightFiles::Tensor& tensor : weights->tensors()) numbers[tensor.type_name()] += tensor.count();
+    const auto most = std::max_element(numbers.begin(), numbers.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    return fmt::format("{} model: {}, vocabulary {}, mostly {}{}", model.family->name, size_words(model.config), model.config.vocab_size,
+                       most->first, weights->file_count() > 1 ? fmt::format(", in {} files", weights->file_count()) : "");
 }
 
 std::string tensor_words(const SafetensorsHeader& header) {
@@ -100,6 +114,7 @@ std::string text_words(const std::filesystem::path& path) {
 std::string words_for(const std::filesystem::path& path) {
     std::error_code unknown;
     if (std::filesystem::is_directory(path, unknown)) return folder_words(path);
+    if (is_gguf_file(path)) return gguf_words(path);
     const std::string extension = path.extension().string();
     if (extension == ".safetensors") return safetensors_words(path);
     if (extension == ".npz") return "NumPy arrays, for the doctor";

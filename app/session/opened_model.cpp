@@ -20,16 +20,18 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 
 }  // namespace
 
-bool OpenedModel::is_in(const std::filesystem::path& folder) { return has_tokenizer(folder) && is_model_folder(folder); }
+bool OpenedModel::is_in(const std::filesystem::path& path) { return is_gguf_file(path) || (has_tokenizer(path) && is_model_folder(path)); }
 
-std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& folder) {
-    return std::shared_ptr<const OpenedModel>(new OpenedModel(folder));
+std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
+    return std::shared_ptr<const OpenedModel>(new OpenedModel(path));
 }
 
-OpenedModel::OpenedModel(const std::filesystem::path& folder)
-    : path_(std::filesystem::absolute(folder).lexically_normal()), folder_(std::make_unique<const ModelFolder>(open_model_folder(folder))) {
+OpenedModel::OpenedModel(const std::filesystem::path& path)
+    : path_(std::filesystem::absolute(path).lexically_normal()), folder_(std::make_unique<const ModelFolder>(open_model_folder(path))) {
+    if (folder_->tokenizer == nullptr && is_gguf_file(path))
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model", "there is no tokenizer in this file");
     if (folder_->tokenizer == nullptr)
-        throw FileError(FileFault::Unsupported, escaped(folder.native(), 0), "",
+        throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
                         fmt::format("there is no tokenizer in this folder: expected {}", kTokenizerFiles));
     vocabulary_ = texts_of(*folder_->tokenizer, folder_->config.vocab_size);
 }

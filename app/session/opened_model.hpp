@@ -1,5 +1,5 @@
 #pragma once
-/// A published model that was opened from a folder, shared by all states that are about it.
+/// A published model that was opened from a folder or a GGUF file, shared by all states that are about it.
 
 #include <filesystem>
 #include <memory>
@@ -21,14 +21,15 @@ namespace attn::app {
 
 class OpenedModel {
 public:
-    /// Whether the folder holds a published model with its tokenizer. A training run of ours has a config.json too, but no tokenizer.
-    static bool is_in(const std::filesystem::path& folder);
+    /// Whether this is a GGUF file, or a folder that holds a published model with its tokenizer. A training run of ours has a config.json
+    /// too, but no tokenizer.
+    static bool is_in(const std::filesystem::path& path);
     /// Reads all but the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
-    static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& folder);
+    static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& path);
     ~OpenedModel();
 
     const std::filesystem::path& path() const { return path_; }
-    /// What the person knows it by: the folder's name.
+    /// What the person knows it by: the name of the folder or the file.
     std::string name() const;
     /// "GPT-2".
     std::string_view family() const;
@@ -44,7 +45,7 @@ public:
     void require_intact() const;
 
 private:
-    explicit OpenedModel(const std::filesystem::path& folder);
+    explicit OpenedModel(const std::filesystem::path& path);
 
     std::filesystem::path path_;
     std::unique_ptr<const ModelFolder> folder_;

@@ -2,6 +2,7 @@
 
 #include "engine/check/check_folder.hpp"
 #include "engine/check/modules.hpp"
+#include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/io/npz.hpp"
 #include "engine/io/safetensors.hpp"
@@ -77,7 +78,7 @@ Activation read_activation(CaseConfig& config, const char* usual_gelu) {
 
 Report check_file(const std::filesystem::path& path, const Options& options) {
     std::error_code none;
-    if (std::filesystem::is_directory(path, none)) return check_folder(path, options);
+    if (std::filesystem::is_directory(path, none) || is_gguf_file(path)) return check_folder(path, options);
     return path.extension() == ".npz" ? check_npz(path, options) : check_safetensors(path, options);
 }
 

@@ -36,6 +36,12 @@ std::map<std::string, Tolerance> read_tolerances(const std::filesystem::path& pa
     return out;
 }
 
+/// "expected" in a folder, or beside a GGUF file under its name.
+std::filesystem::path expected_of(const std::filesystem::path& path, const char* extension) {
+    if (!is_gguf_file(path)) return path / (std::string("expected") + extension);
+    return path.parent_path() / (path.stem().string() + ".expected" + extension);
+}
+
 /// "attn.3.weights" without the number that it holds, and the number or -1.
 std::pair<std::string, int> without_number(std::string_view name) {
     std::string kind;
@@ -64,7 +70,8 @@ class FolderCheck {
 public:
     explicit FolderCheck(const std::filesystem::path& path)
         : folder_(open_model_folder(path)), parameters_(load_parameters<Scalar>(folder_)),
-          file_(read_safetensors(path / "expected.safetensors"), Tolerance{}), tolerances_(read_tolerances(path / "expected.json")) {}
+          file_(read_safetensors(expected_of(path, ".safetensors")), Tolerance{}),
+          tolerances_(read_tolerances(expected_of(path, ".json"))) {}
 
     Report run() {
         std::set<std::string> runs;

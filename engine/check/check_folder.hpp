@@ -8,8 +8,9 @@
 
 namespace attn::check {
 
-/// Opens a folder of Hugging Face's layout (see open_model_folder) and recomputes what its expected.safetensors holds, within the
-/// tolerances of expected.json beside it ("errors": {"logits": {"tolerance": ...}, ...}). Names begin with a run, "one.":
+/// Opens a folder of Hugging Face's layout or a GGUF file (see open_model_folder) and recomputes what its expected.safetensors, or
+/// NAME.expected.safetensors beside NAME.gguf, holds, within the tolerances of expected.json beside it ("errors": {"logits": {"tolerance":
+/// ...}, ...}). Names begin with a run, "one.":
 ///   input_ids, attention_mask (1 = token), position_ids [B,T]   what the model is given
 ///   logits [B,T,V] · last_hidden_state [B,T,C] · hidden.0 [B,T,C], what enters the first layer · hidden.i, what leaves layer i (counted
 ///   from 1), the last after the final norm · attn.i.{q,k,v} [B,H,T,D] of layer i (counted from 0), turned by the position ·

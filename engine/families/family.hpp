@@ -38,6 +38,7 @@ enum class Leftover : std::uint8_t {
     Buffer,   ///< can be computed: a mask, positions
     Copy,     ///< of another tensor, to which it is tied
     Other,    ///< of a part of the checkpoint that is not computed, such as another head
+    Setting,  ///< read into the configuration: what rotary frequencies are divided by
 };
 
 struct Family {

@@ -9,7 +9,10 @@
 #include <span>
 #include <utility>
 
+#include "engine/families/gguf_model.hpp"
+#include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn {
@@ -70,12 +73,17 @@ std::vector<std::int64_t> stored_shape(const TensorSource& source, const Paramet
     return {source.first_row + place.rows(), outputs};
 }
 
+Leftover leftover_of(const ModelFolder& folder, std::string_view tensor) {
+    if (is_gguf_file(folder.path)) return gguf_leftover(tensor, folder.config);
+    return folder.family->leftover(without_prefix(*folder.family, tensor), folder.config);
+}
+
 /// Every parameter's tensor, checked.
-void match_tensors(ModelFolder& folder) {
+void match_tensors(ModelFolder& folder, std::vector<TensorSource> sources) {
     const ParameterLayout layout(folder.config);
     std::map<const WeightFiles::Tensor*, std::vector<TensorSource>> used;
     std::vector<std::string> missing;
-    for (TensorSource& source : folder.family->tensors(folder.config)) {
+    for (TensorSource& source : sources) {
         const WeightFiles::Tensor* tensor = find_tensor(folder, source);
         if (tensor == nullptr) {
             if (std::find(missing.begin(), missing.end(), source.tensor) == missing.end()) missing.push_back(source.tensor);
@@ -85,9 +93,9 @@ void match_tensors(ModelFolder& folder) {
         if (place.whole == nullptr) throw Error(fmt::format("{} names no parameter {}", folder.family->name, source.parameter));
         const std::vector<std::int64_t> expected = stored_shape(source, place);
         if (tensor->array.shape != expected)
-            throw FileError(
-                FileFault::Schema, folder.weights->file_name(*tensor), escaped(tensor->array.name),
-                fmt::format("has the shape {}; by config.json it would be {}", shape_text(tensor->array.shape), shape_text(expected)));
+            throw FileError(FileFault::Schema, folder.weights->file_name(*tensor), escaped(tensor->array.name),
+                            fmt::format("has the shape {}; by {} it would be {}", shape_text(tensor->array.shape),
+                                        is_gguf_file(folder.path) ? "the metadata" : kConfigName, shape_text(expected)));
         used[tensor].push_back(std::move(source));
     }
     if (!missing.empty()) {
@@ -101,7 +109,7 @@ void match_tensors(ModelFolder& folder) {
     for (const WeightFiles::Tensor& tensor : folder.weights->tensors()) {
         TensorUse& use = folder.tensors.emplace_back(TensorUse{&tensor, {}, Leftover::Unknown});
         if (const auto found = used.find(&tensor); found != used.end()) use.parameters = std::move(found->second);
-        else use.leftover = folder.family->leftover(without_prefix(*folder.family, tensor.array.name), folder.config);
+        else use.leftover = leftover_of(folder, tensor.array.name);
     }
 }
 
@@ -109,9 +117,9 @@ bool is_readable_number(DType dtype) { return dtype == DType::F32 || dtype == DT
 
 void check_types(const ModelFolder& folder) {
     for (const TensorUse& use : folder.tensors)
-        if (!use.parameters.empty() && !is_readable_number(use.tensor->array.dtype))
+        if (!use.parameters.empty() && !use.tensor->blocks && !is_readable_number(use.tensor->array.dtype))
             throw FileError(FileFault::Unsupported, folder.weights->file_name(*use.tensor), escaped(use.tensor->array.name),
-                            fmt::format("holds {}; weights are F32, F16, BF16 or F64", dtype_name(use.tensor->array.dtype)));
+                            fmt::format("holds {}; weights are F32, F16, BF16 or F64", use.tensor->type_name()));
 }
 
 /// What a set of parameters stands on.
@@ -132,7 +140,9 @@ struct PartSource {
 };
 
 /// The kind of numbers that products read as they are; none of F64, nor of floats at odd places.
-std::optional<NumberKind> readable_kind(const ArrayView& array) {
+std::optional<NumberKind> readable_kind(const WeightFiles::Tensor& tensor) {
+    const ArrayView& array = tensor.array;
+    if (tensor.blocks) return packed_numbers(*tensor.blocks);
     const bool aligned = reinterpret_cast<std::uintptr_t>(array.bytes.data()) % alignof(float) == 0;
     if (array.dtype == DType::F32 && aligned) return NumberKind::F32;
     if (array.dtype == DType::F16) return NumberKind::F16;
@@ -177,12 +187,11 @@ MatrixView gather_rows(const std::vector<MatrixView>& runs, Holder& holder) {
 }
 
 /// All of the part, converted.
-MatrixView convert(const PartSource& part, const std::string& file, Holder& holder) {
-    const ArrayView& array = part.tensor->array;
-    std::vector<float> values(array.bytes.size() / dtype_size(array.dtype));
-    copy_values<float>(array, file, values);
+MatrixView convert(const PartSource& part, const WeightFiles& files, Holder& holder) {
+    std::vector<float> values;
+    copy_tensor(files, *part.tensor, values);
     PartSource copied = part;
-    WeightFiles::Tensor tensor{array, 0};
+    WeightFiles::Tensor tensor{part.tensor->array, 0};
     tensor.array.bytes = std::as_bytes(std::span<const float>(values));
     copied.tensor = &tensor;
     AlignedVector<float>& numbers = holder.converted.emplace_back(static_cast<std::size_t>(part.place.rows() * part.place.columns));
@@ -196,14 +205,14 @@ MatrixView convert(const PartSource& part, const std::string& file, Holder& hold
 
 /// Where a part's numbers are: in the file as they are stored, as long as a product can read them there.
 MatrixView find_numbers(const ModelFolder& folder, const PartSource& part, Holder& holder) {
-    const std::optional<NumberKind> kind = readable_kind(part.tensor->array);
+    const std::optional<NumberKind> kind = readable_kind(*part.tensor);
     const bool is_row = part.place.whole->shape.rank() == 1;
     if (kind && (!is_row || kind == NumberKind::F32)) {
         const std::vector<MatrixView> runs = runs_in_file(part, *kind);
         if (runs.size() == 1) return runs.front();
         if (part.source->transposed) return gather_rows(runs, holder);
     }
-    return convert(part, folder.weights->file_name(*part.tensor), holder);
+    return convert(part, *folder.weights, holder);
 }
 
 /// In the order of columns, those that lie behind each other as one.
@@ -215,6 +224,53 @@ void join_pieces(std::vector<StoredColumns>& pieces) {
         else joined.push_back(piece);
     }
     pieces = std::move(joined);
+}
+
+/// All but the weights; returns where they are.
+std::vector<TensorSource> read_folder(ModelFolder& folder) {
+    JsonObject json = read_config_json(folder.path);
+    if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");
+    std::vector<std::string> classes;
+    json.read("architectures", classes);
+    if (!classes.empty()) folder.model_class = classes.front();
+    folder.family = &family_of(json, folder.model_type);
+    folder.config = folder.family->read_config(json);
+    try {
+        validate(folder.config);
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, shown(folder.path / kConfigName), "", error.what());
+    }
+    if (folder.config.architecture == Architecture::EncoderDecoder) {
+        const auto last = static_cast<std::int32_t>(folder.config.vocab_size - 1);
+        if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
+    }
+    folder.weights = WeightFiles::open_folder(folder.path);
+    folder.tokenizer = read_folder_tokenizer(folder.path);
+    return folder.family->tensors(folder.config);
+}
+
+std::vector<TensorSource> read_file(ModelFolder& folder) {
+    GgufFile file;
+    folder.weights = WeightFiles::open_gguf(folder.path, file);
+    GgufModel model = read_gguf_model(file, *folder.weights);
+    folder.family = model.family;
+    folder.model_type = model.architecture;
+    folder.config = std::move(model.config);
+    folder.decoder_start = model.decoder_start;
+    if (has_gguf_tokenizer(file)) folder.tokenizer = read_gguf_tokenizer(file);
+    return std::move(model.tensors);
+}
+
+void add_notes(ModelFolder& folder) {
+    if (folder.tokenizer == nullptr) {
+        folder.notes.push_back(
+            fmt::format("The {} has no tokenizer that can be read: texts are ids.", is_gguf_file(folder.path) ? "file" : "folder"));
+        return;
+    }
+    folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
+    if (folder.tokenizer->size() > folder.config.vocab_size)
+        folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
+                                           folder.tokenizer->size(), folder.config.vocab_size));
 }
 
 }  // namespace
@@ -229,34 +285,17 @@ bool is_model_folder(const std::filesystem::path& folder) {
     }
 }
 
+bool is_gguf_file(const std::filesystem::path& path) {
+    std::error_code none;
+    return path.extension() == ".gguf" && !std::filesystem::is_directory(path, none);
+}
+
 ModelFolder open_model_folder(const std::filesystem::path& path) {
     ModelFolder folder;
     folder.path = path;
-    JsonObject json = read_config_json(path);
-    if (!json.read("model_type", folder.model_type)) json.fail_missing("model_type");
-    std::vector<std::string> classes;
-    json.read("architectures", classes);
-    if (!classes.empty()) folder.model_class = classes.front();
-    folder.family = &family_of(json, folder.model_type);
-    folder.config = folder.family->read_config(json);
-    try {
-        validate(folder.config);
-    } catch (const ConfigError& error) {
-        throw FileError(FileFault::Schema, shown(path / kConfigName), "", error.what());
-    }
-    if (folder.config.architecture == Architecture::EncoderDecoder) {
-        const auto last = static_cast<std::int32_t>(folder.config.vocab_size - 1);
-        if (!json.read("decoder_start_token_id", folder.decoder_start, 0, last)) json.fail_missing("decoder_start_token_id");
-    }
-    folder.weights = WeightFiles::open_folder(path);
-    match_tensors(folder);
+    match_tensors(folder, is_gguf_file(path) ? read_file(folder) : read_folder(folder));
     check_types(folder);
-    folder.tokenizer = read_folder_tokenizer(path);
-    if (folder.tokenizer == nullptr) folder.notes.push_back("The folder has no tokenizer that can be read: texts are ids.");
-    else folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
-    if (folder.tokenizer != nullptr && folder.tokenizer->size() > folder.config.vocab_size)
-        folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
-                                           folder.tokenizer->size(), folder.config.vocab_size));
+    add_notes(folder);
     return folder;
 }
 
@@ -269,6 +308,8 @@ std::shared_ptr<const Parameters<Scalar>> load_parameters(const ModelFolder& fol
             const ParameterPlace place = layout.place(source.parameter);
             parts[place.whole].push_back({place, use.tensor, &source});
         }
+    for (const TensorUse& use : folder.tensors)
+        if (use.tensor->blocks && !use.parameters.empty()) expect_scales(*folder.weights, *use.tensor);
     auto holder = std::make_shared<Holder>(Holder{folder.weights, {}, {}});
     std::vector<std::vector<StoredColumns>> entries;
     for (const ParameterInfo& entry : layout.entries()) {

@@ -1,5 +1,6 @@
 #pragma once
-/// A model's folder as Hugging Face's transformers writes it: config.json, weights in .safetensors files, a tokenizer.
+/// A published model: a folder as Hugging Face's transformers writes it, with config.json, weights in .safetensors files and a tokenizer,
+/// or a GGUF file, which holds all of that.
 
 #include <cstdint>
 #include <filesystem>
@@ -22,9 +23,9 @@ struct TensorUse {
 };
 
 struct ModelFolder {
-    std::filesystem::path path;
+    std::filesystem::path path;  ///< may be a file
     const Family* family = nullptr;
-    std::string model_type;   ///< config.json's word for it
+    std::string model_type;   ///< config.json's word for it, or a GGUF file's
     std::string model_class;  ///< the first of its "architectures"; may be empty
     Config config;
     std::shared_ptr<const WeightFiles> weights;
@@ -37,8 +38,12 @@ struct ModelFolder {
 /// Whether the folder has a config.json with a "model_type": a model of transformers and not a training run of ours.
 bool is_model_folder(const std::filesystem::path& folder);
 
-/// Opens a folder without reading its weights. Throws FileError: Unsupported for a family or an option that there is not, saying what it
-/// would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the files throw.
+/// Whether the path names a GGUF file.
+bool is_gguf_file(const std::filesystem::path& path);
+
+/// Opens a folder or a GGUF file without reading its weights. Throws FileError: Unsupported for a family or an option that there is not,
+/// saying what it would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the
+/// files throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
 /// The parameters where the file has them, mapped: in its precision, and transposed where it has them so. Copied are columns that lie

@@ -54,10 +54,25 @@ void WeightFiles::add_file(const std::filesystem::path& path) {
     files_.push_back(std::move(file));
 }
 
+void WeightFiles::index_tensors() {
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+        if (!places_.emplace(tensors_[i].array.name, i).second)
+            throw FileError(FileFault::Duplicate, file_name(tensors_[i]), escaped(tensors_[i].array.name),
+                            fmt::format("stands in {} too", file_name(*find(tensors_[i].array.name))));
+}
+
+std::int64_t WeightFiles::Tensor::count() const {
+    std::int64_t count = 1;
+    for (const std::int64_t size : array.shape) count *= size;
+    return count;
+}
+
+std::string_view WeightFiles::Tensor::type_name() const { return blocks ? block_format(*blocks).name : dtype_name(array.dtype); }
+
 std::shared_ptr<const WeightFiles> WeightFiles::open_file(const std::filesystem::path& path) {
     const std::shared_ptr<WeightFiles> weights(new WeightFiles);
     weights->add_file(path);
-    for (std::size_t i = 0; i < weights->tensors_.size(); ++i) weights->places_[weights->tensors_[i].array.name] = i;
+    weights->index_tensors();
     return weights;
 }
 
@@ -84,7 +99,7 @@ std::shared_ptr<const WeightFiles> WeightFiles::open_folder(const std::filesyste
         const auto entry = index.find(tensor.array.name);
         return entry == index.end() || files.at(entry->second) != tensor.file;
     });
-    for (std::size_t i = 0; i < weights->tensors_.size(); ++i) weights->places_[weights->tensors_[i].array.name] = i;
+    weights->index_tensors();
     for (const auto& [tensor, file] : index)
         if (weights->find(tensor) == nullptr)
             throw FileError(FileFault::Schema, source, escaped(tensor), fmt::format("is not in {}", escaped(file)));

@@ -167,6 +167,14 @@ void expand(const std::byte* blocks, std::int64_t first, std::span<float> out) {
 
 const BlockFormat& block_format(BlockKind kind) { return kBlockFormats[static_cast<std::size_t>(kind)]; }
 
+// The packed kinds of numbers stand in the order of the kinds of blocks.
+NumberKind packed_numbers(BlockKind kind) { return static_cast<NumberKind>(static_cast<int>(NumberKind::Q4_0) + static_cast<int>(kind)); }
+
+std::optional<BlockKind> block_kind(NumberKind kind) {
+    if (kind < NumberKind::Q4_0) return std::nullopt;
+    return static_cast<BlockKind>(static_cast<int>(kind) - static_cast<int>(NumberKind::Q4_0));
+}
+
 // All products but Q6_K's fit a float, so that each number is rounded once, in whatever order it is computed.
 float BlockNumber::value() const {
     return scale * static_cast<float>(factor) * static_cast<float>(quantum) - least * static_cast<float>(least_factor);

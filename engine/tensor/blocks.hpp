@@ -8,6 +8,8 @@
 #include <span>
 #include <string_view>
 
+#include "engine/tensor/number_kind.hpp"
+
 namespace attn {
 
 /// The number behind the Q is how many bits each has; _K packs twice, the scales of its groups too.
@@ -19,6 +21,9 @@ struct BlockFormat {
     std::int64_t group;           ///< so many numbers share one scale
 };
 const BlockFormat& block_format(BlockKind kind);
+/// The kind of number that is packed like this, and the other way round; nothing for single numbers.
+NumberKind packed_numbers(BlockKind kind);
+std::optional<BlockKind> block_kind(NumberKind kind);
 
 /// How one number is packed: scale * factor * quantum - least * least_factor, in float.
 struct BlockNumber {

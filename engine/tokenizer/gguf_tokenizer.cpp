@@ -178,10 +178,17 @@ private:
     std::vector<PieceType> types_;
 };
 
+constexpr std::string_view kWhole = "tokenizer.huggingface.json";
+
 }  // namespace
 
+bool has_gguf_tokenizer(const GgufFile& file) {
+    const Json* model = file.find("tokenizer.ggml.model");
+    const bool none = model == nullptr || (model->is_string() && (model->text() == "none" || model->text() == "no_vocab"));
+    return !none || file.find(kWhole) != nullptr;
+}
+
 std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file) {
-    constexpr std::string_view kWhole = "tokenizer.huggingface.json";
     if (file.find(kWhole) != nullptr) return parse_tokenizer_json(file.text(kWhole), file.source() + ", " + std::string(kWhole));
     return TokenizerReader(file).read();
 }

@@ -17,4 +17,7 @@ namespace attn {
 /// them. Throws FileError naming a model or a way of cutting that there is not, and what is wrong with a key.
 std::shared_ptr<const ModelTokenizer> read_gguf_tokenizer(const GgufFile& file);
 
+/// Whether there is one to read: some files hold weights only.
+bool has_gguf_tokenizer(const GgufFile& file);
+
 }  // namespace attn

@@ -109,7 +109,7 @@ TEST(Gguf, RefusesWhatCannotBe) {
     EXPECT_THAT(first(tensor(1, le(std::uint64_t{1} << 63U), 0, 0)), HasSubstr("has an axis of"));
     const std::string large = le<std::uint64_t>(0x7FFFFFFF);
     EXPECT_THAT(first(tensor(3, large + large + large, 0, 0)), HasSubstr("the number of bytes overflows"));
-    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(8), 16, 0)), HasSubstr("is packed as type 16"));
+    EXPECT_THAT(first(tensor(1, le<std::uint64_t>(8), 99, 0)), HasSubstr("is packed as type 99"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(31), 8, 0)), HasSubstr("rows of 31 numbers, which blocks of 32 (Q8_0) do not fill"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 4)), HasSubstr("not a multiple of 32"));
     EXPECT_THAT(first(tensor(1, le<std::uint64_t>(4), 0, 1024)), HasSubstr("beyond the end"));

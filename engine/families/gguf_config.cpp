@@ -1,0 +1,407 @@
+/// A GGUF file's metadata as our configuration.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "engine/families/gguf_model.hpp"
+#include "engine/families/tensor_numbers.hpp"
+
+namespace attn {
+namespace {
+
+constexpr std::int64_t kMostSize = std::int64_t{1} << 24;
+constexpr double kLeastFactor = std::numeric_limits<double>::min(), kMostFactor = 1e9;
+
+/// The metadata of one architecture, and the tensors beside them. Keys are given without the architecture: "block_count".
+class GgufKeys {
+public:
+    GgufKeys(const GgufFile& file, const WeightFiles& weights, const std::string& architecture)
+        : architecture_(architecture), json_(own_keys(file, architecture)), file_(file), weights_(weights) {}
+
+    bool has(std::string_view key) const { return json_.has(full(key)); }
+    std::int64_t size(std::string_view key, std::int64_t least = 1) {
+        std::int64_t value = 0;
+        if (!read_size(key, value, least)) json_.fail_missing(full(key));
+        return value;
+    }
+    /// A number, or a list with the number of every layer, which have to be the same.
+    bool read_size(std::string_view key, std::int64_t& value, std::int64_t least = 1) {
+        const Json* found = json_.value(full(key));
+        if (found == nullptr || !found->is_list()) return json_.read(full(key), value, least, kMostSize);
+        std::vector<double> layers;
+        json_.read(full(key), layers, static_cast<double>(least), static_cast<double>(kMostSize));
+        if (layers.empty()) fail(key, "is an empty list", FileFault::Format);
+        if (std::any_of(layers.begin(), layers.end(), [&](double layer) { return layer != layers.front(); }))
+            fail(key, "differs from layer to layer, which would need layers of several sizes", FileFault::Unsupported);
+        if (layers.front() != std::floor(layers.front())) fail(key, "is no whole number", FileFault::Format);
+        value = static_cast<std::int64_t>(layers.front());
+        return true;
+    }
+    bool read(std::string_view key, double& value, double least, double most) { return json_.read(full(key), value, least, most); }
+    bool read(std::string_view key, bool& value) { return json_.read(full(key), value); }
+    bool read(std::string_view key, std::string& value) { return json_.read(full(key), value); }
+    const Json* value(std::string_view key) { return json_.value(full(key)); }
+    [[noreturn]] void fail(std::string_view key, std::string_view problem, FileFault fault = FileFault::Range) const {
+        json_.fail(full(key), problem, fault);
+    }
+
+    bool has_tensor(const std::string& name) const { return weights_.find(name) != nullptr; }
+    /// The shape of a tensor; empty when there is none.
+    std::vector<std::int64_t> shape(std::string_view name) const {
+        const WeightFiles::Tensor* tensor = weights_.find(name);
+        return tensor == nullptr ? std::vector<std::int64_t>() : tensor->array.shape;
+    }
+    /// Factors by which frequencies are divided; empty without the tensor.
+    std::vector<double> factors(const std::string& name) const {
+        std::vector<double> out;
+        const WeightFiles::Tensor* tensor = weights_.find(name);
+        if (tensor == nullptr) return out;
+        copy_tensor(weights_, *tensor, out);
+        for (std::size_t i = 0; i < out.size(); ++i)
+            if (!(out[i] >= kLeastFactor && out[i] <= kMostFactor))
+                throw FileError(FileFault::Range, weights_.file_name(*tensor), name,
+                                fmt::format("number {} is {}, by which no frequency can be divided", i, out[i]));
+        return out;
+    }
+    const std::string& source() const { return file_.source(); }
+
+private:
+    static JsonObject own_keys(const GgufFile& file, const std::string& architecture) {
+        Json::Members own;
+        for (const auto& [key, value] : file.metadata())
+            if (key.starts_with(architecture + ".")) own.emplace_back(key, value);
+        return JsonObject::of(std::move(own), file.source());
+    }
+    std::string full(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
+
+    std::string architecture_;
+    JsonObject json_;
+    const GgufFile& file_;
+    const WeightFiles& weights_;
+};
+
+// --- what most architectures share --------------------------------------------------------------------------------
+
+/// Options that no architecture here computes.
+void refuse_unknown_arithmetic(GgufKeys& keys) {
+    constexpr std::array<std::pair<const char*, const char*>, 7> kRefused = {
+        {{"expert_count", "a choice between experts"},
+         {"attention.clamp_kqv", "bounds of queries, keys and values"},
+         {"attention.max_alibi_bias", "scores that fall with the distance"},
+         {"logit_scale", "a factor of the logits"},
+         {"residual_scale", "a factor of what sublayers find"},
+         {"embedding_scale", "a factor of the embedding"},
+         {"rope.scaling.yarn_log_multiplier", "another factor of scores"}}};
+    for (const auto& [key, needs] : kRefused) {
+        double value = 0;
+        if (keys.read(key, value, -kMostFactor, kMostFactor) && value != 0)
+            keys.fail(key, fmt::format("is {}, which would need {}", value, needs), FileFault::Unsupported);
+    }
+}
+
+Config read_gguf_sizes(GgufKeys& keys) {
+    Config config;
+    const std::vector<std::int64_t> table = keys.shape("token_embd.weight");
+    if (table.size() != 2) throw FileError(FileFault::Schema, keys.source(), "token_embd.weight", "there is no such table of words");
+    config.vocab_size = table[0];
+    config.d_model = keys.size("embedding_length");
+    config.num_layers = keys.size("block_count");
+    config.num_heads = keys.size("attention.head_count");
+    keys.read_size("attention.head_count_kv", config.num_kv_heads);
+    if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;
+    keys.read_size("attention.key_length", config.d_head);
+    const std::int64_t values = keys.has("attention.value_length") ? keys.size("attention.value_length") : config.head_size();
+    if (config.num_heads > 0 && values != config.head_size())
+        keys.fail("attention.value_length", fmt::format("is {}, that of keys {}: heads would need two sizes", values, config.head_size()),
+                  FileFault::Unsupported);
+    if (config.d_head * config.num_heads == config.d_model) config.d_head = 0;
+    config.d_ff = keys.size("feed_forward_length");
+    config.context_length = keys.size("context_length");
+    return config;
+}
+
+/// What is seen from the tensors that there are.
+void read_gguf_parts(const GgufKeys& keys, const std::string& layer, Config& config) {
+    config.qkv_bias = keys.has_tensor(layer + "attn_q.bias") || keys.has_tensor(layer + "attn_qkv.bias");
+    config.output_bias = keys.has_tensor(layer + "attn_output.bias");
+    config.ffn_bias = keys.has_tensor(layer + "ffn_up.bias");
+    config.tied_lm_head = !keys.has_tensor("output.weight");
+    config.lm_head_bias = keys.has_tensor("output.bias");
+}
+
+void read_gguf_stretch(GgufKeys& keys, Config& config) {
+    RotaryStretch& stretch = config.rotary_stretch;
+    std::string type = "none";
+    keys.read("rope.scaling.type", type);
+    const char* factor = keys.has("rope.scaling.factor") ? "rope.scaling.factor" : "rope.scale_linear";
+    std::int64_t original = config.context_length;
+    keys.read_size("rope.scaling.original_context_length", original);
+    double amplitude = 1;
+    keys.read("rope.scaling.attn_factor", amplitude, kLeastFactor, kMostFactor);
+    if (type == "linear" || type == "yarn") {
+        if (!keys.read(factor, stretch.factor, 1, kMostFactor)) keys.fail(factor, "is missing", FileFault::Schema);
+        if (stretch.factor == 1) return;
+        stretch.kind = type == "linear" ? RotaryScaling::Linear : RotaryScaling::Yarn;
+        if (type == "linear") return;
+        stretch.low = 1, stretch.high = 32;
+        keys.read("rope.scaling.yarn_beta_slow", stretch.low, kLeastFactor, kMostFactor);
+        keys.read("rope.scaling.yarn_beta_fast", stretch.high, kLeastFactor, kMostFactor);
+        stretch.original_context = original;
+        stretch.amplitude = amplitude * (0.1 * std::log(stretch.factor) + 1);
+    } else if (type != "none" && type != "longrope") {
+        keys.fail("rope.scaling.type",
+                  fmt::format("is \"{}\"; rotary frequencies there are, are none, linear, yarn and longrope", escaped(type)),
+                  FileFault::Unsupported);
+    }
+    // Llama 3's stretch is the same in texts of any length, and written down as what each frequency is divided by.
+    const std::vector<double> always = keys.factors("rope_freqs.weight");
+    const std::vector<double> longer = always.empty() ? keys.factors("rope_factors_long.weight") : always;
+    if (longer.empty()) return;
+    if (stretch.kind != RotaryScaling::None) keys.fail("rope.scaling.type", "is given beside frequencies that are stretched one by one");
+    stretch.kind = RotaryScaling::LongRope;
+    stretch.long_factors = longer;
+    stretch.short_factors = always.empty() ? keys.factors("rope_factors_short.weight") : always;
+    stretch.original_context = original;
+    stretch.amplitude = amplitude;
+}
+
+void read_gguf_rotary(GgufKeys& keys, Config& config) {
+    config.position = PositionKind::Rotary;
+    config.rotary_base = 10000;
+    keys.read("rope.freq_base", config.rotary_base, kLeastFactor, std::numeric_limits<double>::max());
+    std::int64_t turned = config.head_size();
+    keys.read_size("rope.dimension_count", turned);
+    if (turned > config.head_size())
+        keys.fail("rope.dimension_count", fmt::format("is {}; a head has {} numbers", turned, config.head_size()));
+    config.rotary_size = turned == config.head_size() ? 0 : turned;
+    read_gguf_stretch(keys, config);
+}
+
+/// A window of all layers but every `usual_full`-th; 0: of all.
+void read_gguf_windows(GgufKeys& keys, Config& config, std::int64_t usual_full, std::int64_t usual_window) {
+    std::int64_t window = usual_window, full = usual_full;
+    keys.read_size("attention.sliding_window", window, 0);
+    if (window == 0) return;
+    std::vector<bool> slides(static_cast<std::size_t>(config.num_layers));
+    const Json* pattern = keys.value("attention.sliding_window_pattern");
+    if (pattern != nullptr && pattern->is_list()) {
+        if (pattern->size() < slides.size()) keys.fail("attention.sliding_window_pattern", "has fewer entries than there are layers");
+        for (std::size_t i = 0; i < slides.size(); ++i) {
+            const Json& entry = pattern->items()[i];
+            if (!entry.is_boolean() && !entry.is_unsigned())
+                keys.fail("attention.sliding_window_pattern", "expected truth values", FileFault::Format);
+            slides[i] = entry.is_boolean() ? entry.boolean() : entry.as_unsigned() != 0;
+        }
+    } else {
+        keys.read_size("attention.sliding_window_pattern", full, 0);
+        for (std::size_t i = 0; i < slides.size(); ++i) slides[i] = full == 0 || (i + 1) % static_cast<std::size_t>(full) != 0;
+    }
+    config.layer_kinds.resize(slides.size());
+    for (std::size_t i = 0; i < slides.size(); ++i)
+        if (slides[i]) config.layer_kinds[i].window = window;
+}
+
+/// Decoders with root-mean-square norms, rotary positions and a gate.
+void settle_llama(GgufKeys& keys, Config& config) {
+    config.norm_kind = NormKind::Rms;
+    config.ffn_gated = true;
+    config.activation = Activation::Silu;
+    keys.read("attention.layer_norm_rms_epsilon", config.layer_norm_eps, 1e-30, 1);
+    keys.read("attention.scale", config.score_factor, 0, kMostFactor);
+    read_gguf_rotary(keys, config);
+}
+void settle_windowed_llama(GgufKeys& keys, Config& config) {
+    settle_llama(keys, config);
+    read_gguf_windows(keys, config, 0, 0);
+}
+/// Decoders with LayerNorms.
+void settle_with_layer_norms(GgufKeys& keys, Config& config, Activation activation) {
+    config.activation = activation;
+    keys.read("attention.layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
+}
+
+// --- architectures ------------------------------------------------------------------------------------------------
+
+void settle_qwen3(GgufKeys& keys, Config& config) {
+    settle_windowed_llama(keys, config);
+    config.qk_norm = QueryKeyNorm::PerHead;
+}
+
+/// Which layers turn nothing is not written down: every fourth, as in the one model there is.
+void settle_smollm3(GgufKeys& keys, Config& config) {
+    constexpr std::size_t kInterval = 4;
+    settle_llama(keys, config);
+    config.layer_kinds.resize(static_cast<std::size_t>(config.num_layers));
+    for (std::size_t i = kInterval - 1; i < config.layer_kinds.size(); i += kInterval) config.layer_kinds[i].rotary = LayerRotary::None;
+}
+
+void settle_olmo2(GgufKeys& keys, Config& config) {
+    settle_windowed_llama(keys, config);
+    config.norm = NormPlacement::Output;
+    config.qk_norm = QueryKeyNorm::AllHeads;
+}
+
+/// The converter adds the 1 to the gains of the norms.
+void settle_gemma(GgufKeys& keys, Config& config) {
+    settle_llama(keys, config);
+    config.activation = Activation::GeluTanh;
+    config.embedding_factor = static_cast<double>(std::sqrt(static_cast<float>(config.d_model)));
+}
+
+/// Scores are divided by the root of a head's size; in the largest models, which have so many layers, by that of d_model / heads.
+void settle_sandwich(GgufKeys& keys, Config& config, std::int64_t largest) {
+    settle_gemma(keys, config);
+    config.norm = NormPlacement::Sandwich;
+    const double scalar = config.num_layers == largest ? static_cast<double>(config.d_model) / static_cast<double>(config.num_heads)
+                                                       : static_cast<double>(config.head_size());
+    if (config.score_factor == 0) config.score_factor = 1 / std::sqrt(scalar);
+    keys.read("attn_logit_softcapping", config.score_cap, 0, kMostFactor);
+    keys.read("final_logit_softcapping", config.logit_cap, 0, kMostFactor);
+}
+
+void settle_gemma2(GgufKeys& keys, Config& config) {
+    config.score_cap = 50, config.logit_cap = 30;
+    settle_sandwich(keys, config, 46);
+    read_gguf_windows(keys, config, 2, 4096);
+}
+
+void settle_gemma3(GgufKeys& keys, Config& config) {
+    settle_sandwich(keys, config, 62);
+    config.qk_norm = QueryKeyNorm::PerHead;
+    read_gguf_windows(keys, config, 6, 0);
+    keys.read("rope.freq_base_swa", config.rotary_local_base, kLeastFactor, std::numeric_limits<double>::max());
+    for (LayerKind& kind : config.layer_kinds)
+        if (kind.window > 0) kind.rotary = LayerRotary::Local;
+}
+
+void settle_gpt2(GgufKeys& keys, Config& config) { settle_with_layer_norms(keys, config, Activation::GeluTanh); }
+
+void settle_neox(GgufKeys& keys, Config& config) {
+    settle_with_layer_norms(keys, config, Activation::GeluErf);
+    bool parallel = true;
+    keys.read("use_parallel_residual", parallel);
+    if (parallel) config.order = BlockOrder::Parallel;
+    read_gguf_rotary(keys, config);
+}
+
+void settle_phi2(GgufKeys& keys, Config& config) {
+    settle_with_layer_norms(keys, config, Activation::GeluTanh);
+    config.order = BlockOrder::ParallelOneNorm;
+    read_gguf_rotary(keys, config);
+}
+
+void settle_falcon(GgufKeys& keys, Config& config) {
+    settle_with_layer_norms(keys, config, Activation::GeluErf);
+    config.order = keys.has_tensor("blk.0.attn_norm_2.weight") ? BlockOrder::Parallel : BlockOrder::ParallelOneNorm;
+    read_gguf_rotary(keys, config);
+}
+
+void settle_bloom(GgufKeys& keys, Config& config) {
+    settle_with_layer_norms(keys, config, Activation::GeluTanh);
+    config.position = PositionKind::Alibi;
+    config.embedding_norm = true;
+}
+
+/// The converter leaves the head out that fills in words.
+void settle_bert(GgufKeys& keys, Config& config) {
+    settle_with_layer_norms(keys, config, Activation::GeluErf);
+    config.architecture = Architecture::Encoder;
+    config.norm = NormPlacement::Post;
+    config.final_norm = config.lm_head = false;
+    config.tied_lm_head = true;
+    config.embedding_norm = true;
+    const std::vector<std::int64_t> segments = keys.shape("token_types.weight");
+    if (segments.size() == 2) config.num_segments = segments[0];
+}
+
+void settle_t5(GgufKeys& keys, Config& config) {
+    config.architecture = Architecture::EncoderDecoder;
+    const std::int64_t encoder = config.num_layers;
+    keys.read_size("decoder_block_count", config.num_layers);
+    if (encoder != config.num_layers) config.encoder_layers = encoder;
+    config.norm_kind = NormKind::Rms;
+    keys.read("attention.layer_norm_rms_epsilon", config.layer_norm_eps, 1e-30, 1);
+    config.score_factor = 1;
+    config.position = PositionKind::Buckets;
+    config.position_buckets = keys.size("attention.relative_buckets_count", 4);
+    config.ffn_gated = keys.has_tensor("enc.blk.0.ffn_gate.weight");
+    config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::Relu;
+    if (config.tied_lm_head) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
+}
+
+struct GgufArchitecture {
+    std::string_view name;
+    const Family* family;
+    void (*settle)(GgufKeys& keys, Config& config);
+    GgufLayout layout{};
+    bool causal = true;
+};
+/// Which rotate neighbours: ggml-org/llama.cpp, src/llama-model.cpp, llama_model_rope_type().
+constexpr std::array<GgufArchitecture, 16> kArchitectures = {{{"gpt2", &kGpt2Family, settle_gpt2},
+                                                              {"gptneox", &kGptNeoxFamily, settle_neox},
+                                                              {"llama", &kLlamaFamily, settle_windowed_llama, {.neighbours = true}},
+                                                              {"qwen2", &kQwen2Family, settle_windowed_llama},
+                                                              {"qwen3", &kQwen3Family, settle_qwen3},
+                                                              {"smollm3", &kSmolLm3Family, settle_smollm3, {.neighbours = true}},
+                                                              {"olmo2", &kOlmo2Family, settle_olmo2},
+                                                              {"gemma", &kGemmaFamily, settle_gemma},
+                                                              {"gemma2", &kGemma2Family, settle_gemma2},
+                                                              {"gemma3", &kGemma3Family, settle_gemma3},
+                                                              {"phi2", &kPhiFamily, settle_phi2},
+                                                              {"phi3", &kPhi3Family, settle_windowed_llama},
+                                                              {"falcon", &kFalconFamily, settle_falcon},
+                                                              {"bloom", &kBloomFamily, settle_bloom},
+                                                              {"bert", &kBertFamily, settle_bert, {}, false},
+                                                              {"t5", &kT5Family, settle_t5, {.output = "attn_o"}}}};
+
+const GgufArchitecture& architecture_of(const GgufFile& file, const std::string& name) {
+    std::string known;
+    for (const GgufArchitecture& architecture : kArchitectures) {
+        if (architecture.name == name) return architecture;
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", architecture.name);
+    }
+    throw FileError(FileFault::Unsupported, file.source(), "general.architecture",
+                    fmt::format("models of the architecture \"{}\" cannot be opened yet; those that can are: {}", escaped(name), known));
+}
+
+}  // namespace
+
+GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
+    GgufModel model;
+    model.architecture = file.text("general.architecture");
+    const GgufArchitecture& architecture = architecture_of(file, model.architecture);
+    model.family = architecture.family;
+    GgufKeys keys(file, weights, model.architecture);
+    refuse_unknown_arithmetic(keys);
+    bool causal = architecture.causal;
+    keys.read("attention.causal", causal);
+    if (causal != architecture.causal)
+        keys.fail("attention.causal", fmt::format("is {}, which would need another model than {}", causal, model.family->name),
+                  FileFault::Unsupported);
+    Config& config = model.config;
+    config = read_gguf_sizes(keys);
+    read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
+    architecture.settle(keys, config);
+    try {
+        validate(config);
+    } catch (const ConfigError& error) {
+        throw FileError(FileFault::Schema, file.source(), "", error.what());
+    }
+    if (config.architecture == Architecture::EncoderDecoder) {
+        const std::int64_t start = keys.size("decoder_start_token_id", 0);
+        if (start >= config.vocab_size)
+            keys.fail("decoder_start_token_id", fmt::format("is {}; the vocabulary has {} words", start, config.vocab_size));
+        model.decoder_start = static_cast<std::int32_t>(start);
+    }
+    GgufLayout layout = architecture.layout;
+    layout.swapped_norms = model.family == &kFalconFamily && config.order == BlockOrder::Parallel;
+    model.tensors = gguf_tensors(config, layout, weights);
+    return model;
+}
+
+}  // namespace attn
