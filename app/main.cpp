@@ -80,6 +80,7 @@ int run(int argc, char** argv) {
     add_sample_command(program, exit_code);
     add_lesson_command(program, exit_code);
     add_model_command(program, exit_code);
+    add_compare_weights_command(program, exit_code);
     add_tokenize_command(program, exit_code);
     add_completion_command(program);
     add_man_command(program, version);

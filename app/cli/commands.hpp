@@ -23,6 +23,7 @@ void add_train_command(CliCommand program, int& exit_code);
 void add_sample_command(CliCommand program, int& exit_code);
 void add_lesson_command(CliCommand program, int& exit_code);
 void add_model_command(CliCommand program, int& exit_code);
+void add_compare_weights_command(CliCommand program, int& exit_code);
 void add_tokenize_command(CliCommand program, int& exit_code);
 void add_completion_command(CliCommand program);
 /// `version` is the program's name and version.

@@ -46,7 +46,10 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
     }
     std::string text;
     for (const TensorSource& source : use.parameters)
-        text += fmt::format("{}{}{}", text.empty() ? "" : ", ", source.parameter, source.transposed ? " (transposed)" : "");
+        text += fmt::format("{}{}{}", text.empty() ? "" : ", ", source.parameter,
+                            source.runs.size() > 1 ? " (transposed, in another order)"
+                            : source.transposed    ? " (transposed)"
+                                                   : "");
     if (config.tied_lm_head && config.lm_head && text == "token_embedding.weight") text += ", and the head";
     return text;
 }
@@ -61,7 +64,7 @@ void print_model(const std::filesystem::path& path) {
         name_width = std::max(name_width, escaped(array.name).size());
         shape_width = std::max(shape_width, shape_text(array.shape).size());
         if (use.parameters.empty()) {
-            ++unused;
+            unused += use.leftover == Leftover::Setting ? 0 : 1;
             continue;
         }
         types.emplace(use.tensor->type_name());

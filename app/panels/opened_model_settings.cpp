@@ -12,7 +12,7 @@ void draw_opened_model(PanelContext& context) {
     const Ui ui = context.ui();
     const OpenedModel& model = *context.document.model;
     const Config& config = model.config();
-    value_row(ui, "folder", visible_text(model.name()), visible_text(model.path().native()));
+    value_row(ui, model.path().extension() == ".gguf" ? "file" : "folder", visible_text(model.name()), visible_text(model.path().native()));
     value_row(ui, "family", model.family());
     value_row(ui, "layers", format_count(config.num_layers), "How often the block is repeated.");
     value_row(ui, "heads",

@@ -74,6 +74,15 @@ TEST_F(Preview, NamesModelsAndRunsWithTheirSizes) {
     }
 }
 
+TEST_F(Preview, NamesGgufFilesWithTheirSizesAndHowTheyArePacked) {
+    const std::filesystem::path golden = std::filesystem::path(ATTN_TEST_DATA) / "golden/gguf";
+    EXPECT_EQ(words(golden / "llama_q4_0.gguf"), "Llama model: 1 layer of 4 heads, width 32, vocabulary 48, mostly Q4_0");
+    EXPECT_EQ(words(golden / "llama_linear-00002-of-00003.gguf"),
+              "Llama model: 1 layer of 4 heads, width 32, vocabulary 48, mostly F16, in 3 files");
+    EXPECT_THAT(refusal(put("broken.gguf", "GGUF but short")), HasSubstr("too short for a GGUF file"));
+    EXPECT_THAT(refusal(put("page.gguf", "<html>" + std::string(100, ' '))), HasSubstr("does not begin with \"GGUF\""));
+}
+
 TEST_F(Preview, SaysWhyAFileCannotBeOpened) {
     EXPECT_THAT(refusal(folder.path() / "missing.txt"), HasSubstr("missing.txt"));
     EXPECT_THAT(refusal(put("picture.txt", std::string("\x89PNG\0\0", 6))), HasSubstr("neither text"));

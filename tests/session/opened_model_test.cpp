@@ -121,6 +121,43 @@ TEST(OpenedModel, IsShownWithTheNumbersOfItsFile) {
     }
 }
 
+const fs::path kGguf = fs::path(ATTN_TEST_DATA) / "golden/gguf/llama_biased.gguf";
+
+TEST(OpenedModel, MayBeAGgufFile) {
+    ASSERT_TRUE(OpenedModel::is_in(kGguf));
+    const auto model = OpenedModel::open(kGguf);
+    EXPECT_EQ(model->name(), "llama_biased.gguf");
+    EXPECT_EQ(model->family(), "Llama");
+    const std::string text = "The cat  sat on the mat.";
+    EXPECT_EQ(ids_of(*model, text, false), ids_of(*OpenedModel::open(kGpt2), text, false)) << "the tokenizer that it was converted with";
+    Document document = document_of_model(model);
+    document.texts = {text};
+    Session session(document, [] {});
+    const auto snapshot = session.wait();
+    ASSERT_NE(snapshot->trace, nullptr) << snapshot->problem;
+    const auto parameters = load_parameters<float>(open_model_folder(kGguf));
+    for (const ParameterInfo& info : parameters->layout().entries()) {
+        const float* shown = snapshot->trace->parameters->find(info.name);
+        ASSERT_NE(shown, nullptr) << info.name;
+        EXPECT_TRUE(std::equal(shown, shown + info.shape.count(), parameters->find(info.name))) << info.name;
+    }
+    const test::TemporaryFolder folder;
+    save_document(folder.path() / "mine.json", document);
+    EXPECT_EQ(load_document(folder.path() / "mine.json").model->path(), kGguf.lexically_normal());
+}
+
+TEST(OpenedModel, OfAGgufFileNeedsATokenizer) {
+    try {
+        OpenedModel::open(fs::path(ATTN_TEST_DATA) / "golden/gguf/llama.gguf");
+        FAIL() << "opened";
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("llama.gguf, tokenizer.ggml.model: there is no tokenizer in this file"));
+    }
+    const test::TemporaryFolder folder;
+    fs::create_directory(folder.path() / "folder.gguf");
+    EXPECT_FALSE(OpenedModel::is_in(folder.path() / "folder.gguf"));
+}
+
 TEST(OpenedModel, IsFoundAgainByADocument) {
     const test::TemporaryFolder folder;
     Document document = document_of_model(OpenedModel::open(kGpt2));

@@ -1,0 +1,222 @@
+#include "engine/families/compare_weights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "engine/families/tensor_numbers.hpp"
+#include "engine/io/file_error.hpp"
+#include "engine/ops/parallel.hpp"
+
+namespace attn {
+namespace {
+
+constexpr const char *kHeadWeight = "lm_head.weight", *kTableWeight = "token_embedding.weight";
+
+/// A parameter of one of the two models, and where it is.
+struct WeightPart {
+    ParameterPlace place;
+    const WeightFiles::Tensor* tensor = nullptr;
+    const TensorSource* source = nullptr;
+    bool used_as_head = false;  ///< a table of words that is the head, too
+};
+
+/// A parameter's numbers, one row an output (of a map) or a row (of a table, of a vector).
+struct WeightRows {
+    std::int64_t rows = 0, columns = 0;
+    std::vector<float> numbers;
+};
+
+/// One of the two models; keeps the tensor that it read last, from which the next parameter may come as well.
+class WeightSide {
+public:
+    explicit WeightSide(const ModelFolder& folder) : folder_(folder), layout_(folder.config) {
+        for (const TensorUse& use : folder.tensors)
+            for (const TensorSource& source : use.parameters)
+                parts_[source.parameter] = {layout_.place(source.parameter), use.tensor, &source, false};
+        if (folder.config.tied_lm_head && folder.config.lm_head && folder.config.embedding_width() == folder.config.d_model) {
+            WeightPart head = parts_.at(kTableWeight);
+            head.used_as_head = true;
+            tied_head_ = head;
+        }
+    }
+
+    /// In the order of the layout, also those that lie in one of its entries together.
+    std::vector<std::string> names() const {
+        std::vector<std::pair<std::int64_t, std::string>> placed;
+        for (const auto& [name, part] : parts_) placed.emplace_back(part.place.offset(), name);
+        std::sort(placed.begin(), placed.end());
+        std::vector<std::string> names;
+        for (auto& [offset, name] : placed) names.push_back(std::move(name));
+        return names;
+    }
+    /// Null when the model has none. A head that is the table is found only by name.
+    const WeightPart* find(const std::string& name) const {
+        const auto found = parts_.find(name);
+        if (found != parts_.end()) return &found->second;
+        return name == kHeadWeight && tied_head_ ? &*tied_head_ : nullptr;
+    }
+
+    WeightRows rows(const WeightPart& part) {
+        if (read_ != part.tensor) copy_tensor(*folder_.weights, *part.tensor, stored_), read_ = part.tensor;
+        const TensorSource& source = *part.source;
+        const std::int64_t inputs = part.place.rows(), outputs = part.place.columns;
+        const std::int64_t stored_outputs = source.runs.empty() ? outputs : source.outputs;
+        std::vector<std::int64_t> stored_at;  // of each output
+        for (const OutputRun& run : source.runs.empty() ? std::vector<OutputRun>{{0, outputs}} : source.runs)
+            for (std::int64_t i = 0; i < run.count; ++i) stored_at.push_back(run.first + i);
+        const bool by_output = is_map(part);
+        WeightRows out{by_output ? outputs : inputs, by_output ? inputs : outputs, {}};
+        out.numbers.resize(static_cast<std::size_t>(inputs * outputs));
+        const float shift = is_gain_less_one(part) ? 1.0F : 0.0F;
+        parallel_for(out.rows, out.columns, [&](std::int64_t row) {
+            for (std::int64_t column = 0; column < out.columns; ++column) {
+                const std::int64_t input = by_output ? column : row, output = stored_at[static_cast<std::size_t>(by_output ? row : column)];
+                const std::int64_t at = source.transposed ? output * inputs + input : (source.first_row + input) * stored_outputs + output;
+                out.numbers[static_cast<std::size_t>(row * out.columns + column)] = stored_[static_cast<std::size_t>(at)] + shift;
+            }
+        });
+        return out;
+    }
+
+    const ModelFolder& folder() const { return folder_; }
+    /// A table that is used as head has its words for rows, as a head has.
+    static bool is_map(const WeightPart& part) {
+        const std::string& name = part.source->parameter;
+        const bool table = name.ends_with("embedding.weight") || name.ends_with("position_bias.weight");
+        return part.place.whole->shape.rank() == 2 && !table;
+    }
+
+private:
+    bool is_gain_less_one(const WeightPart& part) const {
+        return folder_.config.norm_kind == NormKind::RmsPlusOne && part.source->parameter.find("norm") != std::string::npos;
+    }
+
+    const ModelFolder& folder_;
+    ParameterLayout layout_;
+    std::map<std::string, WeightPart> parts_;
+    std::optional<WeightPart> tied_head_;
+    const WeightFiles::Tensor* read_ = nullptr;
+    std::vector<float> stored_;
+};
+
+/// Sums over numbers; what is not a number stays so.
+struct ErrorSums {
+    double max = 0, squares = 0, own_squares = 0;
+    std::int64_t count = 0;
+
+    void add(double a, double b) {
+        const double error = std::abs(b - a);
+        if (!(error <= max)) max = std::isnan(max) ? max : error;
+        squares += error * error;
+        own_squares += a * a;
+        ++count;
+    }
+    void add(const ErrorSums& other) {
+        if (!(other.max <= max)) max = std::isnan(max) ? max : other.max;
+        squares += other.squares;
+        own_squares += other.own_squares;
+        count += other.count;
+    }
+    double rms() const { return count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count)); }
+    double relative() const { return squares == 0 ? 0 : std::sqrt(squares / own_squares); }
+};
+
+ErrorSums sums_of(const WeightRows& a, const WeightRows& b, std::int64_t first, std::int64_t count) {
+    ErrorSums sums;
+    for (std::int64_t i = first; i < first + count; ++i)
+        sums.add(static_cast<double>(a.numbers[static_cast<std::size_t>(i)]), static_cast<double>(b.numbers[static_cast<std::size_t>(i)]));
+    return sums;
+}
+
+/// The larger first; what is not a number before all.
+bool is_worse(const BlockError& a, const BlockError& b) {
+    if (std::isnan(a.rms) || std::isnan(b.rms)) return std::isnan(a.rms) && !std::isnan(b.rms);
+    return a.rms > b.rms;
+}
+
+/// Numbers of a row that were packed together; the whole row where none are.
+std::int64_t block_of(const WeightPart& a, const WeightPart& b, std::int64_t columns) {
+    for (const WeightPart* part : {&b, &a})
+        if (part->tensor->blocks) return std::min(columns, block_format(*part->tensor->blocks).numbers);
+    return columns;
+}
+
+WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const WeightPart& part_b, const WeightRows& b, ErrorSums& all) {
+    WeightError out{part_a.source->parameter,
+                    a.rows,
+                    a.columns,
+                    WeightSide::is_map(part_a) || part_a.used_as_head || part_b.used_as_head,
+                    part_a.tensor->type_name(),
+                    part_b.tensor->type_name()};
+    const bool packed = part_a.tensor->blocks || part_b.tensor->blocks;
+    const std::int64_t block = block_of(part_a, part_b, a.columns);
+    std::vector<ErrorSums> rows(static_cast<std::size_t>(a.rows));
+    std::vector<std::vector<BlockError>> worst(rows.size());
+    parallel_for(a.rows, a.columns, [&](std::int64_t row) {
+        const auto r = static_cast<std::size_t>(row);
+        for (std::int64_t first = 0; first < a.columns; first += block) {
+            const std::int64_t count = std::min(block, a.columns - first);
+            const ErrorSums sums = sums_of(a, b, row * a.columns + first, count);
+            rows[r].add(sums);
+            if (packed && sums.squares != 0) worst[r].push_back({row, first, count, sums.max, sums.rms()});
+        }
+        std::stable_sort(worst[r].begin(), worst[r].end(), is_worse);
+        worst[r].resize(std::min(worst[r].size(), kWorstBlocks));
+    });
+    ErrorSums sums;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+        sums.add(rows[row]);
+        out.worst.insert(out.worst.end(), worst[row].begin(), worst[row].end());
+    }
+    std::stable_sort(out.worst.begin(), out.worst.end(), is_worse);
+    out.worst.resize(std::min(out.worst.size(), kWorstBlocks));
+    out.max = sums.max, out.rms = sums.rms(), out.relative = sums.relative();
+    all.add(sums);
+    return out;
+}
+
+std::string shown_path(const ModelFolder& folder) { return escaped(folder.path.native(), 0); }
+
+/// What both have, in order. A head of its own is compared with a head that is the table.
+std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) {
+    std::vector<std::string> names = a.names();
+    const auto require = [](const WeightSide& side, const WeightSide& other, const std::string& name) {
+        if (side.find(name) == nullptr)
+            throw FileError(FileFault::Schema, shown_path(side.folder()), name,
+                            fmt::format("there is no such parameter, which {} has: this is another model", shown_path(other.folder())));
+    };
+    for (const std::string& name : names) require(b, a, name);
+    for (const std::string& name : b.names()) {
+        require(a, b, name);
+        if (name == kHeadWeight && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
+}
+
+}  // namespace
+
+WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b) {
+    WeightSide side_a(a), side_b(b);
+    WeightComparison out;
+    ErrorSums all;
+    for (const std::string& name : common_names(side_a, side_b)) {
+        const WeightPart &part_a = *side_a.find(name), &part_b = *side_b.find(name);
+        const WeightRows rows_a = side_a.rows(part_a), rows_b = side_b.rows(part_b);
+        if (rows_a.rows != rows_b.rows || rows_a.columns != rows_b.columns)
+            throw FileError(FileFault::Schema, shown_path(b), name,
+                            fmt::format("has {} rows of {} numbers; in {} it has {} of {}: this is another model", rows_b.rows,
+                                        rows_b.columns, shown_path(a), rows_a.rows, rows_a.columns));
+        out.parameters.push_back(compare_part(part_a, rows_a, part_b, rows_b, all));
+        out.parameters.back().parameter = name;
+    }
+    a.weights->require_intact();
+    b.weights->require_intact();
+    out.numbers = all.count, out.max = all.max, out.rms = all.rms(), out.relative = all.relative();
+    return out;
+}
+
+}  // namespace attn

@@ -1,0 +1,432 @@
+/// GGUF files as models: what llama.cpp's converter wrote against what transformers computes of the same weights, blocks against gguf-py,
+/// and files that are broken on purpose.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "engine/check/check.hpp"
+#include "engine/families/model_folder.hpp"
+#include "engine/io/safetensors.hpp"
+#include "engine/tensor/blocks.hpp"
+#include "tests/engine/gguf_bytes.hpp"
+#include "tests/engine/io_support.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn {
+namespace {
+
+namespace fs = std::filesystem;
+using test::file_bytes;
+using test::le;
+using test::put_file;
+using test::TemporaryFolder;
+using testing::HasSubstr;
+
+const fs::path kGgufFiles = fs::path(ATTN_TEST_DATA) / "golden/gguf";
+
+constexpr BlockKind kEveryKind[] = {BlockKind::Q4_0, BlockKind::Q4_1, BlockKind::Q5_0, BlockKind::Q5_1, BlockKind::Q8_0,
+                                    BlockKind::Q2_K, BlockKind::Q3_K, BlockKind::Q4_K, BlockKind::Q5_K, BlockKind::Q6_K};
+
+// --- blocks -------------------------------------------------------------------------------------------------------
+
+struct GoldenBlocks {
+    std::vector<std::byte> bytes;
+    std::vector<float> numbers;
+};
+GoldenBlocks golden_blocks(BlockKind kind) {
+    static const ArrayFile file = read_safetensors(kGgufFiles / "blocks.safetensors");
+    const std::string name(block_format(kind).name);
+    return {file.at(name + ".blocks").bytes, file.values<float>(name + ".numbers")};
+}
+
+bool same_bits(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+class Blocks : public testing::TestWithParam<BlockKind> {};
+
+TEST_P(Blocks, AreTheNumbersOfGgufPyBitForBit) {
+    const GoldenBlocks golden = golden_blocks(GetParam());
+    const BlockFormat& format = block_format(GetParam());
+    ASSERT_EQ(golden.bytes.size() % static_cast<std::size_t>(format.bytes), 0U);
+    ASSERT_EQ(golden.numbers.size(),
+              golden.bytes.size() / static_cast<std::size_t>(format.bytes) * static_cast<std::size_t>(format.numbers));
+    std::vector<float> ours(golden.numbers.size(), std::nanf(""));
+    expand_blocks(GetParam(), golden.bytes.data(), 0, ours);
+    for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_TRUE(same_bits(ours[i], golden.numbers[i])) << i << ": " << ours[i];
+}
+
+TEST_P(Blocks, MayBeReadFromAnyNumberOn) {
+    const GoldenBlocks golden = golden_blocks(GetParam());
+    const auto count = static_cast<std::int64_t>(golden.numbers.size());
+    for (std::int64_t first = 0; first < count; first += 13)
+        for (const std::int64_t length : {std::int64_t{0}, std::int64_t{1}, std::int64_t{17}, std::int64_t{300}}) {
+            std::vector<float> run(static_cast<std::size_t>(std::min(length, count - first)));
+            expand_blocks(GetParam(), golden.bytes.data(), first, run);
+            for (std::size_t i = 0; i < run.size(); ++i)
+                ASSERT_TRUE(same_bits(run[i], golden.numbers[static_cast<std::size_t>(first) + i])) << first << " + " << i;
+        }
+}
+
+/// The sentence about a number is true: its parts give the number.
+TEST_P(Blocks, SayHowEachNumberIsPacked) {
+    const GoldenBlocks golden = golden_blocks(GetParam());
+    const BlockFormat& format = block_format(GetParam());
+    for (std::size_t i = 0; i < golden.numbers.size(); ++i) {
+        const auto index = static_cast<std::int64_t>(i);
+        const BlockNumber number = block_number(GetParam(), golden.bytes.data(), index);
+        EXPECT_EQ(number.block, index / format.numbers);
+        EXPECT_EQ(number.place, index % format.numbers);
+        EXPECT_EQ(number.group, index % format.numbers / format.group);
+        const double whole =
+            static_cast<double>(number.scale) * number.factor * number.quantum - static_cast<double>(number.least) * number.least_factor;
+        ASSERT_TRUE(same_bits(static_cast<float>(whole), golden.numbers[i]) || whole == golden.numbers[i]) << i;
+    }
+}
+
+TEST_P(Blocks, WithoutAScaleAreFound) {
+    GoldenBlocks golden = golden_blocks(GetParam());
+    const BlockFormat& format = block_format(GetParam());
+    const std::int64_t count = static_cast<std::int64_t>(golden.bytes.size()) / format.bytes;
+    EXPECT_FALSE(find_block_without_scale(GetParam(), golden.bytes.data(), count));
+    // Somewhere in the last block stands its scale: an infinity there makes numbers that are none.
+    std::byte* const last = golden.bytes.data() + (count - 1) * format.bytes;
+    int places = 0;
+    for (std::int64_t at = 0; at + 1 < format.bytes; at += 2) {
+        const std::vector<std::byte> before(last, last + format.bytes);
+        last[at] = std::byte{0}, last[at + 1] = std::byte{0x7C};
+        std::vector<float> numbers(static_cast<std::size_t>(format.numbers));
+        expand_blocks(GetParam(), last, 0, numbers);
+        const bool odd = std::any_of(numbers.begin(), numbers.end(), [](float number) { return !std::isfinite(number); });
+        const auto found = find_block_without_scale(GetParam(), golden.bytes.data(), count);
+        EXPECT_EQ(found.has_value(), odd) << at;
+        EXPECT_EQ(found.value_or(count - 1), count - 1);
+        places += odd ? 1 : 0;
+        std::copy(before.begin(), before.end(), last);
+    }
+    EXPECT_GE(places, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(EveryKind, Blocks, testing::ValuesIn(kEveryKind),
+                         [](const auto& kind) { return std::string(block_format(kind.param).name); });
+
+// --- models -------------------------------------------------------------------------------------------------------
+
+struct GgufCase {
+    const char* file;
+    const char* family;
+    std::size_t tensors;  ///< that are compared
+};
+constexpr GgufCase kGgufCases[] = {{"gpt2", "GPT-2", 4},
+                                   {"gptneox", "GPT-NeoX", 4},
+                                   {"llama", "Llama", 4},
+                                   {"llama_biased", "Llama", 4},
+                                   {"llama3", "Llama", 4},
+                                   {"llama_linear-00001-of-00003", "Llama", 4},
+                                   {"qwen2", "Qwen2", 4},
+                                   {"qwen2_yarn", "Qwen2", 4},
+                                   {"qwen3", "Qwen3", 4},
+                                   {"smollm3", "SmolLM3", 7},
+                                   {"olmo2", "OLMo2", 4},
+                                   {"gemma", "Gemma", 4},
+                                   {"gemma2", "Gemma 2", 5},
+                                   {"gemma3", "Gemma 3", 9},
+                                   {"phi2", "Phi", 4},
+                                   {"phi3", "Phi-3", 4},
+                                   {"phi3_long", "Phi-3", 4},
+                                   {"falcon", "Falcon", 4},
+                                   {"falcon_grouped", "Falcon", 4},
+                                   {"bloom", "BLOOM", 4},
+                                   {"bert", "BERT", 4},
+                                   {"t5", "T5", 7},
+                                   {"t5_gated", "T5", 7},
+                                   {"llama_q8_0", "Llama", 4},
+                                   {"llama_q4_0", "Llama", 4},
+                                   {"llama_q4_k", "Llama", 4}};
+
+fs::path gguf_path(const std::string& name) { return kGgufFiles / (name + ".gguf"); }
+
+class GgufModels : public testing::TestWithParam<GgufCase> {};
+
+TEST_P(GgufModels, AgreeWithTransformers) {
+    const fs::path path = gguf_path(GetParam().file);
+    EXPECT_EQ(open_model_folder(path).family->name, GetParam().family);
+    for (const bool in_double : {false, true}) {
+        const check::Report report = check::check_file(path, {.in_double = in_double});
+        EXPECT_EQ(report.tensors.size(), GetParam().tensors);
+        for (const check::TensorResult& result : report.tensors) EXPECT_TRUE(result.ok) << result.name << ": " << result.max_abs;
+    }
+}
+
+TEST_P(GgufModels, UseEveryTensorOfTheFile) {
+    for (const TensorUse& use : open_model_folder(gguf_path(GetParam().file)).tensors)
+        EXPECT_FALSE(use.parameters.empty() && use.leftover != Leftover::Setting) << use.tensor->array.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Converted, GgufModels, testing::ValuesIn(kGgufCases), [](const auto& tested) {
+    std::string name = tested.param.file;
+    return name.substr(0, name.find('-'));
+});
+
+/// A copy of one of the files, to be changed.
+class ChangedGguf {
+public:
+    explicit ChangedGguf(const std::string& name) : bytes(file_bytes(gguf_path(name))), path_(folder_.path() / (name + ".gguf")) {
+        for (const char* ending : {".expected.safetensors", ".expected.json"})
+            put_file(folder_.path() / (name + ending), file_bytes(kGgufFiles / (name + ending)));
+    }
+
+    /// Writes over what stands behind a key: its type and the beginning of its value.
+    void set(const std::string& key, std::uint32_t type, const std::string& value) {
+        const std::size_t at = bytes.find(test::gguf_text(key));
+        ASSERT_NE(at, std::string::npos) << key;
+        bytes.replace(at + 8 + key.size(), 4 + value.size(), le(type) + value);
+    }
+    /// Adds a key, and one of a length such that all numbers stay where their alignment wants them.
+    void add(const std::string& key, std::uint32_t type, const std::string& value) {
+        std::string keys = test::gguf_key(key, type, value);
+        const std::size_t filled = keys.size() + test::gguf_key("filler", 8, test::gguf_text("")).size();
+        keys += test::gguf_key("filler", 8, test::gguf_text(std::string((32 - filled % 32) % 32, 'x')));
+        std::uint64_t count = 0;
+        std::memcpy(&count, bytes.data() + 16, sizeof count);
+        bytes.replace(16, 8, le(count + 2) + keys);
+    }
+    void replace(const std::string& what, const std::string& by) {
+        ASSERT_EQ(what.size(), by.size());
+        const std::size_t at = bytes.find(what);
+        ASSERT_NE(at, std::string::npos) << what;
+        bytes.replace(at, what.size(), by);
+    }
+    const fs::path& write() const {
+        put_file(path_, bytes);
+        return path_;
+    }
+    /// Why it is not opened, or its weights are not read.
+    std::string refusal() const {
+        write();
+        try {
+            load_parameters<float>(open_model_folder(path_));
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    }
+
+    std::string bytes;
+
+private:
+    TemporaryFolder folder_;
+    fs::path path_;
+};
+
+TEST(GgufModel, AWeightThatIsSlightlyOffFailsTheCheck) {
+    ChangedGguf file("llama_q8_0");
+    EXPECT_TRUE(check::check_file(file.write()).ok());
+    file.bytes[file.bytes.size() - 100] = static_cast<char>(file.bytes[file.bytes.size() - 100] ^ 0x40);
+    EXPECT_FALSE(check::check_file(file.write()).ok());
+}
+
+TEST(GgufModel, DependsOnItsMetadata) {
+    ChangedGguf base("llama");
+    base.set("llama.rope.freq_base", 6, le(600.0F));
+    EXPECT_FALSE(check::check_file(base.write()).ok());
+    ChangedGguf window("gemma2");
+    window.set("gemma2.attention.sliding_window", 4, le<std::uint32_t>(3));
+    EXPECT_FALSE(check::check_file(window.write()).ok());
+    ChangedGguf stretch("qwen2_yarn");
+    stretch.set("qwen2.rope.scaling.factor", 6, le(5.0F));
+    EXPECT_FALSE(check::check_file(stretch.write()).ok());
+}
+
+TEST(GgufModel, RefusesMetadataThatCannotBe) {
+    const auto with = [](const std::string& key, std::uint32_t type, const std::string& value) {
+        ChangedGguf file("llama");
+        file.set(key, type, value);
+        return file.refusal();
+    };
+    EXPECT_EQ(with("llama.block_count", 4, le<std::uint32_t>(1)), "");
+    EXPECT_THAT(with("llama.block_count", 6, le(1.0F)), HasSubstr("/llama.block_count"));
+    EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(0)), HasSubstr("/llama.block_count"));
+    EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(2)), HasSubstr("tensors are missing: blk.1.attn_norm.weight"));
+    EXPECT_THAT(with("llama.block_count", 4, le(~std::uint32_t{0})), HasSubstr("/llama.block_count"));
+    EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(9'000'000)), HasSubstr("expected 1 to 1024"));
+    EXPECT_THAT(with("llama.embedding_length", 4, le<std::uint32_t>(48)), HasSubstr("by the metadata it would be"));
+    EXPECT_THAT(with("llama.attention.head_count", 4, le<std::uint32_t>(5)), HasSubstr("llama.gguf"));
+    EXPECT_THAT(with("llama.attention.head_count_kv", 4, le<std::uint32_t>(3)), HasSubstr("llama.gguf"));
+    EXPECT_THAT(with("llama.attention.value_length", 4, le<std::uint32_t>(4)), HasSubstr("heads would need two sizes"));
+    EXPECT_THAT(with("llama.rope.dimension_count", 4, le<std::uint32_t>(99)), HasSubstr("a head has 8 numbers"));
+    EXPECT_THAT(with("llama.rope.freq_base", 6, le(std::numeric_limits<float>::quiet_NaN())), HasSubstr("/llama.rope.freq_base"));
+    EXPECT_THAT(with("llama.attention.layer_norm_rms_epsilon", 6, le(-1.0F)), HasSubstr("rms_epsilon"));
+    EXPECT_THAT(with("general.architecture", 8, test::gguf_text("mamba")),
+                HasSubstr("models of the architecture \"mamba\" cannot be opened"));
+}
+
+TEST(GgufModel, RefusesOptionsThatWouldNeedOtherArithmetic) {
+    const auto with = [](const char* name, const std::string& key, std::uint32_t type, const std::string& value) {
+        ChangedGguf file(name);
+        file.add(key, type, value);
+        return file.refusal();
+    };
+    EXPECT_EQ(with("llama", "llama.expert_count", 4, le<std::uint32_t>(0)), "");
+    EXPECT_THAT(with("llama", "llama.expert_count", 4, le<std::uint32_t>(8)), HasSubstr("is 8, which would need a choice between experts"));
+    EXPECT_THAT(with("llama", "llama.logit_scale", 6, le(0.5F)), HasSubstr("/llama.logit_scale: is 0.5, which would need"));
+    EXPECT_THAT(with("llama", "llama.expert_count", 8, test::gguf_text("many")), HasSubstr("/llama.expert_count"));
+    EXPECT_THAT(with("gpt2", "gpt2.attention.clamp_kqv", 6, le(8.0F)), HasSubstr("bounds of queries, keys and values"));
+    const std::string heads = test::gguf_list(4, 2, le<std::uint32_t>(4) + le<std::uint32_t>(2));
+    EXPECT_THAT(with("qwen2", "qwen2.attention.key_length", 9, heads), HasSubstr("differs from layer to layer"));
+    const std::string pattern = test::gguf_list(7, 1, le<std::uint8_t>(1));
+    EXPECT_THAT(with("gemma2", "gemma2.attention.sliding_window_pattern", 9, pattern),
+                HasSubstr("has fewer entries than there are layers"));
+
+    ChangedGguf scaling("llama_linear-00001-of-00003");
+    scaling.replace("linear", "cubic!");
+    for (const char* part : {"llama_linear-00002-of-00003.gguf", "llama_linear-00003-of-00003.gguf"})
+        put_file(scaling.write().parent_path() / part, file_bytes(kGgufFiles / part));
+    EXPECT_THAT(scaling.refusal(), HasSubstr("is \"cubic!\"; rotary frequencies there are"));
+    ChangedGguf causal("bert");
+    causal.set("bert.attention.causal", 7, le<std::uint8_t>(1));
+    EXPECT_THAT(causal.refusal(), HasSubstr("is true, which would need another model than BERT"));
+}
+
+TEST(GgufModel, RefusesTensorsThatAreMissingOrCannotBeRead) {
+    ChangedGguf renamed("llama");
+    renamed.replace("blk.0.ffn_down.weight", "blk.0.ffn_town.weight");
+    EXPECT_THAT(renamed.refusal(), HasSubstr("1 of 12 tensors are missing: blk.0.ffn_down.weight"));
+    ChangedGguf table("llama");
+    table.replace("token_embd.weight", "token_umbd.weight");
+    EXPECT_THAT(table.refusal(), HasSubstr("token_embd.weight: there is no such table of words"));
+    // Q4_0 and IQ4_NL have blocks of the same size: the code book is what is missing.
+    ChangedGguf book("llama_q4_0");
+    const std::string name = test::gguf_text("blk.0.ffn_up.weight");
+    const std::size_t at = book.bytes.find(name) + name.size() + 4 + 16;
+    ASSERT_EQ(book.bytes.substr(at, 4), le<std::uint32_t>(2));
+    book.bytes.replace(at, 4, le<std::uint32_t>(20));
+    EXPECT_THAT(book.refusal(), HasSubstr("tensor \"blk.0.ffn_up.weight\": is packed as IQ4_NL, which cannot be read"));
+}
+
+TEST(GgufModel, RefusesABlockWhoseScaleIsNoNumber) {
+    for (const char* name : {"llama_q8_0", "llama_q4_k"}) {
+        ChangedGguf file(name);
+        file.write();
+        const ModelFolder folder = open_model_folder(file.write());
+        const std::string whole = file_bytes(folder.path);
+        for (const TensorUse& use : folder.tensors) {
+            if (use.tensor->blocks != BlockKind::Q8_0) continue;
+            const std::string stored(reinterpret_cast<const char*>(use.tensor->array.bytes.data()), use.tensor->array.bytes.size());
+            file.bytes = whole;
+            file.bytes.replace(whole.find(stored) + 2 * 34, 2, std::string("\x01\x7E", 2));
+            EXPECT_THAT(file.refusal(), HasSubstr(use.tensor->array.name + ": block 2, with the numbers 64 to 95, has a scale"));
+            break;
+        }
+    }
+}
+
+TEST(GgufModel, RefusesFrequenciesDividedByNothing) {
+    ChangedGguf file("llama3");
+    const ModelFolder folder = open_model_folder(file.write());
+    const auto factors =
+        std::find_if(folder.tensors.begin(), folder.tensors.end(), [](const TensorUse& use) { return use.leftover == Leftover::Setting; });
+    ASSERT_NE(factors, folder.tensors.end());
+    const std::string stored(reinterpret_cast<const char*>(factors->tensor->array.bytes.data()), factors->tensor->array.bytes.size());
+    for (const float divisor : {0.0F, -1.0F, std::numeric_limits<float>::quiet_NaN()}) {
+        std::string changed = stored;
+        std::memcpy(changed.data(), &divisor, sizeof divisor);
+        ChangedGguf bad("llama3");
+        bad.replace(stored, changed);
+        EXPECT_THAT(bad.refusal(), HasSubstr("rope_freqs.weight: number 0 is"));
+    }
+}
+
+TEST(GgufModel, EveryTruncationIsRefused) {
+    const ChangedGguf whole("llama_q8_0");
+    ChangedGguf cut("llama_q8_0");
+    for (std::size_t size = 0; size < whole.bytes.size(); size += 61) {
+        cut.bytes = whole.bytes.substr(0, size);
+        ASSERT_NE(cut.refusal(), "") << size;
+    }
+    cut.bytes = whole.bytes.substr(0, whole.bytes.size() - 1);
+    EXPECT_NE(cut.refusal(), "");
+}
+
+/// Whatever single byte of the description is wrong, the file is opened or refused, and nothing else happens.
+TEST(GgufModel, AWrongByteIsReadOrRefused) {
+    const ChangedGguf whole("llama_q4_0");
+    const std::size_t described = whole.bytes.find("blk.0.ffn_up.weight") + 40;
+    ChangedGguf wrong("llama_q4_0");
+    for (std::size_t at = 0; at < described; at += 3) {
+        wrong.bytes = whole.bytes;
+        wrong.bytes[at] = static_cast<char>(wrong.bytes[at] ^ 0x81);
+        wrong.refusal();
+    }
+}
+
+// --- split files --------------------------------------------------------------------------------------------------
+
+class SplitGguf : public testing::Test {
+protected:
+    SplitGguf() {
+        for (int i = 1; i <= 3; ++i) put_file(part(i), file_bytes(kGgufFiles / part(i).filename()));
+    }
+    fs::path part(int number) const { return folder_.path() / ("llama_linear-0000" + std::to_string(number) + "-of-00003.gguf"); }
+    std::string refusal(int number = 1) const {
+        try {
+            open_model_folder(part(number));
+        } catch (const FileError& error) {
+            return error.what();
+        }
+        return "";
+    }
+    TemporaryFolder folder_;
+};
+
+TEST_F(SplitGguf, AnyPartStandsForTheModel) {
+    for (int i = 1; i <= 3; ++i) {
+        const ModelFolder folder = open_model_folder(part(i));
+        EXPECT_EQ(folder.weights->file_count(), 3U);
+        EXPECT_EQ(folder.tensors.size(), 12U);
+        EXPECT_EQ(folder.config.rotary_stretch.kind, RotaryScaling::Linear);
+    }
+}
+
+TEST_F(SplitGguf, RefusesPartsThatAreMissing) {
+    fs::remove(part(2));
+    for (const int i : {1, 3}) EXPECT_THAT(refusal(i), HasSubstr("llama_linear-00002-of-00003.gguf"));
+}
+
+TEST_F(SplitGguf, RefusesPartsThatStandForOthers) {
+    put_file(part(2), file_bytes(part(1)));
+    EXPECT_THAT(refusal(), HasSubstr("says it is part 1 of 3; by its name it would be part 2 of 3"));
+    put_file(part(2), file_bytes(part(3)));
+    EXPECT_THAT(refusal(), HasSubstr("says it is part 3 of 3; by its name it would be part 2 of 3"));
+    fs::remove(part(2));
+    fs::create_symlink(part(1), part(2));
+    EXPECT_THAT(refusal(), HasSubstr("says it is part 1 of 3"));
+}
+
+TEST_F(SplitGguf, RefusesNamesThatTellNothing) {
+    fs::rename(part(1), folder_.path() / "model.gguf");
+    try {
+        open_model_folder(folder_.path() / "model.gguf");
+        FAIL() << "opened";
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("says it is one of 3 files, which are found by names like NAME-00001-of-00003.gguf"));
+    }
+}
+
+TEST_F(SplitGguf, RefusesNumbersThatLie) {
+    const std::string first = file_bytes(part(1)), key = test::gguf_text("split.tensors.count");
+    const std::size_t at = first.find(key) + key.size() + 4;
+    put_file(part(1), std::string(first).replace(at, 4, le<std::uint32_t>(13)));
+    EXPECT_THAT(refusal(), HasSubstr("split.tensors.count: announces 13 tensors; there are 12"));
+    const std::string count = test::gguf_text("split.count");
+    put_file(part(1), std::string(first).replace(first.find(count) + count.size() + 4, 2, le<std::uint16_t>(60'000)));
+    EXPECT_THAT(refusal(), HasSubstr("at most 512 are read"));
+}
+
+}  // namespace
+}  // namespace attn
