@@ -13,6 +13,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "engine/explain/packed_words.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -50,6 +51,8 @@ void operand_number(PanelContext& context, const Operand& operand, ImVec2 right_
               stage              ? "click: where this comes from"
               : operand.constant ? "from the settings"
                                  : "a parameter of the model");
+    if (const std::string packed = packed_words(context.trace(), operand.cell); !packed.empty())
+        text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, packed);
     end_tooltip();
 }
 

@@ -38,12 +38,12 @@ TEST(CompareWeights, AreWhatPlainSumsSay) {
     const WeightComparison comparison = compare_weights(a, b);
     std::int64_t numbers = 0;
     for (const WeightError& error : comparison.parameters) {
-        const ParameterView<double> x = left->view(error.parameter), y = right->view(error.parameter);
-        ASSERT_NE(x.data, nullptr) << error.parameter;
+        const MatrixView x = left->view(error.parameter), y = right->view(error.parameter);
+        ASSERT_TRUE(x && y) << error.parameter;
         double max = 0, squares = 0, own = 0;
         for (std::int64_t r = 0; r < x.rows; ++r)
             for (std::int64_t c = 0; c < x.columns; ++c) {
-                const double value = x.data[r * x.stride + c], difference = y.data[r * y.stride + c] - value;
+                const double value = x.at(r, c), difference = y.at(r, c) - value;
                 max = std::max(max, std::abs(difference));
                 squares += difference * difference;
                 own += value * value;

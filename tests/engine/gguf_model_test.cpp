@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <limits>
 #include <set>
+#include <sstream>
 
 #include "engine/check/check.hpp"
+#include "engine/explain/packed_words.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/tensor/blocks.hpp"
@@ -223,6 +225,47 @@ private:
     TemporaryFolder folder_;
     fs::path path_;
 };
+
+/// "... 0.0213 × 37 × 9 − 0.0034 × 12": what the sentence says comes out as the number that is shown.
+double worked_out(std::string words) {
+    words.erase(0, words.find(": ") + 2);
+    std::istringstream in(words);
+    double product = 1, sum = 0, sign = 1;
+    for (std::string word; in >> word;) {
+        if (word == "×") continue;
+        if (word == "−" || word == "+") {
+            sum += sign * product;
+            sign = word == "+" ? 1 : -1;
+            product = 1;
+        } else {
+            product *= std::stod(word);
+        }
+    }
+    return sum + sign * product;
+}
+
+TEST(GgufModel, SaysHowAWeightIsPacked) {
+    std::set<std::string> kinds;
+    for (const char* name : {"llama_q8_0", "llama_q4_0", "llama_q4_k"}) {
+        const auto parameters = load_parameters<float>(open_model_folder(gguf_path(name)));
+        for (const char* parameter : {"token_embedding.weight", "layers.0.attention.q.weight", "layers.0.attention.v.weight",
+                                      "layers.0.attention.out.weight", "layers.0.ffn.out.weight", "lm_head.weight"}) {
+            const MatrixView view = parameters->view(parameter);
+            ASSERT_TRUE(view) << parameter;
+            for (std::int64_t r = 0; r < view.rows; r += 3)
+                for (std::int64_t c = 0; c < view.columns; c += 5) {
+                    const std::string words = packed_words(view, r, c);
+                    kinds.insert(words.substr(0, words.find(',')));
+                    // The factors are shown with four digits.
+                    EXPECT_NEAR(worked_out(words), view.at(r, c), 2e-3 * (1 + std::abs(view.at(r, c)))) << words;
+                    const std::int64_t in_row = view.transposed ? r : c, block = kinds.count("Q4_K") > 0 && words[3] == 'K' ? 256 : 32;
+                    EXPECT_THAT(words, HasSubstr("block " + std::to_string(in_row / block) + " of its row: "));
+                }
+        }
+        EXPECT_EQ(packed_words(parameters->view("final_norm.weight"), 0, 0), "") << "is stored by itself";
+    }
+    EXPECT_EQ(kinds, (std::set<std::string>{"Q4_0", "Q4_K", "Q5_0", "Q6_K", "Q8_0"}));
+}
 
 TEST(GgufModel, AWeightThatIsSlightlyOffFailsTheCheck) {
     ChangedGguf file("llama_q8_0");

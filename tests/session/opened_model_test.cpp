@@ -114,11 +114,8 @@ TEST(OpenedModel, IsShownWithTheNumbersOfItsFile) {
     const auto snapshot = session.wait();
     ASSERT_NE(snapshot->trace, nullptr) << snapshot->problem;
     const auto parameters = load_parameters<float>(open_model_folder(kGpt2));
-    for (const ParameterInfo& info : parameters->layout().entries()) {
-        const float* shown = snapshot->trace->parameters->find(info.name);
-        ASSERT_NE(shown, nullptr) << info.name;
-        EXPECT_TRUE(std::equal(shown, shown + info.shape.count(), parameters->find(info.name))) << info.name;
-    }
+    for (const ParameterInfo& info : parameters->layout().entries())
+        EXPECT_EQ(snapshot->trace->parameters->copy(info), parameters->copy(info)) << info.name;
 }
 
 const fs::path kGguf = fs::path(ATTN_TEST_DATA) / "golden/gguf/llama_biased.gguf";
@@ -136,11 +133,8 @@ TEST(OpenedModel, MayBeAGgufFile) {
     const auto snapshot = session.wait();
     ASSERT_NE(snapshot->trace, nullptr) << snapshot->problem;
     const auto parameters = load_parameters<float>(open_model_folder(kGguf));
-    for (const ParameterInfo& info : parameters->layout().entries()) {
-        const float* shown = snapshot->trace->parameters->find(info.name);
-        ASSERT_NE(shown, nullptr) << info.name;
-        EXPECT_TRUE(std::equal(shown, shown + info.shape.count(), parameters->find(info.name))) << info.name;
-    }
+    for (const ParameterInfo& info : parameters->layout().entries())
+        EXPECT_EQ(snapshot->trace->parameters->copy(info), parameters->copy(info)) << info.name;
     const test::TemporaryFolder folder;
     save_document(folder.path() / "mine.json", document);
     EXPECT_EQ(load_document(folder.path() / "mine.json").model->path(), kGguf.lexically_normal());

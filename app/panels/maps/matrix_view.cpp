@@ -11,10 +11,12 @@
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
 #include "app/widgets/shape_text.hpp"
 #include "app/widgets/tensor_stats.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/zoom_bar.hpp"
+#include "engine/explain/packed_words.hpp"
 
 namespace attn::app {
 namespace {
@@ -156,6 +158,17 @@ void offer_zoom(PanelContext& context, const Matrix& matrix, const Box& box, con
     if (wanted && fits_in) zoom_bar(ui, ("##zoom " + matrix.name).c_str(), at, state, matrix.data.rows, matrix.data.cols);
 }
 
+/// Of a weight that its file packs with others: what it is made of.
+void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell at) {
+    const std::optional<CellRef> cell = matrix.is_gradient || matrix.is_difference ? std::nullopt : matrix.cell(at.row, at.col);
+    const std::string packed = cell ? packed_words(context.trace(), *cell) : "";
+    if (packed.empty()) return;
+    begin_tooltip(context.ui());
+    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.text, format_exact(matrix.at(at.row, at.col)));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, packed);
+    end_tooltip();
+}
+
 }  // namespace
 
 MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
@@ -199,6 +212,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     }
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
+    if (result.hovered) tell_packing(context, matrix, *result.hovered);
     if (options.role == MatrixRole::Result) offer_zoom(context, matrix, box, options, zoom.state());
     offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
     out.hovered = result.hovered;
