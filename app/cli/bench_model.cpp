@@ -24,7 +24,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::int64_t kPasses = 5, kWarmUpPasses = 1, kRowsOfLogits = 64;
+constexpr std::int64_t kPasses = 5, kWarmUpPasses = 1, kRowsOfLogits = 256;
 
 struct ModelOptions : BenchOptions {
     std::filesystem::path model;

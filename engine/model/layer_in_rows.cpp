@@ -9,8 +9,8 @@
 namespace attn {
 namespace {
 
-/// What the maps of all heads may take for the rows that are computed at a time.
-constexpr std::int64_t kMapBytes = 4 << 20;
+/// What a map of all heads may take for the rows that are computed at a time: every time the weights are packed again.
+constexpr std::int64_t kMapBytes = 32 << 20;
 /// Fewer would cost more time than they save memory.
 constexpr std::int64_t kFewestRows = 16;
 
