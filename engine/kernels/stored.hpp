@@ -11,6 +11,9 @@ ATTN_INLINE std::uint16_t read_half(const Byte* p) {
     return bits;
 }
 
+#if defined(__F16C__)
+ATTN_INLINE float half_as_float(std::uint16_t half) { return _cvtsh_ss(half); }
+#else
 /// The exponent moves by a product that is exact, also of subnormal numbers.
 ATTN_INLINE float half_as_float(std::uint16_t half) {
     std::uint32_t bits = (half & 0x7FFFU) << 13U;
@@ -23,6 +26,7 @@ ATTN_INLINE float half_as_float(std::uint16_t half) {
     __builtin_memcpy(&magnitude, &bits, sizeof bits);
     return magnitude;
 }
+#endif
 ATTN_INLINE float half_at(const Byte* p) { return half_as_float(read_half(p)); }
 
 void widen_f16(const Byte* in, std::int64_t n, float* __restrict out) {
@@ -42,72 +46,92 @@ void widen_bf16(const Byte* in, std::int64_t n, float* __restrict out) {
     }
 }
 
-void expand_q4_0(const Byte* block, float* __restrict out) {
-    const float d = half_at(block);
-    for (int j = 0; j < 16; ++j) {
-        out[j] = d * static_cast<float>((block[2 + j] & 15) - 8);
-        out[j + 16] = d * static_cast<float>((block[2 + j] >> 4) - 8);
-    }
+/// Sixteen quanta, as bytes and as floats.
+typedef unsigned char Quanta __attribute__((vector_size(16)));
+typedef signed char SignedQuanta __attribute__((vector_size(16)));
+typedef std::int32_t WideQuanta __attribute__((vector_size(64)));
+typedef float Sixteen __attribute__((vector_size(64)));
+
+ATTN_INLINE Quanta quanta_at(const Byte* p) {
+    Quanta q;
+    __builtin_memcpy(&q, p, sizeof q);
+    return q;
+}
+ATTN_INLINE Quanta low_half(Quanta q) { return q & static_cast<Byte>(15); }
+ATTN_INLINE Quanta high_half(Quanta q) { return q >> static_cast<Byte>(4); }
+
+/// out[i] = factor q[i] + added, where the product is exact.
+ATTN_INLINE void put(float* out, Quanta q, float factor, float added) {
+    const Sixteen y = factor * __builtin_convertvector(__builtin_convertvector(q, WideQuanta), Sixteen) + added;
+    __builtin_memcpy(out, &y, sizeof y);
+}
+/// out[i] = factor (q[i] - middle)
+ATTN_INLINE void put_centred(float* out, Quanta q, float factor, int middle) {
+    const SignedQuanta centred = reinterpret_cast<SignedQuanta>(q) - static_cast<signed char>(middle);
+    const Sixteen y = factor * __builtin_convertvector(__builtin_convertvector(centred, WideQuanta), Sixteen);
+    __builtin_memcpy(out, &y, sizeof y);
 }
 
-void expand_q4_1(const Byte* block, float* __restrict out) {
+void expand_q4_0(const Byte* block, float* out) {
+    const float d = half_at(block);
+    const Quanta q = quanta_at(block + 2);
+    put_centred(out, low_half(q), d, 8);
+    put_centred(out + 16, high_half(q), d, 8);
+}
+
+void expand_q4_1(const Byte* block, float* out) {
     const float d = half_at(block), m = half_at(block + 2);
-    for (int j = 0; j < 16; ++j) {
-        out[j] = d * static_cast<float>(block[4 + j] & 15) + m;
-        out[j + 16] = d * static_cast<float>(block[4 + j] >> 4) + m;
-    }
+    const Quanta q = quanta_at(block + 4);
+    put(out, low_half(q), d, m);
+    put(out + 16, high_half(q), d, m);
 }
 
-/// Of Q5_0 and Q5_1: the fifth bit of number j is bit j.
-ATTN_INLINE std::uint32_t fifth_bits(const Byte* p) {
-    std::uint32_t bits;
-    __builtin_memcpy(&bits, p, sizeof bits);
-    return bits;
+/// Of Q5_0 and Q5_1: bit i of two bytes as the fifth bit of the i-th of sixteen quanta.
+ATTN_INLINE Quanta fifth_bits(const Byte* p) {
+    const Byte a = p[0], b = p[1];
+    const Quanta spread = {a, a, a, a, a, a, a, a, b, b, b, b, b, b, b, b};
+    const Quanta bit = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    return reinterpret_cast<Quanta>((spread & bit) != 0) & static_cast<Byte>(16);
 }
 
-void expand_q5_0(const Byte* block, float* __restrict out) {
+void expand_q5_0(const Byte* block, float* out) {
     const float d = half_at(block);
-    const std::uint32_t high = fifth_bits(block + 2);
-    for (int j = 0; j < 16; ++j) {
-        out[j] = d * static_cast<float>(static_cast<int>((block[6 + j] & 15) | (high >> j & 1) << 4) - 16);
-        out[j + 16] = d * static_cast<float>(static_cast<int>((block[6 + j] >> 4) | (high >> (j + 16) & 1) << 4) - 16);
-    }
+    const Quanta q = quanta_at(block + 6);
+    put_centred(out, low_half(q) | fifth_bits(block + 2), d, 16);
+    put_centred(out + 16, high_half(q) | fifth_bits(block + 4), d, 16);
 }
 
-void expand_q5_1(const Byte* block, float* __restrict out) {
+void expand_q5_1(const Byte* block, float* out) {
     const float d = half_at(block), m = half_at(block + 2);
-    const std::uint32_t high = fifth_bits(block + 4);
-    for (int j = 0; j < 16; ++j) {
-        out[j] = d * static_cast<float>(static_cast<int>((block[8 + j] & 15) | (high >> j & 1) << 4)) + m;
-        out[j + 16] = d * static_cast<float>(static_cast<int>((block[8 + j] >> 4) | (high >> (j + 16) & 1) << 4)) + m;
-    }
+    const Quanta q = quanta_at(block + 8);
+    put(out, low_half(q) | fifth_bits(block + 4), d, m);
+    put(out + 16, high_half(q) | fifth_bits(block + 6), d, m);
 }
 
-void expand_q8_0(const Byte* block, float* __restrict out) {
+void expand_q8_0(const Byte* block, float* out) {
     const float d = half_at(block);
-    for (int j = 0; j < 32; ++j) out[j] = d * static_cast<float>(static_cast<signed char>(block[2 + j]));
+    put_centred(out, quanta_at(block + 2), d, 0);
+    put_centred(out + 16, quanta_at(block + 18), d, 0);
 }
 
-void expand_q2_k(const Byte* block, float* __restrict out) {
+void expand_q2_k(const Byte* block, float* out) {
     const float d = half_at(block + 80), least = half_at(block + 82);
     for (int group = 0; group < 16; ++group) {
         const float factor = d * static_cast<float>(block[group] & 15), taken = least * static_cast<float>(block[group] >> 4);
-        const Byte* quanta = block + 16 + group / 8 * 32 + group % 2 * 16;
-        const int shift = group % 8 / 2 * 2;
-        for (int l = 0; l < 16; ++l) out[group * 16 + l] = factor * static_cast<float>(quanta[l] >> shift & 3) - taken;
+        const Quanta q = quanta_at(block + 16 + group / 8 * 32 + group % 2 * 16) >> static_cast<Byte>(group % 8 / 2 * 2);
+        put(out + group * 16, q & static_cast<Byte>(3), factor, -taken);
     }
 }
 
-void expand_q3_k(const Byte* block, float* __restrict out) {
+void expand_q3_k(const Byte* block, float* out) {
     const float d = half_at(block + 108);
     const Byte* packed = block + 96;
     for (int group = 0; group < 16; ++group) {
         const int low = packed[group % 8] >> (group / 8 * 4) & 15, high = packed[8 + group % 4] >> (group / 4 * 2) & 3;
-        const float factor = d * static_cast<float>((low | high << 4) - 32);
-        const Byte *quanta = block + 32 + group / 8 * 32 + group % 2 * 16, *bits = block + group % 2 * 16;
-        const int shift = group % 8 / 2 * 2, bit = group / 2;
-        for (int l = 0; l < 16; ++l)
-            out[group * 16 + l] = factor * static_cast<float>((quanta[l] >> shift & 3) - ((bits[l] >> bit & 1) != 0 ? 0 : 4));
+        const Quanta q = quanta_at(block + 32 + group / 8 * 32 + group % 2 * 16) >> static_cast<Byte>(group % 8 / 2 * 2);
+        const Quanta bit = quanta_at(block + group % 2 * 16) >> static_cast<Byte>(group / 2) & static_cast<Byte>(1);
+        put_centred(out + group * 16, (q & static_cast<Byte>(3)) + bit * static_cast<Byte>(4),
+                    d * static_cast<float>((low | high << 4) - 32), 4);
     }
 }
 
@@ -120,38 +144,39 @@ ATTN_INLINE PackedPair packed_pair(const Byte* p, int group) {
     return {(p[group + 4] & 15) | p[group - 4] >> 6 << 4, p[group + 4] >> 4 | p[group] >> 6 << 4};
 }
 
-void expand_q4_k(const Byte* block, float* __restrict out) {
+void expand_q4_k(const Byte* block, float* out) {
     const float d = half_at(block), least = half_at(block + 2);
     for (int group = 0; group < 8; ++group) {
         const PackedPair pair = packed_pair(block + 4, group);
         const float factor = d * static_cast<float>(pair.factor), taken = least * static_cast<float>(pair.taken);
-        const Byte* quanta = block + 16 + group / 2 * 32;
-        const int shift = group % 2 * 4;
-        for (int l = 0; l < 32; ++l) out[group * 32 + l] = factor * static_cast<float>(quanta[l] >> shift & 15) - taken;
+        for (int half = 0; half < 2; ++half) {
+            const Quanta q = quanta_at(block + 16 + group / 2 * 32 + half * 16);
+            put(out + group * 32 + half * 16, group % 2 == 0 ? low_half(q) : high_half(q), factor, -taken);
+        }
     }
 }
 
-void expand_q5_k(const Byte* block, float* __restrict out) {
+void expand_q5_k(const Byte* block, float* out) {
     const float d = half_at(block), least = half_at(block + 2);
     for (int group = 0; group < 8; ++group) {
         const PackedPair pair = packed_pair(block + 4, group);
         const float factor = d * static_cast<float>(pair.factor), taken = least * static_cast<float>(pair.taken);
-        const Byte *quanta = block + 48 + group / 2 * 32, *bits = block + 16;
-        const int shift = group % 2 * 4;
-        for (int l = 0; l < 32; ++l)
-            out[group * 32 + l] = factor * static_cast<float>((quanta[l] >> shift & 15) | (bits[l] >> group & 1) << 4) - taken;
+        for (int half = 0; half < 2; ++half) {
+            const Quanta q = quanta_at(block + 48 + group / 2 * 32 + half * 16);
+            const Quanta bit = quanta_at(block + 16 + half * 16) >> static_cast<Byte>(group) & static_cast<Byte>(1);
+            put(out + group * 32 + half * 16, (group % 2 == 0 ? low_half(q) : high_half(q)) | bit << static_cast<Byte>(4), factor, -taken);
+        }
     }
 }
 
-void expand_q6_k(const Byte* block, float* __restrict out) {
+void expand_q6_k(const Byte* block, float* out) {
     const float d = half_at(block + 208);
     for (int group = 0; group < 16; ++group) {
         const int half = group / 8, quarter = group % 8 / 2, from = group % 2 * 16;
-        const float factor = d * static_cast<float>(static_cast<signed char>(block[192 + group]));
-        const Byte *low = block + half * 64 + quarter % 2 * 32 + from, *high = block + 128 + half * 32 + from;
-        const int shift = quarter / 2 * 4, high_shift = quarter * 2;
-        for (int l = 0; l < 16; ++l)
-            out[group * 16 + l] = factor * static_cast<float>(((low[l] >> shift & 15) | (high[l] >> high_shift & 3) << 4) - 32);
+        const Quanta low = quanta_at(block + half * 64 + quarter % 2 * 32 + from);
+        const Quanta high = quanta_at(block + 128 + half * 32 + from) >> static_cast<Byte>(quarter * 2) & static_cast<Byte>(3);
+        put_centred(out + group * 16, (quarter / 2 == 0 ? low_half(low) : high_half(low)) | high << static_cast<Byte>(4),
+                    d * static_cast<float>(static_cast<signed char>(block[192 + group])), 32);
     }
 }
 
@@ -269,15 +294,24 @@ ATTN_INLINE Vec<float> load_stored(const Byte* row, std::int64_t p) {
 #endif
 }
 
-/// The sums of `columns` (at most a vector's) stored columns over the steps [p, p + depth) of k, each in the order of k.
+/// Asks for what comes behind the vector at p in the row that is kWidth rows further down: rows are too short for the processor to foresee
+/// what is needed.
 template <NumberKind kKind>
-ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* const* rows, std::int64_t p, std::int64_t depth) {
+ATTN_INLINE void ask_for_row(const Byte* row, std::int64_t p) {
+    constexpr std::int64_t kLine = 64, kBytes = kKind == NumberKind::F32 ? 4 : kKind == NumberKind::Q8_0 ? 1 : 2;
+    if (p * kBytes % kLine == 0) __builtin_prefetch(row + p * kBytes + (kKind == NumberKind::Q8_0 ? p / 32 * 2 : 0));
+}
+
+/// The sums of a vector's columns over the steps [p, p + depth) of k, each in the order of k. Row i begins at first + i row_bytes.
+template <NumberKind kKind>
+ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* first, std::int64_t row_bytes, std::int64_t p, std::int64_t depth) {
     constexpr int kW = kWidth<float>;
     Vec<float> sum{};
     for (std::int64_t q = p; q < p + depth; q += kW) {
         Vec<float> square[kW];
 #pragma GCC unroll 16
-        for (int i = 0; i < kW; ++i) square[i] = load_stored<kKind>(rows[i], q);
+        for (int i = 0; i < kW; ++i) square[i] = load_stored<kKind>(first + i * row_bytes, q);
+        for (int i = 0; i < kW; ++i) ask_for_row<kKind>(first + (kW + i) * row_bytes, q);
         transpose_rounds<1, float>(square);
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) sum = multiply_add(splat(a[q + i]), square[i], sum);
@@ -285,52 +319,79 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* const* rows, std:
     return sum;
 }
 
-/// A row of C whose columns of B are stored one after the other; k is a multiple of a vector's width.
+/// Columns [j, j + columns) of C after the steps [p, p + depth) of k, whose sums these are.
+ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
+                            Vec<float> sum) {
+    float sums[kWidth<float>];
+    store(sums, sum);
+    TileOperands<float> o{};
+    o.c = g.c + j, o.columns = columns, o.alpha = g.alpha;
+    o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
+    o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + j;
+    o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + j;
+    store_narrow_tile(o, 1, columns, sums);
+}
+
+/// Steps of k that are summed up before they are added to what is there, as a tile does it.
+ATTN_INLINE std::int64_t depth_at(const GemmArguments<float>& g, std::int64_t p) {
+    return g.k - p < Tile<float>::kDepth ? g.k - p : Tile<float>::kDepth;
+}
+
+/// A row of C whose columns of B are stored one after the other and can be read vector by vector; k is a multiple of a vector's width.
 template <NumberKind kKind>
-void multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b) {
-    constexpr std::int64_t kW = kWidth<float>, kDepth = Tile<float>::kDepth;
-    static_assert(kDepth % kW == 0);
-    for (std::int64_t j = 0; j < g.n; j += kW) {
-        const std::int64_t columns = g.n - j < kW ? g.n - j : kW;
-        const Byte* rows[kW];
-        for (std::int64_t i = 0; i < kW; ++i) rows[i] = b.data + (j + (i < columns ? i : 0)) * b.row_bytes;
-        for (std::int64_t p = 0; p < g.k; p += kDepth) {
-            const std::int64_t depth = g.k - p < kDepth ? g.k - p : kDepth;
-            float sums[kW];
-            store(sums, sum_columns<kKind>(g.a, rows, p, depth));
-            TileOperands<float> o{};
-            o.c = g.c + j, o.columns = columns, o.alpha = g.alpha;
-            o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
-            o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + j;
-            o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + j;
-            store_narrow_tile(o, 1, columns, sums);
+void multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t first_column, std::int64_t end_column) {
+    for (std::int64_t j = first_column; j < end_column; j += kWidth<float>)
+        for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth)
+            store_sums(g, j, kWidth<float>, p, depth_at(g, p),
+                       sum_columns<kKind>(g.a, b.data + j * b.row_bytes, b.row_bytes, p, depth_at(g, p)));
+}
+
+/// The same of columns that are widened first, so many numbers of them at a time that these begin with a block and end with a sum.
+void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t first_column, std::int64_t end_column) {
+    constexpr std::int64_t kW = kWidth<float>, kDepth = Tile<float>::kDepth, kAtOnce = 2 * kDepth;
+    static_assert(kAtOnce % kWidenedNumbers == 0);
+    alignas(64) float rows[2 * kW * kAtOnce];  // the second half is asked for and never read
+    for (std::int64_t j = first_column; j < end_column; j += kW) {
+        const std::int64_t columns = end_column - j < kW ? end_column - j : kW;
+        for (std::int64_t q = 0; q < g.k; q += kAtOnce) {
+            const std::int64_t numbers = g.k - q < kAtOnce ? g.k - q : kAtOnce;
+            for (std::int64_t i = 0; i < columns; ++i)
+                widen(b.kind, b.data + (j + i) * b.row_bytes + q / b.block_numbers * b.block_bytes, numbers, rows + i * kAtOnce);
+            for (std::int64_t p = q; p < q + numbers; p += kDepth) {
+                const Byte* first = reinterpret_cast<const Byte*>(rows - q);
+                store_sums(g, j, columns, p, depth_at(g, p),
+                           sum_columns<NumberKind::F32>(g.a, first, kAtOnce * static_cast<std::int64_t>(sizeof(float)), p, depth_at(g, p)));
+            }
         }
     }
 }
 
-/// Half precision in narrower vectors is better widened where a panel is packed.
 bool multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
     if (g.m != 1 || g.k <= 0 || g.k % kWidth<float> != 0) return false;
     if (b.transpose == Transpose::No || g.transpose_a == Transpose::Yes) return false;
+    const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
+    std::int64_t done = whole;
     switch (b.kind) {
     case NumberKind::F32:
-        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) != 0) return false;
-        multiply_row_across<NumberKind::F32>(g, b);
-        return true;
+        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) multiply_row_across<NumberKind::F32>(g, b, 0, whole);
+        else done = 0;
+        break;
 #if defined(__AVX512F__)
     case NumberKind::F16:
-        multiply_row_across<NumberKind::F16>(g, b);
-        return true;
+        multiply_row_across<NumberKind::F16>(g, b, 0, whole);
+        break;
     case NumberKind::BF16:
-        multiply_row_across<NumberKind::BF16>(g, b);
-        return true;
+        multiply_row_across<NumberKind::BF16>(g, b, 0, whole);
+        break;
     case NumberKind::Q8_0:
-        multiply_row_across<NumberKind::Q8_0>(g, b);
-        return true;
+        multiply_row_across<NumberKind::Q8_0>(g, b, 0, whole);
+        break;
 #endif
     default:
-        return false;
+        done = 0;
     }
+    multiply_row_widened(g, b, done, g.n);
+    return true;
 }
 
 constexpr StoredKernels kStoredTable = {.widen = &widen, .pack = &pack_stored, .multiply_row = &multiply_row_stored};

@@ -9,10 +9,12 @@
 namespace attn {
 namespace {
 
-/// What a map of all heads may take for the rows that are computed at a time: every time the weights are packed again.
-constexpr std::int64_t kMapBytes = 32 << 20;
+/// What a map of all heads may take for the rows that are computed at a time: one stage after the other, it stays in the cache.
+constexpr std::int64_t kMapBytes = 4 << 20;
 /// Fewer would cost more time than they save memory.
 constexpr std::int64_t kFewestRows = 16;
+/// What comes before and behind the maps takes little for each row, while every time the weights are packed again.
+constexpr std::int64_t kRowsOfProducts = 512;
 
 }  // namespace
 
@@ -29,9 +31,11 @@ bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatc
            std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 
-std::int64_t rows_at_a_time(const Config& config, std::int64_t positions) {
+RowCounts rows_at_a_time(const Config& config, std::int64_t positions, std::int64_t wanted) {
+    if (wanted > 0) return {wanted, wanted};
     const std::int64_t row = std::max<std::int64_t>(1, config.num_heads * positions * std::int64_t{sizeof(float)});
-    return std::max(kFewestRows, kMapBytes / row);
+    const std::int64_t maps = std::max(kFewestRows, kMapBytes / row);
+    return {maps, std::max(maps, kRowsOfProducts)};
 }
 
 template <class Scalar>
@@ -66,20 +70,25 @@ void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::s
 }
 
 template <class Scalar>
+void LayerInRows<Scalar>::keep_rows(std::vector<Tensor<Scalar>>& kept, std::size_t first_place, const StageRows<Scalar>& shown,
+                                    std::int64_t count) const {
+    Tensor<Scalar>& whole = kept[program_.place(shown.id) - first_place];
+    if (whole.empty()) whole.resize(with_positions(shown.value.shape(), count));
+    copy_positions(shown.value, 0, whole, shown.first, PositionRows(shown.value.shape()).positions);
+}
+
+template <class Scalar>
 std::vector<Tensor<Scalar>> LayerInRows<Scalar>::before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count,
-                                                             std::int64_t rows, const RowsObserver<Scalar>& each) {
+                                                             const RowCounts& rows, const RowsObserver<Scalar>& each) {
     const std::size_t maps = first_map(part);
+    const std::int64_t many = maps < part.end ? rows.products : rows.maps;
     std::vector<Tensor<Scalar>> found(maps - part.first);
-    for (std::int64_t first = 0; first < count; first += rows) {
-        const std::int64_t some = std::min(rows, count - first);
+    for (std::int64_t first = 0; first < count; first += many) {
+        const std::int64_t some = std::min(many, count - first);
         give(*part.stream, stream, first, some);
         forward(first, some, part.first, maps, [&](const StageRows<Scalar>& shown) {
             if (each) each(shown);
-            const std::size_t place = program_.place(shown.id);
-            if (!reads(maps, part.end, place)) return;
-            Tensor<Scalar>& whole = found[place - part.first];
-            if (whole.empty()) whole.resize(with_positions(shown.value.shape(), count));
-            copy_positions(shown.value, 0, whole, first, some);
+            if (reads(maps, part.end, program_.place(shown.id))) keep_rows(found, part.first, shown, count);
         });
     }
     return found;
@@ -94,22 +103,38 @@ bool LayerInRows<Scalar>::reads(std::size_t first, std::size_t end, std::size_t 
 }
 
 template <class Scalar>
-void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t rows, const RowsObserver<Scalar>& each) {
+std::size_t LayerInRows<Scalar>::end_of_maps(const PlanPart& part) const {
+    std::size_t place = first_map(part);
+    while (place < part.end && (is_attention_map(plan_.nodes()[place].id.stage) || plan_.nodes()[place].op == Op::Mix)) ++place;
+    return place;
+}
+
+template <class Scalar>
+void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
+                               const RowsObserver<Scalar>& each) {
     const std::int64_t positions = tokens_.length;
-    const std::size_t maps = first_map(part);
-    std::vector<Tensor<Scalar>> before = before_maps(part, stream, positions, rows, each);
-    std::vector<std::size_t> by_rows;
-    for (std::size_t place = part.first; place < maps; ++place) {
-        Tensor<Scalar>& whole = before[place - part.first];
-        if (whole.empty()) continue;
-        if (is_attended(plan_, plan_.nodes()[place].id)) program_.value(place) = std::move(whole);
-        else by_rows.push_back(place);
+    const std::size_t maps = first_map(part), behind = end_of_maps(part);
+    std::vector<Tensor<Scalar>> kept = before_maps(part, stream, positions, rows, each);
+    kept.resize(behind - part.first);
+    for (std::size_t place = part.first; place < maps; ++place)
+        if (is_attended(plan_, plan_.nodes()[place].id)) program_.value(place) = std::move(kept[place - part.first]);
+    const auto give_rows = [&](std::size_t end, std::int64_t first, std::int64_t count) {
+        give(*part.stream, stream, first, count);
+        for (std::size_t place = part.first; place < end; ++place)
+            if (const Tensor<Scalar>& whole = kept[place - part.first]; !whole.empty()) give(plan_.nodes()[place].id, whole, first, count);
+    };
+    for (std::int64_t first = 0; first < positions && maps < behind; first += rows.maps) {
+        const std::int64_t some = std::min(rows.maps, positions - first);
+        give_rows(maps, first, some);
+        forward(first, some, maps, behind, [&](const StageRows<Scalar>& shown) {
+            each(shown);
+            if (reads(behind, part.end, program_.place(shown.id))) keep_rows(kept, part.first, shown, positions);
+        });
     }
-    for (std::int64_t first = 0; first < positions && maps < part.end; first += rows) {
-        const std::int64_t some = std::min(rows, positions - first);
-        give(*part.stream, stream, first, some);
-        for (const std::size_t place : by_rows) give(plan_.nodes()[place].id, before[place - part.first], first, some);
-        forward(first, some, maps, part.end, each);
+    for (std::int64_t first = 0; first < positions && behind < part.end; first += rows.products) {
+        const std::int64_t some = std::min(rows.products, positions - first);
+        give_rows(behind, first, some);
+        forward(first, some, behind, part.end, each);
     }
 }
 

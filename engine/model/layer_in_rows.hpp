@@ -30,8 +30,13 @@ bool is_attended(const Plan& plan, const StageId& id);
 /// rotary positions do not depend on how many there are.
 bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
 
-/// So many rows that the maps of all heads take a few MiB.
-std::int64_t rows_at_a_time(const Config& config, std::int64_t positions);
+/// How many positions are computed at a time.
+struct RowCounts {
+    std::int64_t maps = 0;      ///< of the maps of all heads
+    std::int64_t products = 0;  ///< of what comes before and behind them
+};
+/// So many that a map of all heads takes a few MiB, and that weights are not packed too often; `wanted` of both, unless it is 0.
+RowCounts rows_at_a_time(const Config& config, std::int64_t positions, std::int64_t wanted = 0);
 
 template <class Scalar>
 class LayerInRows {
@@ -40,17 +45,20 @@ public:
     LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
                 std::stop_token stop = {});
 
-    /// Every stage of a part that begins with a stream, in their order for every position, `rows` positions at a time: first those before
-    /// the maps, which all read the keys and values of every position. `stream` is [1,T,C].
-    void show(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t rows, const RowsObserver<Scalar>& each);
+    /// Every stage of a part that begins with a stream, some positions at a time: first those before the maps, which all read the keys and
+    /// values of every position, then the maps, then what comes behind them. A part without maps is computed as if it were one. `stream` is
+    /// [1,T,C].
+    void show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows, const RowsObserver<Scalar>& each);
     /// What the maps and what comes after them read of what stands before them, of the first `count` positions: a tensor for each node
     /// there, empty where it is not read. Shows the same nodes.
-    std::vector<Tensor<Scalar>> before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count, std::int64_t rows,
+    std::vector<Tensor<Scalar>> before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count, const RowCounts& rows,
                                             const RowsObserver<Scalar>& each = {});
     /// The part's first node that compares queries with keys; its end where there is none.
     std::size_t first_map(const PlanPart& part) const;
 
 private:
+    std::size_t end_of_maps(const PlanPart& part) const;
+    void keep_rows(std::vector<Tensor<Scalar>>& kept, std::size_t first_place, const StageRows<Scalar>& shown, std::int64_t count) const;
     void give(const StageId& stream, const Tensor<Scalar>& whole, std::int64_t first, std::int64_t count);
     void forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end, const RowsObserver<Scalar>& each);
     bool reads(std::size_t first, std::size_t end, std::size_t place) const;

@@ -184,7 +184,7 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
             return found;
         }
     }
-    const std::int64_t rows = wanted.rows > 0 ? wanted.rows : rows_at_a_time(outline->config, outline->tokens.length);
+    const std::int64_t rows = rows_at_a_time(outline->config, outline->tokens.length, wanted.rows).maps;
     if (!part.stream || rows >= outline->tokens.length ||
         !can_compute_in_rows(*outline->plan, outline->config, outline->tokens, outline->settings))
         return at_once(outline, within, wanted, std::move(stop));
@@ -192,7 +192,7 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
     RowsOfPart found(*outline, part, wanted);
     Recomputation<float> again(outline, Keep::OneLayer);
     again.show_rows_around(
-        within, [&](const StageRows<float>& shown) { found.add(shown); }, std::move(stop), rows);
+        within, [&](const StageRows<float>& shown) { found.add(shown); }, std::move(stop), wanted.rows);
     return found.take();
 }
 

@@ -104,11 +104,12 @@ Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> paramete
     trace.stages.push_back(first_stream(trace, weights, stop));
     LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop);
     const std::vector<StageId> kept = outline_stages(plan, memory.attended);
+    const RowCounts rows = rows_at_a_time(trace.config, tokens.length, memory.rows);
     for (std::size_t place = 0; place < plan.end_of_layers();) {
         const PlanPart part = plan.part_around(plan.nodes()[place].id);
         place = part.end;
         if (!part.stream) continue;
-        layer.show(part, trace.stages.back().value, memory.rows, [&](const StageRows<Scalar>& shown) {
+        layer.show(part, trace.stages.back().value, rows, [&](const StageRows<Scalar>& shown) {
             if (contains(kept, shown.id)) record_rows(trace, shown);
         });
     }
@@ -124,9 +125,9 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     require_settings(settings);
     require_batch(parameters->config(), tokens, source);
     const Config& config = parameters->config();
-    const std::int64_t rows = memory.rows > 0 ? memory.rows : rows_at_a_time(config, tokens.length);
+    const std::int64_t rows = rows_at_a_time(config, tokens.length, memory.rows).maps;
     if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
-        return outline_in_rows(std::move(parameters), tokens, settings, stop, {memory.attended, rows});
+        return outline_in_rows(std::move(parameters), tokens, settings, stop, memory);
     return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
 }
 
@@ -291,14 +292,14 @@ template <class Scalar>
 void Recomputation<Scalar>::show_rows_around(const StageId& id, const RowsObserver<Scalar>& each, std::stop_token stop, std::int64_t rows) {
     const PlanPart part = plan_.part_around(id);
     const std::int64_t positions = trace_->tokens.length;
-    if (rows <= 0) rows = rows_at_a_time(trace_->config, positions);
-    if (!part.stream || rows >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
+    const RowCounts counts = rows_at_a_time(trace_->config, positions, rows);
+    if (!part.stream || counts.maps >= positions || !can_compute_in_rows(plan_, trace_->config, trace_->tokens, trace_->settings)) {
         const auto show = [&](const StageId& stage, const Tensor<Scalar>& value, const Mask* mask) { each({stage, 0, value, mask}); };
         return show_around(id, show, std::move(stop));
     }
     const RecordedStage<Scalar>* stream = trace_->find(*part.stream);
     if (stream == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
-    LayerInRows<Scalar>(plan_, weights_, trace_->settings, trace_->tokens, std::move(stop)).show(part, stream->value, rows, each);
+    LayerInRows<Scalar>(plan_, weights_, trace_->settings, trace_->tokens, std::move(stop)).show(part, stream->value, counts, each);
 }
 
 template <class Scalar>
