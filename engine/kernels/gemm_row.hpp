@@ -9,13 +9,26 @@ constexpr std::int64_t kColumnsTogether = 2048;  // their sums stay in the L1 ca
 template <int kRows, class Scalar>
 ATTN_INLINE void add_rows_of_b(const Scalar* a, std::int64_t a_step, const Scalar* b, std::int64_t ldb, std::int64_t columns,
                                Scalar* sums) {
-    for_vectors<Scalar>(
-        columns, [&](std::int64_t j, std::int64_t count) __attribute__((always_inline)) {
-            Vec<Scalar> sum = load(sums + j);
+    constexpr std::int64_t kW = kWidth<Scalar>, kTogether = 4;  // vectors side by side, which lie in one place of memory
+    std::int64_t j = 0;
+    for (; j + kTogether * kW <= columns; j += kTogether * kW) {
+        Vec<Scalar> sum[kTogether];
+#pragma GCC unroll 4
+        for (int v = 0; v < kTogether; ++v) sum[v] = load(sums + j + v * kW);
 #pragma GCC unroll 8
-            for (int i = 0; i < kRows; ++i) sum = multiply_add(splat(a[i * a_step]), load_count(b + i * ldb + j, count), sum);
-            store(sums + j, sum);
-        });
+        for (int i = 0; i < kRows; ++i)
+#pragma GCC unroll 4
+            for (int v = 0; v < kTogether; ++v) sum[v] = multiply_add(splat(a[i * a_step]), load(b + i * ldb + j + v * kW), sum[v]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kTogether; ++v) store(sums + j + v * kW, sum[v]);
+    }
+    for (; j < columns; j += kW) {
+        const std::int64_t count = columns - j < kW ? columns - j : kW;
+        Vec<Scalar> sum = load(sums + j);
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) sum = multiply_add(splat(a[i * a_step]), load_count(b + i * ldb + j, count), sum);
+        store(sums + j, sum);
+    }
 }
 
 /// Columns [first, first + columns) of C after the steps [p, p + depth) of k.
