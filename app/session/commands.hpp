@@ -35,6 +35,7 @@ struct OpenPreset {
 };
 struct OpenDocument {
     Document document;
+    bool is_model = false;  ///< it only shows a published model: what is pinned stays, and a text that this model reads as well
 };
 
 /// What applies to a run under way does so at once; what takes a new model waits for the next run.

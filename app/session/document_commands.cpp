@@ -68,6 +68,20 @@ std::optional<Document> with_typed_sentence(Document next, const Document& befor
     return next;
 }
 
+/// The text of one published model for another one, where it can read it.
+Document with_text_of(Document next, const Document& before) {
+    if (before.model == nullptr || before.source_texts.empty() != next.source_texts.empty()) return next;
+    Document kept = next;
+    kept.texts = before.texts;
+    kept.source_texts = before.source_texts;
+    try {
+        prepare(kept, default_memory_budget_mib());
+    } catch (const Error&) {
+        return next;
+    }
+    return kept;
+}
+
 }  // namespace
 
 // What is set for training and what is pinned stay, and an example that was just opened is as good as saved.
@@ -87,6 +101,11 @@ void Session::Impl::carry_out(const command::OpenPreset& open, const std::string
 void Session::Impl::carry_out(const command::OpenDocument& open, const std::string& merge) {
     expect_bearable_texts(open.document);
     Document next = ready_to_open(open.document);
+    if (open.is_model) {
+        // So that the same model at two precisions can be compared: pinned here, opened there.
+        next = with_text_of(std::move(next), document());
+        next.pins = document().pins;
+    }
     take_up_pins(next.pins, {});
     change(std::move(next), merge);
 }

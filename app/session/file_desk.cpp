@@ -99,7 +99,7 @@ void FileDesk::open(const command::OpenFile& open) {
         if (file.kind == FileKind::Run) result.commands.push_back({command::OpenCheckpoint{path}, ""});
         if (file.kind == FileKind::Model) {
             result.notice = fmt::format("Opened {}, a {} model.", shown(path), file.document->model->family());
-            result.commands.push_back({command::OpenDocument{std::move(*file.document)}, ""});
+            result.commands.push_back({command::OpenDocument{std::move(*file.document), true}, ""});
         }
         if (file.kind == FileKind::Document) {
             result.notice = "Opened " + shown(path) + ".";

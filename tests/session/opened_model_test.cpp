@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <tuple>
 
@@ -138,6 +139,39 @@ TEST(OpenedModel, MayBeAGgufFile) {
     const test::TemporaryFolder folder;
     save_document(folder.path() / "mine.json", document);
     EXPECT_EQ(load_document(folder.path() / "mine.json").model->path(), kGguf.lexically_normal());
+}
+
+/// Pinned in one file, shown in another: the states of two sources side by side.
+TEST(OpenedModel, CanBeComparedWithAnotherOne) {
+    const test::TemporaryFolder folder;
+    // The same model with one byte of its weights changed.
+    std::string bytes = read_whole_file(kGguf, {});
+    bytes[bytes.size() - 1000] = static_cast<char>(bytes[bytes.size() - 1000] ^ 1);
+    std::ofstream(folder.path() / "other.gguf", std::ios::binary) << bytes;
+    Document document = document_of_model(OpenedModel::open(kGguf));
+    document.texts = {"the cat sat on the cat"};
+    Session session(document, [] {});
+    ASSERT_NE(session.wait()->trace, nullptr);
+    session.apply({command::Pin{false, session.states().shown}, ""});
+    session.apply({command::OpenFile{folder.path() / "other.gguf"}, ""});
+    session.wait_for_files();
+    session.update();
+    const auto shown = session.wait();
+    ASSERT_NE(shown->trace, nullptr) << shown->problem;
+    EXPECT_EQ(session.document().model->name(), "other.gguf");
+    EXPECT_EQ(session.document().texts, document.texts) << "which both can read";
+    ASSERT_NE(session.states().pinned_a, nullptr);
+    EXPECT_EQ(session.states().pinned_a->setup->model, document.model);
+    const auto pinned = session.compute(session.states().pinned_a, facet::Trace{});
+    ASSERT_TRUE(pinned) << pinned.problem;
+    const StageId logits{Stage::Logits};
+    const auto a = pinned.value->trace->find(logits)->value.values(), b = shown->trace->find(logits)->value.values();
+    const auto prepared = prepare(document, kRoom);
+    const Trace<float> expected = trace_forward<float>(document.model->parameters(), prepared.tokens, {}, pinned.value->trace->settings);
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), expected.find(logits)->value.values().begin()));
+    EXPECT_FALSE(std::equal(a.begin(), a.end(), b.begin())) << "the other file's numbers";
+    session.apply({command::Undo{}, ""});
+    EXPECT_EQ(session.document().model, document.model);
 }
 
 TEST(OpenedModel, OfAGgufFileNeedsATokenizer) {

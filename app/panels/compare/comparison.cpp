@@ -9,6 +9,7 @@
 
 #include "app/session/readings.hpp"
 #include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
 #include "engine/train/moment_steps.hpp"
 
 namespace attn::app {
@@ -44,6 +45,8 @@ std::string where(const ComparedSide& side, const ComparedSide& other) {
 }
 
 std::string state_name(const PanelContext& context, const CompareSource& source, const ComparedState& state) {
+    if (const std::string model = name_of_other_model(context, state.state); !model.empty())
+        return fmt::format("{}, {}", source.name, model);
     const bool other_step = state.snapshot != nullptr && state.snapshot != &context.snapshot && state.snapshot->trained_step;
     if (!other_step) return std::string(source.name);
     const std::string step = "step " + format_count(*state.snapshot->trained_step);
@@ -79,6 +82,11 @@ void include(SharedRange& range, bool& any, float lo, float hi) {
 }  // namespace
 
 std::span<const CompareSource> compare_sources() { return kSources; }
+
+std::string name_of_other_model(const PanelContext& context, const StateRef& state) {
+    if (state == nullptr || state->setup->model == nullptr || state->setup->model == context.document.model) return "";
+    return visible_text(state->setup->model->name());
+}
 
 ComparedState compared_state(const PanelContext& context, const CompareSource& source) {
     const StateRef& state = context.states.*source.state;

@@ -31,6 +31,8 @@ struct CompareSource {
 /// Everything but Off, in the order of the menu.
 std::span<const CompareSource> compare_sources();
 
+/// The name of a published model that is not the shown one; "" of every other state.
+std::string name_of_other_model(const PanelContext& context, const StateRef& state);
 ComparedState compared_state(const PanelContext& context, const CompareSource& source);
 /// There is such a state of what is looked at, or there will be as soon as it is computed.
 bool can_compare(const PanelContext& context, Compare source);

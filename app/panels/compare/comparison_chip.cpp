@@ -27,6 +27,7 @@ std::string name_of_other(const PanelContext& context) {
         const StateRef& state = context.states.*source.state;
         const MomentOfRun* moment = state == nullptr || state == context.states.shown ? nullptr : moment_of(*state);
         if (moment != nullptr) add("step " + format_count(moment->step), ", ");
+        add(name_of_other_model(context, state), ", ");
     }
     if (compare.layer) add(fmt::format("layer {}", *compare.layer), " · ");
     if (compare.head) add(fmt::format("head {}", *compare.head), " · ");
