@@ -236,9 +236,10 @@ void Application::draw_for_picture(PanelContext& context) {
     view_.panes = panes;
 }
 
-void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step) {
+void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step, std::optional<std::size_t> answer) {
     lesson_ = std::move(lesson);
     lesson_step_ = step;
+    lesson_answer_ = answer;
 }
 
 void Application::draw(Frame& frame) {
@@ -260,7 +261,10 @@ void Application::draw(Frame& frame) {
         first_look_ = false;
         if (view_.locked.empty()) select_first_cell(view_, *snapshot->trace);
     }
-    if (lesson_ != nullptr) app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);
+    if (lesson_ != nullptr) {
+        app::open_lesson(view_, session_.document(), std::exchange(lesson_, nullptr), lesson_step_);
+        if (lesson_answer_) answer_lesson_question(view_, lesson_answer_);
+    }
 
     CommandSink commands;
     Inquiry::Wait wait;

@@ -36,7 +36,7 @@ public:
     ViewState& view() { return view_; }
 
     /// Opens a lesson with the next frame.
-    void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0);
+    void open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t step = 0, std::optional<std::size_t> answer = {});
 
     /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
     void open(const std::filesystem::path& file);
@@ -74,6 +74,7 @@ private:
     std::u32string letters_;
     std::shared_ptr<const Lesson> lesson_;  ///< to be opened
     std::size_t lesson_step_ = 0;
+    std::optional<std::size_t> lesson_answer_;  ///< to its question
     bool first_frame_ = true;
     bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen
     bool whole_window_ = false;  ///< of the picture that is being taken

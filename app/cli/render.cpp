@@ -31,6 +31,7 @@ struct RenderOptions {
     TrainingOptions training;
     std::filesystem::path dump;
     std::string lesson;
+    std::optional<std::int64_t> answer;
     std::filesystem::path out;
     std::string size = "1600x1000";
     double scale = 1;
@@ -99,6 +100,13 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
     return what;
 }
 
+void expect_answer(const Lesson& lesson, std::size_t step, std::int64_t answer) {
+    const auto& question = lesson.steps[step].question;
+    if (!question) throw Error(fmt::format("--answer: step {} of the lesson {} does not ask", step + 1, lesson.name));
+    const auto count = static_cast<std::int64_t>(question->answers.size());
+    if (answer < 1 || answer > count) throw Error(fmt::format("--answer: the question of step {} has answers 1 to {}", step + 1, count));
+}
+
 /// Brings the session to what is asked for, computed and checked.
 std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Application& application) {
     std::shared_ptr<const Lesson> lesson;
@@ -107,7 +115,9 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         if (options.training.given() || options.document.given()) throw Error("--lesson has its own example, text and training run");
         lesson = find_lesson(options.lesson);
         step = lesson_step_index(*lesson, options.training.step.value_or(1));
-        play_step(application.session(), lesson->steps[step]);
+        if (options.answer) expect_answer(*lesson, step, *options.answer);
+        const bool asks = lesson->steps[step].question && !options.answer;
+        play_step(application.session(), lesson->steps[asks ? step - 1 : step]);
         const std::string missing = missing_moment(lesson->steps[step], *application.session().training().snapshot);
         if (!missing.empty()) throw Error(fmt::format("{}, step {}: {}", options.lesson, step + 1, missing));
     }
@@ -127,7 +137,7 @@ std::shared_ptr<const Snapshot> prepare(const RenderOptions& options, Applicatio
         application.view() = make_view(options.view, *snapshot->trace, look_of(application.session().document()));
     } else {
         application.view().dark = options.view.theme == "dark";
-        application.open_lesson(lesson, step);
+        application.open_lesson(lesson, step, options.answer ? std::optional<std::size_t>(*options.answer - 1) : std::nullopt);
     }
     return snapshot;
 }
@@ -159,8 +169,12 @@ void add_render_command(CliCommand program, int&) {
     add_document_options(command, options->document);
     add_view_options(command, options->view);
     add_training_options(command, options->training);
-    command.option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
-        .shown_as("NAME|FILE");
+    const Argument lesson =
+        command.option("--lesson", options->lesson, "Draw a step of this lesson, or of a lesson file; --step N says which, from 1")
+            .shown_as("NAME|FILE");
+    command.option("--answer", options->answer, "Answer the step's question with this one, from 1, which shows what is true")
+        .shown_as("N")
+        .needs(lesson);
     command.option("--dump", options->dump, "Draw the doctor's report on this file, with --view doctor").shown_as("FILE");
     command.option("--out", options->out, "File to write: .png, or .svg with text as text and cells as rectangles")
         .shown_as("FILE")

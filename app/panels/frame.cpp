@@ -11,6 +11,7 @@
 #include "app/panels/files/files.hpp"
 #include "app/panels/frame_layout.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/look.hpp"
 #include "app/panels/mistakes.hpp"
 #include "app/panels/navigation.hpp"
@@ -235,6 +236,7 @@ void draw_frame(PanelContext& context) {
     if (view.lesson.open()) pane(context, "##lesson", layout.lesson, PaneLook::Card, {0, 0}, draw_lesson_strip, kFixed);
     if (view.view == View::Train) draw_training(context, layout);
     else draw_picture(context, layout);
+    draw_caption_pointer(context);
     draw_cell_edit(context);
     ImGui::End();
     if (view.help) draw_help_sheet(context);

@@ -131,23 +131,46 @@ std::optional<Numbers> numbers_of(const Quote& quote, const Trace<float>& trace)
     return out;
 }
 
-/// The numbers that the index names, in their order; nothing when it points outside.
-std::optional<std::vector<double>> chosen(const Quote& quote, const Numbers& all) {
+/// Where the numbers that the index names stand in memory, in their order; nothing when it points outside.
+std::optional<std::vector<std::size_t>> places_of(const Quote& quote, const Numbers& all) {
     const int rank = all.shape.rank();
     if (!quote.index.empty() && static_cast<int>(quote.index.size()) != rank) return std::nullopt;
-    std::vector<double> numbers;
-    for (std::size_t at = 0; at < all.values.size(); ++at) {
-        auto rest = static_cast<std::int64_t>(at);
-        bool inside = true;
-        for (int a = rank - 1; a >= 0; --a) {
-            const std::int64_t i = rest % all.shape[a].size;
-            rest /= all.shape[a].size;
-            if (!quote.index.empty() && quote.index[static_cast<std::size_t>(a)].value_or(i) != i) inside = false;
-        }
-        if (inside) numbers.push_back(static_cast<double>(all.values[at]));
+    std::vector<std::size_t> places{0};
+    for (int a = 0; a < rank; ++a) {
+        const auto size = static_cast<std::size_t>(all.shape[a].size);
+        const std::optional<std::int64_t> index = quote.index.empty() ? std::nullopt : quote.index[static_cast<std::size_t>(a)];
+        if (index && *index >= all.shape[a].size) return std::nullopt;
+        std::vector<std::size_t> finer;
+        finer.reserve(places.size() * (index ? 1 : size));
+        for (const std::size_t place : places)
+            if (index) finer.push_back(place * size + static_cast<std::size_t>(*index));
+            else
+                for (std::size_t i = 0; i < size; ++i) finer.push_back(place * size + i);
+        places = std::move(finer);
     }
-    if (numbers.empty()) return std::nullopt;
+    if (places.empty()) return std::nullopt;
+    return places;
+}
+
+/// The numbers that the index names, in their order; nothing when it points outside.
+std::optional<std::vector<double>> chosen(const Quote& quote, const Numbers& all) {
+    const auto places = places_of(quote, all);
+    if (!places) return std::nullopt;
+    std::vector<double> numbers;
+    numbers.reserve(places->size());
+    for (const std::size_t place : *places) numbers.push_back(static_cast<double>(all.values[place]));
     return numbers;
+}
+
+/// The cell of one number in memory.
+QuotedPlace cell_at(const Quote& quote, const Shape& shape, std::size_t place) {
+    QuotedPlace found{{quote.stage, quote.parameter, {}}, shape.rank(), {}};
+    for (int a = shape.rank() - 1; a >= 0; --a) {
+        const auto size = static_cast<std::size_t>(shape[a].size);
+        found.cell.index[static_cast<std::size_t>(a)] = static_cast<std::int64_t>(place % size);
+        place /= size;
+    }
+    return found;
 }
 
 double reduced(QuoteKind kind, const std::vector<double>& numbers) {
@@ -294,6 +317,29 @@ std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, 
     if (quote.kind == QuoteKind::Zeros) return number_text(reduced(quote.kind, *numbers), 0);
     const bool id = quote.parameter.empty() && quote.stage.stage == Stage::Tokens;
     return number_text(reduced(quote.kind, *numbers), id ? 0 : quote.decimals);
+}
+
+std::optional<QuotedPlace> quoted_place(const Quote& quote, const Snapshot& snapshot) {
+    if (snapshot.trace == nullptr || takes_nothing(quote.kind) || quote.kind == QuoteKind::Token || quote.kind == QuoteKind::Shape)
+        return std::nullopt;
+    const std::optional<Numbers> all = numbers_of(quote, *snapshot.trace);
+    if (!all) return std::nullopt;
+    const auto places = places_of(quote, *all);
+    if (!places) return std::nullopt;
+    const auto less = [&](std::size_t a, std::size_t b) { return all->values[a] < all->values[b]; };
+    switch (quote.kind) {
+    case QuoteKind::Most:
+    case QuoteKind::Max:
+        return cell_at(quote, all->shape, *std::max_element(places->begin(), places->end(), less));
+    case QuoteKind::Min:
+        return cell_at(quote, all->shape, *std::min_element(places->begin(), places->end(), less));
+    default:
+        break;
+    }
+    if (quote.index.empty()) return std::nullopt;
+    QuotedPlace found = cell_at(quote, all->shape, places->front());
+    for (std::size_t a = 0; a < quote.index.size(); ++a) found.whole[a] = !quote.index[a];
+    return found;
 }
 
 std::string why_unquotable(const Quote& quote, const Snapshot& snapshot) {

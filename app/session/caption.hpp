@@ -1,6 +1,7 @@
 #pragma once
 /// Sentences of a lesson that quote numbers of what is on screen: "the weight is {weights[0,0,2,1]}".
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "app/session/snapshot.hpp"
 #include "app/session/training_report.hpp"
+#include "engine/explain/provenance.hpp"
 #include "engine/plan/stage.hpp"
 
 namespace attn::app {
@@ -54,6 +56,16 @@ Caption parse_caption(std::string_view text, int layer);
 
 /// The quoted number as text, with a true minus sign; nothing when the trace has no such number.
 std::optional<std::string> quoted(const Quote& quote, const Snapshot& snapshot, const TrainingReport& training);
+
+/// Where on screen the number of a quotation would be looked for.
+struct QuotedPlace {
+    CellRef cell;                 ///< of a largest or smallest number the cell that has it
+    int rank = 0;                 ///< indices that its tensor has
+    std::array<bool, 4> whole{};  ///< axes of which it takes all; nothing else is known of `cell` there
+    bool is_cell() const { return whole == std::array<bool, 4>{}; }
+};
+/// Nothing for what is in no tensor, speaks of a tensor as a whole, or is not there (yet).
+std::optional<QuotedPlace> quoted_place(const Quote& quote, const Snapshot& snapshot);
 
 /// Why a snapshot like this one can never give the number, in words; "" when it can, perhaps once its run has been trained further.
 std::string why_unquotable(const Quote& quote, const Snapshot& snapshot);

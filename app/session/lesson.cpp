@@ -22,6 +22,7 @@ namespace {
 constexpr std::string_view kFolder = "lessons/";
 constexpr std::size_t kMaxLessonSteps = 200;
 constexpr std::int64_t kMaxTrainingSteps = 1'000'000;
+constexpr std::size_t kLeastAnswers = 2, kMostAnswers = 4;
 
 /// Fields of which it matters later whether this step said them.
 constexpr std::array<std::string_view, 4> kPlaces = {"stage", "layer", "cell", "source_texts"};
@@ -110,16 +111,72 @@ void read_training(JsonObject& object, LessonStep& step) {
     }
 }
 
+void read_claims(JsonObject& object, LessonStep& step, int layer) {
+    std::vector<std::string> claims;
+    object.read("claims", claims);
+    for (const std::string& claim : claims) {
+        try {
+            step.claims.push_back(parse_claim(claim, layer));
+        } catch (const Error& error) {
+            object.fail("claims", error.what());
+        }
+    }
+}
+
+LessonAnswer read_answer(JsonObject& object, int layer) {
+    LessonAnswer answer;
+    if (!object.read("text", answer.text) || answer.text.empty()) object.fail_missing("text");
+    std::string when;
+    if (!object.read("when", when)) object.fail_missing("when");
+    try {
+        answer.when = parse_claim(when, layer);
+    } catch (const Error& error) {
+        object.fail("when", error.what());
+    }
+    object.expect_no_more();
+    return answer;
+}
+
+void read_question(JsonObject& object, LessonStep& step, int layer, bool first) {
+    std::optional<JsonObject> ask = object.optional_object("ask");
+    if (!ask) return;
+    if (first) object.fail("ask", "a question is asked over the picture of the step before: the first step has none");
+    LessonQuestion question;
+    if (!ask->read("question", question.text) || question.text.empty()) ask->fail_missing("question");
+    for (JsonObject& answer : ask->objects("answers")) {
+        LessonAnswer next = read_answer(answer, layer);
+        for (const LessonAnswer& other : question.answers)
+            if (other.text == next.text) ask->fail("answers", fmt::format("\"{}\" is there twice", escaped(next.text)));
+        question.answers.push_back(std::move(next));
+    }
+    if (question.answers.size() < kLeastAnswers || question.answers.size() > kMostAnswers)
+        ask->fail("answers", fmt::format("expected {} to {} answers, found {}", kLeastAnswers, kMostAnswers, question.answers.size()));
+    ask->expect_no_more();
+    step.question = std::move(question);
+}
+
 /// Of an encoder-decoder, stages that name no stack are those of the decoder.
 void name_stack(const LessonStep& step, StageId& id) {
     const bool two = !step.training && step.document.config.architecture == Architecture::EncoderDecoder;
     if (two && id.stack == Stack::Main) id.stack = Stack::Decoder;
 }
 
-LessonStep read_step(JsonObject& object, const LessonStep& before) {
+void name_stacks(const LessonStep& step, Caption& caption) {
+    for (CaptionPart& part : caption)
+        if (part.quote && part.quote->parameter.empty()) name_stack(step, part.quote->stage);
+}
+
+void name_stacks(const LessonStep& step, Claim& claim) {
+    name_stacks(step, claim.left);
+    name_stacks(step, claim.right);
+}
+
+LessonStep read_step(JsonObject& object, const LessonStep& before, bool first) {
     LessonStep step = before;
     step.title.clear();
     step.said.clear();
+    step.claims.clear();
+    step.question.reset();
     for (const std::string_view field : kPlaces)
         if (object.has(field)) step.said.emplace(field);
     std::string caption;
@@ -129,13 +186,18 @@ LessonStep read_step(JsonObject& object, const LessonStep& before) {
     read_document(object, step);
     read_look(object, step.look);
     name_stack(step, step.look.stage);
+    const int layer = std::max(step.look.stage.layer, 0);
     try {
-        step.caption = parse_caption(caption, std::max(step.look.stage.layer, 0));
+        step.caption = parse_caption(caption, layer);
     } catch (const Error& error) {
         object.fail("caption", error.what());
     }
-    for (CaptionPart& part : step.caption)
-        if (part.quote && part.quote->parameter.empty()) name_stack(step, part.quote->stage);
+    read_claims(object, step, layer);
+    read_question(object, step, layer, first);
+    name_stacks(step, step.caption);
+    for (Claim& claim : step.claims) name_stacks(step, claim);
+    if (step.question)
+        for (LessonAnswer& answer : step.question->answers) name_stacks(step, answer.when);
     object.expect_no_more();
     return step;
 }
@@ -151,6 +213,16 @@ std::vector<std::shared_ptr<const Lesson>> parse_embedded() {
 
 }  // namespace
 
+std::optional<std::size_t> right_answer(const LessonQuestion& question, const Snapshot& snapshot, const TrainingReport& training) {
+    std::optional<std::size_t> right;
+    for (std::size_t i = 0; i < question.answers.size(); ++i) {
+        if (!holds(question.answers[i].when, snapshot, training).value_or(false)) continue;
+        if (right) return std::nullopt;
+        right = i;
+    }
+    return right;
+}
+
 Lesson parse_lesson(std::string_view json, std::string_view source) {
     JsonObject object(json, source);
     Lesson lesson;
@@ -164,7 +236,7 @@ Lesson parse_lesson(std::string_view json, std::string_view source) {
     std::vector<JsonObject> steps = object.objects("steps");
     if (steps.empty()) object.fail_missing("steps");
     if (steps.size() > kMaxLessonSteps) object.fail("steps", fmt::format("a lesson has at most {} steps", kMaxLessonSteps));
-    for (JsonObject& one : steps) lesson.steps.push_back(step = read_step(one, step));
+    for (JsonObject& one : steps) lesson.steps.push_back(step = read_step(one, step, lesson.steps.empty()));
     object.expect_no_more();
     return lesson;
 }

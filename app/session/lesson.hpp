@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "app/session/caption.hpp"
+#include "app/session/claim.hpp"
 #include "app/session/document.hpp"
 #include "app/session/look.hpp"
 
@@ -26,11 +27,25 @@ struct LessonTraining {
     std::optional<ForwardSettings> forward;         ///< the same
 };
 
+/// One of the answers to choose from.
+struct LessonAnswer {
+    std::string text;
+    Claim when;  ///< true of what the step shows if this is the right one
+};
+
+/// What is asked before a step is shown, over the picture of the step before it.
+struct LessonQuestion {
+    std::string text;
+    std::vector<LessonAnswer> answers;  ///< two to four, of which one is right
+};
+
 /// A step as it is to be shown, with all that it has from the steps before it.
 struct LessonStep {
     std::string title;
     Caption caption;
-    Document document;  ///< what is shown where there is no training
+    std::vector<Claim> claims;               ///< what the caption says in words
+    std::optional<LessonQuestion> question;  ///< none: the step is shown at once
+    Document document;                       ///< what is shown where there is no training
     std::optional<LessonTraining> training;
     Look look;
     std::set<std::string, std::less<>> said;  ///< the fields that the file has for this step; all else stays as it was
@@ -44,8 +59,11 @@ struct Lesson {
     std::vector<LessonStep> steps;
 };
 
+/// The answer that is right in what is shown; nothing where none is (yet), or more than one.
+std::optional<std::size_t> right_answer(const LessonQuestion& question, const Snapshot& snapshot, const TrainingReport& training);
+
 /// Reads a lesson's JSON. Throws FileError naming `source`, the step and the field for anything unknown, missing or impossible. Whether
-/// the places that it names exist is check_lesson()'s question.
+/// the places that it names exist, and what it claims is true, is check_lesson()'s question.
 Lesson parse_lesson(std::string_view json, std::string_view source);
 
 /// The lessons inside the program in the order of the menu, parsed once.

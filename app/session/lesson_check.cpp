@@ -47,9 +47,17 @@ struct Computed {
     Snapshot snapshot;
 };
 
+/// Those of the model in the box that the example is about, else freshly drawn ones.
+std::shared_ptr<const Parameters<float>> parameters_of(const Document& document, const Config& config) {
+    if (document.shipped == nullptr) return std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+    const auto& trained = document.shipped->checkpoint.parameters;
+    if (trained->config() != config) throw DocumentError("these settings differ from the trained model's", Field::None);
+    return trained;
+}
+
 Computed compute(Document document, std::shared_ptr<const Parameters<float>> parameters) {
     Prepared prepared = prepare(document);
-    if (parameters == nullptr) parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(prepared.config));
+    if (parameters == nullptr) parameters = parameters_of(document, prepared.config);
     Computed computed;
     computed.snapshot.trace = std::make_shared<const Trace<float>>(
         trace_forward<float>(std::move(parameters), prepared.tokens, prepared.source, document.forward));
@@ -98,6 +106,8 @@ public:
         check_gradients();
         check_comparison();
         check_caption();
+        check_claims();
+        check_question();
     }
 
 private:
@@ -118,6 +128,9 @@ private:
     void check_gradients();
     void check_comparison();
     void check_caption();
+    void expect_quotable(const Claim& claim, const std::string& field) const;
+    void check_claims();
+    void check_question();
 
     std::string_view source_;
     const LessonStep* step_ = nullptr;
@@ -235,6 +248,33 @@ void Checker::check_caption() {
         const std::string why = why_unquotable(*part.quote, shown_->snapshot);
         if (!why.empty()) fail("caption", fmt::format("{{{}}}: {}", escaped(part.quote->source), why));
     }
+}
+
+void Checker::expect_quotable(const Claim& claim, const std::string& field) const {
+    const std::string why = why_unquotable(claim, shown_->snapshot);
+    if (!why.empty()) fail(field, fmt::format("\"{}\": {}", escaped(claim.source), why));
+}
+
+void Checker::check_claims() {
+    for (std::size_t i = 0; i < step_->claims.size(); ++i) {
+        const Claim& claim = step_->claims[i];
+        const std::string field = fmt::format("claims/{}", i);
+        expect_quotable(claim, field);
+        if (step_->training || holds(claim, shown_->snapshot, {}).value_or(false)) continue;
+        fail(field, "this is not true: " + claim_words(claim, shown_->snapshot, {}));
+    }
+}
+
+void Checker::check_question() {
+    if (!step_->question) return;
+    const std::vector<LessonAnswer>& answers = step_->question->answers;
+    std::string found;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        expect_quotable(answers[i].when, fmt::format("ask/answers/{}/when", i));
+        found += (found.empty() ? "" : "; ") + claim_words(answers[i].when, shown_->snapshot, {});
+    }
+    if (step_->training || right_answer(*step_->question, shown_->snapshot, {})) return;
+    fail("ask/answers", "expected exactly one answer to be right: " + found);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-/// Whether all that a lesson points at exists.
+/// Whether all that a lesson points at exists, and all that it claims is true.
 
 #include <string_view>
 
@@ -8,9 +8,10 @@
 namespace attn::app {
 
 /// Computes what every step shows (of a training run the model before its first step) and looks up the places that the step names.
-/// Throws FileError naming `source`, the step and the field for a place that does not exist, for a document that cannot be computed, and
-/// for a comparison, gradients or a view that the model does not allow. Which steps a run will have made when it ends by its loss or
-/// accuracy is not known here: see missing_moment().
+/// Throws FileError naming `source`, the step and the field for a place that does not exist, for a document that cannot be computed, for a
+/// comparison, gradients or a view that the model does not allow, for a claim that is false, and for a question of whose answers not
+/// exactly one is right. Of a model that the lesson itself trains claims and answers are only known once it has been trained; neither are
+/// the steps that a run will have made when it ends by its loss or accuracy: see missing_moment().
 void check_lesson(const Lesson& lesson, std::string_view source);
 
 }  // namespace attn::app

@@ -36,8 +36,8 @@ TEST(LessonCommand, RefusesWhatThereIsNot) {
     const ScratchFolder folder;
     expect_refused({"lesson"}, "--list");
     expect_refused({"lesson", "no-such-lesson"}, "watch-a-head-form");
-    expect_refused({"lesson", "masks", "--step", "0"}, "steps 1 to 8");
-    expect_refused({"lesson", "masks", "--step", "9"}, "steps 1 to 8");
+    expect_refused({"lesson", "masks", "--step", "0"}, "steps 1 to 10");
+    expect_refused({"lesson", "masks", "--step", "11"}, "steps 1 to 10");
     expect_refused({"lesson", folder.path(".")}, "");
     expect_refused({"lesson", folder.file("empty.json", "")}, "empty.json");
     expect_refused(
@@ -45,7 +45,12 @@ TEST(LessonCommand, RefusesWhatThereIsNot) {
         "bad.json, /steps/1/head: ");
     const std::string out = folder.path("never.png");
     expect_refused({"render", "--out", out, "--lesson", "no-such-lesson"}, "no-such-lesson");
-    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "99"}, "steps 1 to 8");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "99"}, "steps 1 to 10");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "1", "--answer", "1"},
+                   "step 1 of the lesson masks does not ask");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "3", "--answer", "0"}, "answers 1 to 3");
+    expect_refused({"render", "--out", out, "--lesson", "masks", "--step", "3", "--answer", "4"}, "answers 1 to 3");
+    expect_refused({"render", "--out", out, "--answer", "1"}, "--lesson");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--text", "mine"}, "--lesson");
     expect_refused({"render", "--out", out, "--lesson", "masks", "--task", "copy"}, "--lesson");
 }
@@ -70,6 +75,11 @@ TEST(LessonCommand, PlacesThatDoNotExistAreNamedByFileStepAndField) {
     const std::string quoting = folder.file(
         "quoting.json", R"({"name": "a", "title": "b", "steps": [{"preset": "gpt-tiny", "caption": "It is {weights[0,0,99,1]}."}]})");
     expect_refused({"lesson", quoting}, "quoting.json, /steps/0/caption: {weights[0,0,99,1]}: there is no T 99");
+    const std::string claiming = folder.file("claiming.json", R"({"name": "a", "title": "b", "steps": [{"preset": "stories", "caption": "c",
+        "stage": "weights", "layer": 2, "claims": ["{most weights[0,3,16,*]} = Tom"]}]})");
+    expect_refused(
+        {"lesson", claiming},
+        "claiming.json, /steps/0/claims/0: this is not true: \"{most weights[0,3,16,*]} = Tom\", {most weights[0,3,16,*]} is Lily");
     EXPECT_FALSE(std::filesystem::exists(folder.path("never.png")));
 }
 
@@ -96,7 +106,14 @@ TEST(LessonPictures, DifferFromStepToStep) {
     };
     const std::string second = draw("2.png", "masks", "2");
     EXPECT_EQ(second, draw("again.png", "masks", "2"));
-    EXPECT_NE(second, draw("3.png", "masks", "3"));
+    const std::string asking = draw("3.png", "masks", "3");
+    EXPECT_NE(second, asking);
+    for (const char* answer : {"1", "3"}) {
+        const std::string path = folder.path(std::string("answered") + answer + ".png");
+        ASSERT_EQ(attnscope({"render", "--lesson", "masks", "--step", "3", "--answer", answer, "--out", path}).exit_code, 0);
+        EXPECT_NE(read_bytes(path), asking);
+    }
+    EXPECT_NE(read_bytes(folder.path("answered1.png")), read_bytes(folder.path("answered3.png"))) << "what was expected is said";
     const std::string own = folder.file("own.json", R"({"name": "own", "title": "Own", "steps": [{"title": "One", "caption": "Two words.",
         "preset": "gpt-tiny", "texts": ["two words"], "view": "grid", "stage": "weights"}]})");
     EXPECT_NE(second, draw("own.png", own, "1"));

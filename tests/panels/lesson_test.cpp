@@ -2,15 +2,18 @@
 
 #include "app/panels/lessons/lesson_player.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
 #include "app/panels/frame.hpp"
+#include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -51,6 +54,8 @@ TEST_F(LessonTest, ArrowsAndPresenterKeysWalkThroughTheSteps) {
     EXPECT_EQ(view.locked.on(Axis::S), 7);
     press_and_settle(Key::PageDown);
     press_and_settle(Key::PageDown);
+    EXPECT_EQ(view.lesson.step, 2U) << "a presenter's remote shows what is asked without a guess";
+    press_and_settle(Key::PageDown);
     EXPECT_EQ(view.lesson.step, 3U);
     EXPECT_EQ(view.compare.source, Compare::Unmasked);
     press_and_settle(Key::PageUp);
@@ -90,6 +95,7 @@ TEST_F(LessonTest, ArrowsBelongToTheStagesAgainAfterTheLesson) {
     const AxisSelection cell = view.locked;
     open("many-heads");
     press_and_settle(Key::Right);
+    press_and_settle(Key::Right);
     EXPECT_EQ(view.view, View::Heads);
     EXPECT_TRUE(view.panes.strip);
     press_and_settle(Key::Escape);
@@ -118,6 +124,7 @@ TEST_F(LessonTest, TheLearnerChangesThingsAndResetsThem) {
     type("h", ui_frame);
     EXPECT_EQ(view.view, View::Heads);
     EXPECT_TRUE(changed);
+    press_and_settle(Key::Right);
     press_and_settle(Key::Right);
     EXPECT_EQ(view.view, View::Step) << "the next step goes on from the lesson, not from the change";
     hold_modifiers(false, true);
@@ -161,12 +168,130 @@ TEST_F(LessonTest, ControlsThatDistractAreLeftOut) {
                      .has_value());
 }
 
+TEST_F(LessonTest, AQuestionIsAskedOverThePictureOfTheStepBefore) {
+    open("masks");
+    for (int i = 0; i < 2; ++i) press_and_settle(Key::Right);
+    ASSERT_TRUE(view.lesson.asking());
+    EXPECT_EQ(view.stage, (StageId{Stage::Masked, 0})) << "the weights would tell";
+    EXPECT_EQ(view.locked.on(Axis::S), 7);
+    const bool right_pane = view.panes.right;
+    type("9", ui_frame);
+    type("4", ui_frame);
+    EXPECT_TRUE(view.lesson.asking()) << "there are three answers";
+    type("2", ui_frame);
+    frames(4, ui_frame);
+    EXPECT_FALSE(view.lesson.asking());
+    EXPECT_EQ(view.panes.right, right_pane) << "the key was the answer's";
+    EXPECT_EQ(view.lesson.step, 2U);
+    EXPECT_EQ(view.lesson.expected.at(2), 1U);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
+    EXPECT_EQ(view.locked.on(Axis::S), 2);
+    EXPECT_EQ(right_answer(*step().question, *session->snapshot(), session->training()), 2U);
+    type("2", ui_frame);
+    EXPECT_NE(view.panes.right, right_pane) << "afterwards the keys are those of the panes again";
+    type("2", ui_frame);
+    press_and_settle(Key::Left);
+    press_and_settle(Key::Right);
+    EXPECT_FALSE(view.lesson.asking()) << "it is asked once";
+    press_and_settle(Key::Escape);
+    open("masks");
+    EXPECT_EQ(view.lesson.step, 2U);
+    EXPECT_TRUE(view.lesson.asking()) << "whoever takes the lesson again is asked again";
+    EXPECT_EQ(view.stage, (StageId{Stage::Masked, 0}));
+}
+
+TEST_F(LessonTest, AnAnswerCanBeClicked) {
+    open("masks");
+    for (int i = 0; i < 2; ++i) press_and_settle(Key::Right);
+    const auto at = find_item(
+        "##lesson", {"13##answer2"},
+        [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        },
+        12, 6);
+    ASSERT_TRUE(at.has_value());
+    click(at->x, at->y, ui_frame);
+    frames(4, ui_frame);
+    EXPECT_FALSE(view.lesson.asking());
+    EXPECT_EQ(view.lesson.expected.at(2), 2U);
+}
+
+/// The caption's quotation that speaks of this cell, as it was last drawn.
+const QuotedCell* quoted_at(const ViewState& view, const CellRef& cell) {
+    for (const QuotedCell& quoted : view.lesson.quoted)
+        if (quoted.place.is_cell() && quoted.place.cell == cell) return &quoted;
+    return nullptr;
+}
+
+TEST_F(LessonTest, NumbersLeadToTheirCells) {
+    open("find-the-name");
+    go_to_lesson_step(view, 2);  // What it brings: context and, as an operand, v
+    frames(5, ui_frame);
+    const CellRef value{{Stage::V, 2}, "", {0, 3, 6, 0}};
+    const QuotedCell* quoted = quoted_at(view, value);
+    ASSERT_NE(quoted, nullptr);
+    ASSERT_EQ(quoted->seen.size(), 1U) << "V is an operand of the picture";
+    const auto [min, max] = quoted->seen[0];
+    EXPECT_GT(max.x, min.x);
+    EXPECT_GT(min.y, quoted->number.y) << "the picture lies below the words";
+    const ImGuiWindow* picture = find_window("##centre");
+    EXPECT_GE(min.x, picture->Pos.x);
+    EXPECT_LE(max.y, picture->Pos.y + picture->Size.y);
+    EXPECT_FALSE(quoted->pointed_at);
+    const ImVec2 number = quoted->number;
+    move_mouse(number.x, number.y - 8);
+    frames(3, ui_frame);
+    ASSERT_TRUE(quoted_at(view, value)->pointed_at);
+    EXPECT_EQ(view.hovered.on(Axis::S), 6) << "as if the mouse were on the cell";
+    EXPECT_GT(ImGui::GetForegroundDrawList()->VtxBuffer.Size, 0) << "an arrow leads there";
+    click(number.x, number.y - 8, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.stage, value.stage);
+    EXPECT_EQ(view.locked.on(Axis::S), 6);
+    EXPECT_TRUE(changed);
+    press_and_settle(Key::Backspace);
+    EXPECT_EQ(view.stage, (StageId{Stage::Context, 2}));
+}
+
+TEST_F(LessonTest, NumbersHaveTheColourOfTheirCellsAndInkThatCanBeRead) {
+    open("masks");
+    go_to_lesson_step(view, 1);
+    frames(4, ui_frame);
+    for (const bool dark : {true, false}) {
+        theme.colors = palette(dark);
+        with_context([&](PanelContext& context) {
+            const Snapshot& snapshot = context.snapshot;
+            const auto look_of = [&](const std::string& quote) {
+                const Caption caption = parse_caption(quote, 0);
+                return look_of_cell(context, *quoted_place(*caption.front().quote, snapshot));
+            };
+            const auto none = look_of("{weights[0,0,5,1]}"), first = look_of("{weights[0,0,0,0]}");
+            ASSERT_TRUE(none && first);
+            EXPECT_EQ(first->fill, canvas.color({.lo = 0, .hi = 1}, 1.0F)) << "the map's own colour of 1";
+            EXPECT_NE(first->fill, none->fill);
+            EXPECT_TRUE(look_of("{masked[0,0,3,7]}")->masked);
+            EXPECT_FALSE(look_of("{sum weights[0,0,3,*]}")) << "a row has many colours";
+            EXPECT_TRUE(look_of("{token_embedding.weight[3,0]}"));
+            for (int t = 0; t < 17; ++t)
+                for (int s = 0; s < 17; ++s) {
+                    const auto look = look_of(fmt::format("{{scores[0,0,{},{}]}}", t, s));
+                    ASSERT_TRUE(look);
+                    EXPECT_GE(contrast(look->ink, look->fill), kReadable) << t << " " << s;
+                }
+        });
+    }
+    theme.colors = palette(true);
+}
+
 /// Every step at four sizes: the strip lies above the picture, covers nothing, and holds its sentences.
 TEST_F(LessonTest, TheStripNeverCoversThePicture) {
     for (const char* name : {"tokens-and-embeddings", "one-head", "masks", "many-heads", "dropout"}) {
         open(name);
-        for (std::size_t i = 0; i < view.lesson.lesson->steps.size(); ++i) {
+        for (std::size_t n = 0; n < 2 * view.lesson.lesson->steps.size(); ++n) {
+            const std::size_t i = n / 2;
             go_to_lesson_step(view, i);
+            if (n % 2 == 1) answer_lesson_question(view, 0);
             for (const ImVec2 size : {ImVec2(1600, 1000), ImVec2(1280, 720), ImVec2(900, 600), ImVec2(90, 60)}) {
                 ImGui::GetIO().DisplaySize = size;
                 for (const bool alone : {false, true}) {

@@ -47,6 +47,12 @@ std::string typed_number(const Caption& caption) {
 TEST(Lessons, QuoteTheirNumbersAndTypeNone) {
     for (const auto& lesson : lessons())
         for (const LessonStep& step : lesson->steps) EXPECT_EQ(typed_number(step.caption), "") << lesson->name << ", " << step.title;
+    for (const auto& lesson : lessons())
+        for (const LessonStep& step : lesson->steps)
+            if (step.question) {
+                EXPECT_EQ(typed_number(parse_caption(step.question->text, 0)), "") << lesson->name << ", " << step.title;
+                for (const LessonAnswer& answer : step.question->answers) EXPECT_EQ(typed_number({{answer.text, {}}}), "") << answer.text;
+            }
     EXPECT_EQ(typed_number(parse_caption("the weight is 0.6119, not {weights[0,0,0,2]:4}", 0)), "0.6119");
 }
 
@@ -66,6 +72,12 @@ std::vector<std::string> faults(const LessonStep& step, const Snapshot& snapshot
     }
     for (const CaptionPart& part : step.caption)
         if (part.quote && !quoted(*part.quote, snapshot, training)) found.push_back("{" + part.quote->source + "} quotes nothing");
+    for (const Claim& claim : step.claims)
+        if (!holds(claim, snapshot, training).value_or(false)) found.push_back("not true: " + claim_words(claim, snapshot, training));
+    if (step.question && !right_answer(*step.question, snapshot, training)) {
+        found.emplace_back("not exactly one answer is right:");
+        for (const LessonAnswer& answer : step.question->answers) found.back() += " " + claim_words(answer.when, snapshot, training);
+    }
     const std::string text = caption_text(step.caption, snapshot, training);
     if (text.size() < 80 || text.size() > 480) found.push_back("the caption has " + std::to_string(text.size()) + " bytes");
     if (step.title.empty() || step.title.size() > 28) found.push_back("the title \"" + step.title + "\" is empty or long");
@@ -127,6 +139,32 @@ TEST(Lessons, AFaultyStepIsFound) {
     EXPECT_THAT(with("", std::string(100, 'x') + "{weights[0,0,4,0]}"), testing::ElementsAre(HasSubstr("quotes nothing")));
     EXPECT_THAT(with("", std::string(100, 'x') + "{step}"), testing::ElementsAre(HasSubstr("quotes nothing")));
     EXPECT_THAT(with("", "short"), testing::SizeIs(1));
+    EXPECT_THAT(with(R"(, "claims": ["{weights[0,0,0,2]} > 0.6"])"), testing::IsEmpty());
+    EXPECT_THAT(with(R"(, "claims": ["{weights[0,0,0,2]} > 0.7"])"), testing::ElementsAre(HasSubstr("is 0.612")));
+}
+
+TEST(Lessons, AskWhatOneCanThinkAbout) {
+    std::size_t questions = 0;
+    for (const auto& lesson : lessons()) {
+        for (const LessonStep& step : lesson->steps) {
+            if (!step.question) continue;
+            ++questions;
+            EXPECT_TRUE(step.question->text.ends_with('?')) << step.question->text;
+            EXPECT_LE(step.question->text.size(), 160U) << step.question->text;
+            for (const LessonAnswer& answer : step.question->answers) EXPECT_LE(answer.text.size(), 60U) << answer.text;
+        }
+    }
+    EXPECT_GE(questions, 15U);
+}
+
+TEST(Lessons, WhatIsAboutMeaningShowsTrainedModels) {
+    for (const char* name : {"tokens-and-embeddings", "one-head", "scaling-and-softmax", "masks", "many-heads", "the-block", "dropout",
+                             "find-the-name", "how-translation-aligns"}) {
+        const auto lesson = find_lesson(name);
+        EXPECT_TRUE(std::any_of(lesson->steps.begin(), lesson->steps.end(), [](const LessonStep& step) {
+            return step.document.shipped != nullptr && !step.training;
+        })) << name;
+    }
 }
 
 /// The numbers of the lesson are those that NumPy has printed.
@@ -217,10 +255,36 @@ TEST(LessonFiles, ErrorsNameFileStepAndField) {
         {R"({"caption": "x", "training": {"task": "copy", "settings": {"batch_size": 0}}})", "my.json, /steps/1/training: "},
         {R"({"caption": "x", "training": {"task": "copy"}, "config": {}})", "my.json, /steps/1/config: "},
         {R"({"caption": "x", "sound": true})", "my.json, /steps/1/sound: "},
+        {R"({"caption": "x", "claims": "{weights[0,0,0,0]} = 1"})", "my.json, /steps/1/claims: "},
+        {R"({"caption": "x", "claims": ["{weights[0,0,0,0]}"]})",
+         "my.json, /steps/1/claims: \"{weights[0,0,0,0]}\": expected =, !=, < or >"},
+        {R"({"caption": "x", "claims": ["{weights[0,0,0,0]} > 0", "1 < 2"]})", "my.json, /steps/1/claims: \"1 < 2\": a claim quotes"},
+        {R"({"caption": "x", "claims": ["about {weights[0,0,0,0]} > 0"]})", "expected one quotation in braces"},
+        {R"({"caption": "x", "claims": ["{weight[0,0,0,0]} > 0"]})", "there is no stage \"weight\""},
+        {R"({"caption": "x", "ask": {"answers": []}})", "my.json, /steps/1/ask/question: "},
+        {R"({"caption": "x", "ask": {"question": "?"}})", "my.json, /steps/1/ask/answers: expected 2 to 4 answers, found 0"},
+        {R"({"caption": "x", "ask": {"question": "?", "answers": [{"text": "a"}]}})", "my.json, /steps/1/ask/answers/0/when: "},
+        {R"({"caption": "x", "ask": {"question": "?", "answers": [{"when": "{token[0]} = a"}]}})",
+         "my.json, /steps/1/ask/answers/0/text: "},
+        {R"({"caption": "x", "ask": {"question": "?", "answers": [{"text": "a", "when": "maybe"}]}})",
+         "my.json, /steps/1/ask/answers/0/when: "},
+        {R"({"caption": "x", "ask": {"question": "?", "answers": [{"text": "a", "when": "{token[0]} = a"}]}})",
+         "expected 2 to 4 answers, found 1"},
+        {R"({"caption": "x", "ask": {"question": "?", "answers": [{"text": "a", "when": "{token[0]} = a"},
+            {"text": "a", "when": "{token[0]} = b"}]}})",
+         "my.json, /steps/1/ask/answers: \"a\" is there twice"},
+        {R"({"caption": "x", "ask": {"question": "?", "right": 1}})", "my.json, /steps/1/ask"},
         {R"("x")", "my.json, /steps/1: "}};
     for (const auto& [step, expected] : steps) EXPECT_THAT(refusal(step), HasSubstr(expected)) << step;
     EXPECT_THAT(refusal(R"({"caption": "x"})", R"("title": "b", )"), HasSubstr("my.json, /name: "));
     EXPECT_THAT(refusal(R"({"caption": "x"})", R"("name": "b", )"), HasSubstr("my.json, /title: "));
+    EXPECT_THAT(refusal(R"({"caption": "x"})", R"("name": "b", "title": "b", )"), "") << "and a first step";
+    try {
+        parse_lesson(R"({"name": "a", "title": "b", "steps": [{"caption": "x", "ask": {"question": "?", "answers": []}}]})", "my.json");
+        FAIL() << "the first step has no picture before it";
+    } catch (const FileError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("my.json, /steps/0/ask: "));
+    }
     EXPECT_THROW(parse_lesson(R"({"name": "a", "title": "b", "steps": []})", "my.json"), FileError);
     EXPECT_THROW(parse_lesson("{", "my.json"), FileError);
     EXPECT_THROW(find_lesson("no-such-lesson"), Error);
@@ -340,6 +404,57 @@ TEST(LessonPlaces, QuotationsThatCanNeverBeMadeAreRefused) {
     }
 }
 
+/// A question about the second text of misplaced(), of which these are the conditions of the answers.
+std::string asking(const std::vector<std::string>& conditions) {
+    std::string answers;
+    for (const std::string& when : conditions)
+        answers += std::string(answers.empty() ? "" : ", ") + R"({"text": ")" + when + R"(", "when": ")" + when + R"("})";
+    return R"(, "ask": {"question": "What?", "answers": [)" + answers + "]}";
+}
+
+TEST(LessonClaims, AreCheckedWhereTheModelIsKnown) {
+    const std::string first = "{zeros weights[0,0,1,*]}";  // of four, two come later
+    EXPECT_EQ(misplaced(R"(, "claims": [")" + first + R"( = 2", "{sum weights[0,0,1,*]} = 1.000"])"), "");
+    EXPECT_THAT(misplaced(R"(, "claims": [")" + first + R"( = 2", ")" + first + R"( > 2"])"),
+                HasSubstr("my.json, /steps/1/claims/1: this is not true: \"" + first + " > 2\", " + first + " is 2"));
+    EXPECT_THAT(misplaced(R"(, "claims": ["{weights[0,0,9,1]} > 0"])"),
+                HasSubstr("my.json, /steps/1/claims/0: \"{weights[0,0,9,1]} > 0\": there is no T 9"));
+    EXPECT_EQ(misplaced(R"(, "training": {"task": "copy"}, "claims": ["{weights[0,0,1,1]} > 2"])"), "")
+        << "what training comes to is not known before it has been done";
+    EXPECT_THAT(misplaced(R"(, "training": {"task": "copy"}, "claims": ["{weights[0,0,99,1]} > 2"])"), HasSubstr("there is no T 99"));
+}
+
+TEST(LessonClaims, AnAnswerKeyThatIsWrongIsRefused) {
+    EXPECT_EQ(misplaced(asking({"{zeros weights[0,0,1,*]} = 2", "{zeros weights[0,0,1,*]} = 3"})), "");
+    EXPECT_THAT(misplaced(asking({"{zeros weights[0,0,1,*]} = 1", "{zeros weights[0,0,1,*]} = 3"})),
+                HasSubstr("my.json, /steps/1/ask/answers: expected exactly one answer to be right: "))
+        << "none is right";
+    EXPECT_THAT(misplaced(asking({"{zeros weights[0,0,1,*]} = 2", "{zeros weights[0,0,1,*]} > 1"})),
+                HasSubstr("expected exactly one answer"))
+        << "two are right";
+    EXPECT_THAT(misplaced(asking({"{zeros weights[0,0,1,*]} = 2", "{token[7]} = b"})),
+                HasSubstr("my.json, /steps/1/ask/answers/1/when: \"{token[7]} = b\": there is no token 7"));
+}
+
+TEST(LessonClaims, AreAboutTheTrainedModelOfTheExample) {
+    const auto says = [](const std::string& claim) {
+        try {
+            check_lesson(
+                parse_lesson(R"({"name": "a", "title": "b", "steps": [{"caption": "c", "preset": "stories", "stage": "weights", "layer": 2,
+                "claims": [")" + claim +
+                                 R"("]}]})",
+                             "my.json"),
+                "my.json");
+        } catch (const FileError& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_EQ(says("{most weights[0,3,16,*]} = Lily"), "");
+    EXPECT_EQ(says("{max layers.2.attention.weights[0,3,16,*]} > 0.9"), "");
+    EXPECT_THAT(says("{most weights[0,3,16,*]} = Tom"), HasSubstr("{most weights[0,3,16,*]} is Lily"));
+}
+
 TEST(LessonPlaces, WhatIsKeptFromAStepBeforeHasToExistToo) {
     const auto second = [](const std::string& fields) {
         try {
@@ -363,8 +478,8 @@ TEST(LessonPlaces, WhatIsKeptFromAStepBeforeHasToExistToo) {
 TEST(LessonFiles, WhatAStepDoesNotSayStaysAsItWas) {
     const Lesson lesson = parse_lesson(R"({"name": "a", "title": "b", "steps": [
         {"caption": "1", "preset": "multi-head", "stage": "weights", "head": 2, "cell": {"T": 3, "S": 1}, "panes": ["cell"],
-         "forward": {"masks": {"causal": true}}},
-        {"caption": "2", "forward": {"temperature": 2}, "stage": "scores"},
+         "forward": {"masks": {"causal": true}}, "claims": ["{zeros weights[0,0,0,*]} > 0"]},
+        {"caption": "2", "ask": {"question": "?", "answers": [{"text": "a", "when": "{token[0]} = a"}, {"text": "b", "when": "{token[0]} = b"}]}, "forward": {"temperature": 2}, "stage": "scores"},
         {"caption": "3", "preset": "self-attention", "cell": {}, "panes": ["stages"], "controls": ["masks"]}]})",
                                        "own");
     const LessonStep& second = lesson.steps[1];
@@ -380,6 +495,10 @@ TEST(LessonFiles, WhatAStepDoesNotSayStaysAsItWas) {
     EXPECT_TRUE(second.look.controls.all());
     EXPECT_FALSE(lesson.steps[2].document.forward.masks.causal) << "a preset begins anew";
     EXPECT_TRUE(lesson.steps[2].look.cell.empty());
+    EXPECT_EQ(lesson.steps[0].claims.size(), 1U);
+    EXPECT_TRUE(second.claims.empty()) << "what is claimed of one step is not claimed of the next";
+    EXPECT_TRUE(second.question.has_value());
+    EXPECT_FALSE(lesson.steps[2].question.has_value());
     EXPECT_EQ(lesson.steps[2].look.controls.count(), 1U);
 }
 

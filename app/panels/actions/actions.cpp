@@ -99,6 +99,21 @@ void compare_with(PanelContext& context, Compare source) {
     if (view.view == View::Train) view.view = View::Step;
 }
 
+/// The key of one of the answers, while a lesson asks.
+Action answer(std::size_t place, char key) {
+    const auto is_there = [place](const PanelContext& context) {
+        const LessonView& lesson = context.view.lesson;
+        return lesson.asking() && place < lesson.current().question->answers.size();
+    };
+    return {fmt::format("Answer {} of the lesson's question", key),
+            "Lesson",
+            {typed(key)},
+            KeyScope::Lesson,
+            "Lesson: answer the question",
+            [place](PanelContext& context) { answer_lesson_question(context.view, place); },
+            is_there};
+}
+
 void zoom(PanelContext& context, double factor) { context.view.ui_zoom = std::clamp(context.view.ui_zoom * factor, 0.5, 4.0); }
 
 /// From the outermost that is open to the chosen cell.
@@ -156,6 +171,10 @@ std::vector<Action> table() {
          "Lesson: first, last step",
          [](C& c) { go_to_lesson_step(c.view, c.view.lesson.lesson->steps.size() - 1); },
          in_lesson},
+        answer(0, '1'),
+        answer(1, '2'),
+        answer(2, '3'),
+        answer(3, '4'),
         {"Reset this step of the lesson", "Lesson", {on(Key::Backspace)}, kLesson, "Lesson: reset the step", reset_lesson_step, in_lesson},
         {"Leave the lesson", "Lesson", {}, kLesson, "", close_lesson, in_lesson},
 
@@ -250,7 +269,7 @@ std::vector<Action> table() {
          [](C& c) { c.view.gradients = !c.view.gradients; },
          ready},
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
-        {"Fit the picture", "View", {typed('f')}, kAll, "fit the picture", [](C& c) { c.view.zooms.clear(); }},
+        {"Fit the picture", "View", {typed('f'), typed('0')}, kAll, "fit the picture", [](C& c) { c.view.zooms.clear(); }},
         {"Zoom in", "View", {typed('+')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key += 1; }, ready},
         {"Zoom out", "View", {typed('-')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key -= 1; }, ready},
         {"Change of maps: gradual or at once", "View", {}, kAll, "", [](C& c) { c.view.morphing = !c.view.morphing; }},

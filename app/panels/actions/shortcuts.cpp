@@ -46,6 +46,8 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
     std::vector<KeyChord> taken;
     for (const Action& action : actions()) {
         if (!in_scope(action.scope, context.view)) continue;
+        // A lesson that does not ask leaves the keys of its answers to the panes.
+        if (action.scope == KeyScope::Lesson && !action.can_run(context)) continue;
         for (const KeyChord& chord : action.chords) {
             if (!chord.pressed() || std::find(taken.begin(), taken.end(), chord) != taken.end()) continue;
             if (ImGui::GetIO().WantCaptureKeyboard && belongs_to_controls(chord)) continue;

@@ -24,18 +24,6 @@ constexpr const char* kField = "##cell_field";
 constexpr const char* kMenu = "##cell_menu";
 
 /// Why the numbers of a matrix cannot be changed, "" when they can.
-std::string refusal(const PanelContext& context, const Matrix& matrix) {
-    if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
-    if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
-    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
-    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
-    if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
-    if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
-    if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
-    if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
-    return "";
-}
-
 bool is_masked(const PanelContext& context, const CellRef& cell) {
     const RecordedStage<float>* stage = context.stage(cell.stage);
     return stage != nullptr && stage->mask != nullptr &&
@@ -92,16 +80,6 @@ void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, 
     const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.stage(cell->stage) : nullptr;
     if (stage != nullptr && has_heads(stage->value.shape()))
         context.view.head = query_head(context.trace().config, stage->value.shape(), cell->index[1], context.view.head);
-}
-
-std::optional<HeatmapCell> place_in(const Matrix& matrix, const CellRef& cell) {
-    if (!matrix.origin || !matrix.origin->parameter.empty() || matrix.origin->stage != cell.stage) return std::nullopt;
-    const auto along = [&](int index) {
-        return index < 0 ? 0 : cell.index[static_cast<std::size_t>(index)] - matrix.origin->index[static_cast<std::size_t>(index)];
-    };
-    const HeatmapCell at{along(matrix.row_index), along(matrix.col_index)};
-    if (at.row < 0 || at.row >= matrix.data.rows || at.col < 0 || at.col >= matrix.data.cols) return std::nullopt;
-    return matrix.cell(at.row, at.col) == cell ? std::optional(at) : std::nullopt;
 }
 
 // --- the popups -----------------------------------------------------------------------------------------------------------------
@@ -329,11 +307,23 @@ void emit_edit(PanelContext& context, const Edit& edit) {
     emit_forward(context, std::move(forward), "");
 }
 
+std::string why_not_editable(const PanelContext& context, const Matrix& matrix) {
+    if (matrix.is_difference) return "A difference of two states: switch the comparison off (B) to change a number.";
+    if (matrix.is_gradient) return "A gradient: switch to the values (D) to change a number.";
+    if (context.view.compare.swapped || matrix.name.ends_with(" before")) return "This is state A of the comparison.";
+    if (!matrix.origin && matrix.name == "one-hot tokens") return "It follows from the tokens: change the text.";
+    if (!matrix.origin) return "It is computed from other numbers for this picture: change those.";
+    if (!matrix.origin->parameter.empty()) return "It is a parameter of the model, which training changes. Change a stage instead.";
+    if (matrix.origin->stage.stage == Stage::Tokens) return "Tokens are text: change the text (T).";
+    if (matrix.origin->stage.stage == Stage::Probabilities) return "Nothing is computed from the probabilities: change a logit instead.";
+    return "";
+}
+
 void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result) {
     EditState& state = context.view.edits;
     const auto open = [&](const HeatmapCell& at, bool menu) {
         const std::optional<CellRef> cell = matrix.cell(at.row, at.col);
-        state.refusal = refusal(context, matrix);
+        state.refusal = why_not_editable(context, matrix);
         choose(context, matrix, at, cell);
         state.part = EditPart::Number, state.kind = EditKind::Set;
         state.x = geometry.x_of(static_cast<double>(at.col));
@@ -351,10 +341,10 @@ void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeome
     if (result.double_clicked) open(*result.double_clicked, false);
     if (result.right_clicked) open(*result.right_clicked, true);
     if (!state.by_key) return;
-    const std::optional<HeatmapCell> at = place_in(matrix, *state.by_key);
-    if (!at || !refusal(context, matrix).empty()) return;
+    const auto at = matrix.place_of(*state.by_key);
+    if (!at || !why_not_editable(context, matrix).empty()) return;
     state.by_key.reset();
-    open(*at, false);
+    open({at->first, at->second}, false);
 }
 
 void edit_chosen_cell(PanelContext& context) {

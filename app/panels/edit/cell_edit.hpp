@@ -6,6 +6,9 @@
 
 namespace attn::app {
 
+/// Why the numbers of a map cannot be changed, "" when they can.
+std::string why_not_editable(const PanelContext& context, const Matrix& matrix);
+
 /// Called by every map that is drawn: takes up what was clicked there.
 void offer_edits(PanelContext& context, const Matrix& matrix, const HeatmapGeometry& geometry, const HeatmapResult& result);
 

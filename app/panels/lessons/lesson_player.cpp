@@ -25,6 +25,13 @@ bool looks_elsewhere(const ViewState& view, const Look& look) {
            view.panes.left != look.settings || view.panes.right != look.inspector || view.panes.strip != look.stages;
 }
 
+/// Sets out for what is to be on screen now.
+void show_step(LessonView& state) {
+    state.goal = LessonGoal(state.shown());
+    if (state.may_train) state.goal.allow();
+    state.look_pending = true;
+}
+
 void give_back(ViewState& view, const ViewState& before) {
     view.view = before.view;
     view.stage = before.stage;
@@ -58,6 +65,7 @@ void open_lesson(ViewState& view, const Document& now, std::shared_ptr<const Les
         state.may_train = false;
     }
     state.lesson = std::move(lesson);
+    state.expected.clear();
     go_to_lesson_step(view, step);
 }
 
@@ -75,6 +83,7 @@ void close_lesson(PanelContext& context) {
     for (Command& command : restore_document(*state.document_before, context.training)) context.commands.push_back(std::move(command));
     give_back(context.view, *state.view_before);
     state.lesson.reset();
+    state.quoted.clear();
     state.document_before.reset();
     state.view_before.reset();
 }
@@ -83,12 +92,20 @@ void go_to_lesson_step(ViewState& view, std::size_t step) {
     LessonView& state = view.lesson;
     if (!state.open() || step >= state.lesson->steps.size()) return;
     state.step = step;
-    state.goal = LessonGoal(state.shown());
-    if (state.may_train) state.goal.allow();
-    state.look_pending = true;
+    show_step(state);
 }
 
-void next_lesson_step(ViewState& view) { go_to_lesson_step(view, view.lesson.step + 1); }
+void next_lesson_step(ViewState& view) {
+    if (view.lesson.asking()) answer_lesson_question(view, std::nullopt);
+    else go_to_lesson_step(view, view.lesson.step + 1);
+}
+
+void answer_lesson_question(ViewState& view, std::optional<std::size_t> answer) {
+    LessonView& state = view.lesson;
+    if (!state.asking() || (answer && *answer >= state.current().question->answers.size())) return;
+    state.expected[state.step] = answer;
+    show_step(state);
+}
 
 void previous_lesson_step(ViewState& view) {
     if (view.lesson.step > 0) go_to_lesson_step(view, view.lesson.step - 1);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "app/panels/panel_context.hpp"
 
@@ -18,8 +19,11 @@ void close_lesson(PanelContext& context);
 
 /// Nothing happens for a step that the lesson does not have.
 void go_to_lesson_step(ViewState& view, std::size_t step);
+/// Where a question waits, its step; else the one after it.
 void next_lesson_step(ViewState& view);
 void previous_lesson_step(ViewState& view);
+/// Shows what the current step has asked about; nothing happens where it does not ask or has no such answer. None: without a guess.
+void answer_lesson_question(ViewState& view, std::optional<std::size_t> answer);
 /// Undoes what the person has changed since the step was shown.
 void reset_lesson_step(PanelContext& context);
 /// True when there is something that resetting would change.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "app/panels/lessons/caption_view.hpp"
 #include "app/panels/lessons/lesson_player.hpp"
+#include "app/panels/lessons/lesson_question.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text.hpp"
@@ -26,17 +28,6 @@ StripLayout lay_out(const PanelContext& context, float width) {
     layout.caption_width =
         std::clamp(width - layout.caption_x - context.px(kGap + kButtonsWidth), context.px(120), context.px(kWidestCaption));
     return layout;
-}
-
-float line_height(const PanelContext& context) { return font_size(context.theme.fonts.lecture) + context.px(3); }
-
-std::string sentences(const PanelContext& context) {
-    const LessonView& state = context.view.lesson;
-    const LessonStep& step = state.shown();
-    // Numbers of another state would say something else than the step means.
-    const bool stale = !context.snapshot.problem.empty();
-    if (state.look_pending || stale) return caption_text(step.caption);
-    return caption_text(step.caption, context.snapshot, context.training);
 }
 
 /// What the run of the step does, "" when it has none or has come to its end.
@@ -83,7 +74,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
     const Ui ui = context.ui();
     LessonView& state = context.view.lesson;
     const std::size_t count = state.lesson->steps.size();
-    const bool first = state.step == 0, last = state.step + 1 == count;
+    const bool first = state.step == 0, last = state.step + 1 == count, asking = state.asking();
     ImGui::SetCursorScreenPos(at);
     if (button(ui, "##lesson_back",
                {.width = 40,
@@ -95,13 +86,19 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
     draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.mono_body, {at.x + context.px(44), at.y},
                  {at.x + context.px(110), at.y + context.px(34)}, {0.5F, 0.5F}, context.theme.colors.text, place);
     ImGui::SetCursorScreenPos({at.x + context.px(114), at.y});
-    const bool pressed =
-        button(ui, last ? "Finish##lesson_next" : "Next##lesson_next",
-               {.look = ButtonLook::Accent,
-                .width = kButtonsWidth - 114,
-                .height = 34,
-                .icon = last ? Icon::Check : Icon::Next,
-                .notes = {.tooltip = last ? "Closes the lesson and restores what you had before." : "Next step (→, Page Down)"}});
+    const bool pressed = button(ui,
+                                asking ? "Show##lesson_next"
+                                : last ? "Finish##lesson_next"
+                                       : "Next##lesson_next",
+                                {.look = asking ? ButtonLook::Plain : ButtonLook::Accent,
+                                 .width = kButtonsWidth - 114,
+                                 .height = 34,
+                                 .icon = asking ? Icon::Eye
+                                         : last ? Icon::Check
+                                                : Icon::Next,
+                                 .notes = {.tooltip = asking ? "Shows what is true without a guess (→, Page Down)."
+                                                      : last ? "Closes the lesson and restores what you had before."
+                                                             : "Next step (→, Page Down)"}});
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(42)});
     const bool changed = lesson_step_is_changed(context);
     if (button(ui, "Reset step##lesson_reset",
@@ -119,7 +116,7 @@ void draw_buttons(PanelContext& context, ImVec2 at) {
                                 .height = 26,
                                 .icon = Icon::Close,
                                 .notes = {.tooltip = "Leaves the lesson and restores what you had before (Esc)."}});
-    if (closed || (pressed && last)) close_lesson(context);
+    if (closed || (pressed && last && !asking)) close_lesson(context);
     else if (pressed) next_lesson_step(context.view);
 }
 
@@ -129,10 +126,11 @@ float lesson_strip_height(const PanelContext& context, float width) {
     const LessonView& state = context.view.lesson;
     if (!state.open()) return 0;
     const StripLayout layout = lay_out(context, width - 2 * context.px(kPaddingX));
-    const std::size_t lines = lines_of(context.theme.fonts.lecture, sentences(context), layout.caption_width).size();
-    float height = static_cast<float>(lines) * line_height(context) + 2 * context.px(kPaddingY);
+    float height = 2 * context.px(kPaddingY);
+    if (state.asking()) height += question_height(context, layout.caption_width);
+    else height += verdict_height(context) + caption_height(context, layout.caption_width);
     if (!training_words(context).empty()) height += context.px(kTrainingLine);
-    const float title = wrapped_height(context.theme.fonts.title, layout.caption_x - context.px(kGap), state.shown().title) +
+    const float title = wrapped_height(context.theme.fonts.title, layout.caption_x - context.px(kGap), state.current().title) +
                         context.px(22) + 2 * context.px(kPaddingY);
     return std::max({height, title, context.px(kLeast)});
 }
@@ -148,14 +146,20 @@ void draw_lesson_strip(PanelContext& context) {
     list.AddRectFilled(corner, {corner.x + context.px(4), corner.y + size.y}, colors.accent, context.px(2));
     const float title_width = layout.caption_x - context.px(kGap);
     draw_text(list, fonts.label, at, colors.muted, elide(fonts.label, state.lesson->title, title_width));
-    draw_text_wrapped(list, fonts.title, {at.x, at.y + context.px(20)}, title_width, colors.text, state.shown().title);
-    const float caption_x = at.x + layout.caption_x;
-    float y = at.y;
-    for (const std::string& line : lines_of(fonts.lecture, sentences(context), layout.caption_width)) {
-        draw_text(list, fonts.lecture, {caption_x, y}, colors.text, line);
-        y += line_height(context);
+    draw_text_wrapped(list, fonts.title, {at.x, at.y + context.px(20)}, title_width, colors.text, state.current().title);
+    const ImVec2 caption{at.x + layout.caption_x, at.y};
+    context.view.lesson.quoted.clear();
+    float height = 0;
+    if (state.asking()) {
+        height = question_height(context, layout.caption_width);
+        draw_question(context, caption, layout.caption_width);
+    } else {
+        const float verdict = verdict_height(context);
+        height = verdict + caption_height(context, layout.caption_width);
+        draw_verdict(context, caption, layout.caption_width);
+        draw_caption(context, {caption.x, caption.y + verdict}, layout.caption_width);
     }
-    draw_training_line(context, {caption_x, y + context.px(6)}, layout.caption_width);
+    draw_training_line(context, {caption.x, caption.y + height + context.px(6)}, layout.caption_width);
     draw_buttons(context, {corner.x + size.x - context.px(kPaddingX + kButtonsWidth), at.y});
 }
 

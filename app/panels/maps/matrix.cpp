@@ -34,6 +34,16 @@ std::optional<CellRef> Matrix::cell(std::int64_t row, std::int64_t col) const {
     return ref;
 }
 
+std::optional<std::pair<std::int64_t, std::int64_t>> Matrix::place_of(const CellRef& wanted) const {
+    if (!origin || origin->stage != wanted.stage || origin->parameter != wanted.parameter) return std::nullopt;
+    const auto along = [&](int index) {
+        return index < 0 ? 0 : wanted.index[static_cast<std::size_t>(index)] - origin->index[static_cast<std::size_t>(index)];
+    };
+    const std::pair at{along(row_index), along(col_index)};
+    if (at.first < 0 || at.first >= data.rows || at.second < 0 || at.second >= data.cols) return std::nullopt;
+    return cell(at.first, at.second) == wanted ? std::optional(at) : std::nullopt;
+}
+
 void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
     if (snapshot.serial == serial_ && others == others_) return;
     serial_ = snapshot.serial;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/session/snapshot.hpp"
@@ -46,6 +47,8 @@ struct Matrix {
     float at(std::int64_t row, std::int64_t col) const { return data.at(row, col); }
     bool masked(std::int64_t row, std::int64_t col) const { return data.keep != nullptr && data.keep[row * data.cols + col] == 0; }
     std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
+    /// Row and column of the cell, if it is among the shown ones.
+    std::optional<std::pair<std::int64_t, std::int64_t>> place_of(const CellRef& cell) const;
 };
 
 /// In place of a head: the mean over all of them, of weights (also after dropout). A mean of scores would mean nothing: the softmax makes

@@ -6,6 +6,7 @@
 
 #include "app/panels/colors.hpp"
 #include "app/panels/edit/cell_edit.hpp"
+#include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/maps/labels.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/widgets/color_bar.hpp"
@@ -196,7 +197,8 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     if (options.summed_over && options.role == MatrixRole::Top) view.marks.row = view.marks.hover_row = -1;
     view.edited = matrix.edited;
     view.edited.lit = context.view.edits.lit;
-    view.opens = !context.view.painting;
+    // Where a number cannot be changed, a double click on a zoomed map shows all of it again.
+    view.opens = !context.view.painting && (zoom.state().whole() || why_not_editable(context, matrix).empty());
     // In an operand's narrow cells a number would lose the digits that make it worth reading.
     const float cell = box.width() / static_cast<float>(matrix.data.cols) * std::max(zoom.state().cols.zoom, 1.F);
     view.numbers = options.role != MatrixRole::Strip && (options.role == MatrixRole::Result || cell > context.px(34));
@@ -213,6 +215,7 @@ MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const 
     const HeatmapResult result = heatmap_view(context.ui(), matrix.name.c_str(), box.min, box.max, matrix.data,
                                               style_for(context, matrix, options), zoom.state(), view);
     if (result.hovered) tell_packing(context, matrix, *result.hovered);
+    mark_quoted_cells(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()));
     if (options.role == MatrixRole::Result) offer_zoom(context, matrix, box, options, zoom.state());
     offer_edits(context, matrix, heatmap_geometry(box.min, box.max, matrix.data, zoom.state()), result);
     out.hovered = result.hovered;
