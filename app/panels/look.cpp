@@ -16,7 +16,7 @@ void turn_to(ViewState& view, const Look& look) {
     for (const auto& [axis, index] : look.cell) view.locked.set(axis, index);
     view.gradients = look.gradients;
     view.compare.choose(look.unmasked ? Compare::Unmasked : Compare::Off);
-    view.compare.layout = CompareLayout::All;
+    view.compare.lay_out(CompareLayout::All);
     view.playing = view.painting = view.train.replaying = false;
     view.text.editing = false;
     view.zooms.clear();

@@ -4,12 +4,13 @@
 
 namespace attn::app {
 
-bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value) {
+bool open_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
     auto& folded = context.view.folded;
     const bool open = folded.find(name) == folded.end();
     const std::string label = std::string(title) + "##" + name;
-    if (fold_heading(context.ui(), label.c_str(), open, value,
-                     {.tooltip = open ? "Click to fold this part." : "Click to open this part."})) {
+    std::string tooltip = open ? "Click to fold this part." : "Click to open this part.";
+    if (!about.empty()) tooltip += " " + std::string(about);
+    if (fold_heading(context.ui(), label.c_str(), open, value, {.tooltip = tooltip})) {
         if (open) folded.insert(name);
         else folded.erase(name);
     }

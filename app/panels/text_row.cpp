@@ -162,7 +162,7 @@ void draw_text_row(PanelContext& context) {
     }
     float right = origin.x + width - context.px(176);
     const float menu = right;
-    if (const float chip = draw_comparison_chip(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
+    if (const float chip = draw_comparison(context, right + context.px(6), chip_y + context.px(8), (right - x) * 0.5F); chip > 0)
         right -= chip + context.px(8);
     // The text keeps most of the row.
     if (context.view.view != View::Train) right -= draw_small_transport(context, right, chip_y + context.px(7), (right - x) * 0.45F);

@@ -64,7 +64,8 @@ std::vector<const Action*> pressed_actions(const PanelContext& context) {
 
 void handle_shortcuts(PanelContext& context) {
     const ImGuiIO& io = ImGui::GetIO();
-    context.view.compare.swapped = context.view.compare.on() && !io.WantTextInput && !io.KeyCtrl && key_down('X');
+    const bool other = !io.WantTextInput && !io.KeyCtrl && key_down('X');
+    context.view.compare.swapped = context.view.compare.on() && other != context.view.compare.first;
     const bool elsewhere = context.view.palette.open || file_sheet_is_open(context);
     if (!elsewhere) focus_keys(context);
     if (io.WantTextInput || ImGui::IsAnyItemActive() || elsewhere || io.KeyAlt) return;

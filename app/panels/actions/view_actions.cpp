@@ -81,7 +81,7 @@ void add_comparison(const C& context, std::vector<Action>& all) {
         add(
             all, fmt::format("Compare {}", words), "Compare",
             [layout = layout](C& c) {
-                c.view.compare.layout = layout;
+                c.view.compare.lay_out(layout);
                 if (!c.view.compare.on())
                     c.view.compare.choose(can_compare(c, c.view.compare.last) ? c.view.compare.last : Compare::Unmasked);
             },

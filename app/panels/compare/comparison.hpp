@@ -38,6 +38,8 @@ ComparedState compared_state(const PanelContext& context, const CompareSource& s
 bool can_compare(const PanelContext& context, Compare source);
 /// Once a frame, before anything is drawn: ends a comparison whose other state is gone, or whose own example, model or run is.
 void end_stale_comparison(PanelContext& context);
+/// The chip below, and before it where there is room "A | B | B − A": what of the two is shown. Returns the width they took.
+float draw_comparison(PanelContext& context, float right, float y, float room);
 /// "comparing with step 300 ✕", ending at `right`, for as long as it lasts; returns its width, 0 where nothing is compared.
 float draw_comparison_chip(PanelContext& context, float right, float y, float room);
 /// Readings of the state that is compared with, for views of whole traces.

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <string>
 
 #include "app/panels/compare/comparison.hpp"
@@ -35,7 +37,38 @@ std::string name_of_other(const PanelContext& context) {
     return name.empty() ? "itself" : name;
 }
 
+/// What of the two the picture shows; of lines, which would cover each other, one of them alone.
+int shown_part(const PanelContext& context) {
+    const Comparison& compare = context.view.compare;
+    if (compare.layout == CompareLayout::InPlace) return compare.first ? 0 : 1;
+    if (context.view.view == View::Lines) return 1;
+    return compare.layout == CompareLayout::SideBySide ? -1 : 2;
+}
+
+/// "A | B | B − A", ending at `right`; returns its width.
+float draw_parts(PanelContext& context, float right, float y) {
+    static constexpr std::array<std::string_view, 3> kParts = {"A", "B", "B − A"};
+    const std::span<const std::string_view> parts(kParts.data(), context.view.view == View::Lines ? 2 : 3);
+    const Ui ui = context.ui();
+    const float width = segmented_width(ui, parts);
+    ImGui::SetCursorScreenPos({right - width, y - context.px(1)});
+    int part = shown_part(context);
+    if (segmented(ui, "##compared", parts, part, width / context.theme.scale + 1,
+                  {.tooltip = "A is what is compared with, B what you look at. Hold X to swap them."}))
+        context.view.compare.lay_out(part == 2 ? CompareLayout::All : CompareLayout::InPlace, part == 0);
+    return width;
+}
+
 }  // namespace
+
+float draw_comparison(PanelContext& context, float right, float y, float room) {
+    if (!context.view.compare.on()) return 0;
+    constexpr float kLeastChip = 150, kBetween = 12, kParts = 190;
+    const bool both = room >= context.px(kLeastChip + kParts);
+    const float chip = draw_comparison_chip(context, right, y, room - (both ? context.px(kParts) : 0));
+    if (!both || context.view.view == View::Train || context.view.view == View::KnockOut) return chip;
+    return chip + context.px(kBetween) + draw_parts(context, right - chip - context.px(kBetween), y);
+}
 
 float draw_comparison_chip(PanelContext& context, float right, float y, float room) {
     if (!context.view.compare.on()) return 0;

@@ -72,7 +72,7 @@ void draw_layouts(PanelContext& context) {
         if (segmented(context.ui(), "##lens_layout", kOfLens, chosen, 0,
                       {.tooltip =
                            "How much more likely the correct token is than in A, or the shown state with A in its place while X is held."}))
-            compare.layout = chosen == 1 ? CompareLayout::InPlace : CompareLayout::All;
+            compare.lay_out(chosen == 1 ? CompareLayout::InPlace : CompareLayout::All);
         return;
     }
     static constexpr std::array<std::string_view, 4> kLayouts = {"B − A = Δ", "A | B", "B − A", "in place"};
@@ -80,7 +80,7 @@ void draw_layouts(PanelContext& context) {
     if (segmented(context.ui(), "##compare_layout", kLayouts, layout, 0,
                   {.tooltip = "Both states and their difference, both side by side, the difference alone, or the shown state with A "
                               "in its place while X is held."}))
-        compare.layout = static_cast<CompareLayout>(layout);
+        compare.lay_out(static_cast<CompareLayout>(layout));
 }
 
 }  // namespace

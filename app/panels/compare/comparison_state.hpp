@@ -39,10 +39,16 @@ struct Comparison {
     Compare last = Compare::Unmasked;                ///< what is compared with again after Off
     std::optional<std::int64_t> layer, head, batch;  ///< of A; none: those that are shown
     CompareLayout layout = CompareLayout::All;
-    bool swapped = false;                    ///< A and B have changed places: while the key is held
+    bool first = false;                      ///< in place: A stands there, and B while the key is held
+    bool swapped = false;                    ///< A and B have changed places: by `first` or by the key
     std::optional<ComparedSubject> subject;  ///< what was looked at when it began; none: it has just begun
 
     bool on() const { return source != Compare::Off; }
+    /// How both are shown. A alone is B's place taken by A.
+    void lay_out(CompareLayout next, bool a_in_place = false) {
+        layout = next;
+        first = a_in_place && next == CompareLayout::InPlace;
+    }
     void choose(Compare next) {
         source = next;
         subject.reset();
@@ -53,7 +59,7 @@ struct Comparison {
         layer.reset();
         head.reset();
         batch.reset();
-        swapped = false;
+        first = swapped = false;
     }
 };
 

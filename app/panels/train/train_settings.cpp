@@ -61,9 +61,9 @@ bool is_pending(const PanelContext& context) {
 }
 
 /// The line above belongs to it: the part before may be folded.
-bool run_section(PanelContext& context, const char* name, const char* title, const std::string& note) {
+bool run_section(PanelContext& context, const char* name, const char* title, const std::string& value, std::string_view about) {
     separator(context.ui());
-    return open_section(context, name, title, note);
+    return open_section(context, name, title, value, about);
 }
 
 void draw_text_choice(PanelContext& context) {
@@ -144,7 +144,9 @@ void draw_pending(PanelContext& context) {
 }
 
 void draw_optimizer(PanelContext& context) {
-    if (!run_section(context, "run optimizer", "Optimizer", pair_is_under_way(context) ? "the same for both" : "applies at once")) return;
+    if (!run_section(context, "run optimizer", "Optimizer", optimizer_words(course(context)),
+                     pair_is_under_way(context) ? "Both runs of the pair have the same." : "Changes apply at once."))
+        return;
     const Ui ui = context.ui();
     const RunSettings& run = course(context);
     const Schedule& schedule = run.train.schedule;
@@ -189,7 +191,10 @@ void draw_optimizer(PanelContext& context) {
 }
 
 void draw_mistake(PanelContext& context) {
-    if (run_section(context, "run mistake", "Break it on purpose", "new run")) draw_training_mistake(context);
+    const Mistake mistake = context.document.run.train.forward.mistake;
+    const std::string value = mistake == Mistake::None ? "none" : std::string(mistake_info(mistake).title);
+    if (run_section(context, "run mistake", "Break it on purpose", value, "A mistake belongs to a new run."))
+        draw_training_mistake(context);
 }
 
 /// What "length" means for a task, and how long that may be.
@@ -255,7 +260,7 @@ void draw_task_size(PanelContext& context) {
 }
 
 void draw_model(PanelContext& context) {
-    if (!run_section(context, "run model", "Task and model", "new run")) return;
+    if (!run_section(context, "run model", "Task and model", size_words(context.document.run), "Changes begin a new run.")) return;
     const RunSettings& run = context.document.run;
     draw_task_size(context);
     count_slider(context, "layers", run.model.num_layers, {.min = 1, .max = 6, .notes = {.tooltip = "How often the block is repeated."}},
@@ -281,7 +286,7 @@ void draw_model(PanelContext& context) {
 }
 
 void draw_stop(PanelContext& context) {
-    if (!run_section(context, "run stop", "Stop at", "whichever comes first")) return;
+    if (!run_section(context, "run stop", "Stop at", stop_words(course(context).stop), "Whichever comes first.")) return;
     const StopAt& stop = course(context).stop;
     const std::string steps = stop.steps > 0 ? format_count(stop.steps) : "no limit";
     count_slider(context, "steps", std::max<std::int64_t>(stop.steps, 50),
@@ -326,7 +331,7 @@ void sampling_slider(PanelContext& context, const char* label, double value, con
 }
 
 void draw_sampling(PanelContext& context) {
-    if (!run_section(context, "run sampling", "Sampling", "what it generates")) return;
+    if (!run_section(context, "run sampling", "Sampling", sampling_words(context.document.sampling), "How text is generated.")) return;
     const SamplingSettings& sampling = context.document.sampling;
     sampling_slider(context, "temperature", sampling.temperature,
                     {.min = 0, .max = 2, .step = 0.05, .notes = {.tooltip = "0: always the likeliest token; above 1: bolder."}},
@@ -355,9 +360,10 @@ void draw_sampling(PanelContext& context) {
 }
 
 void draw_files(PanelContext& context) {
-    if (!run_section(context, "run checkpoint", "Checkpoint", "safetensors")) return;
-    const Ui ui = context.ui();
     std::string& path = context.view.train.checkpoint_path;
+    const std::string file = path.empty() ? "no file" : path.substr(path.rfind('/') + 1);
+    if (!run_section(context, "run checkpoint", "Checkpoint", file, "Saves the run as a safetensors file, or opens one.")) return;
+    const Ui ui = context.ui();
     text_field(ui, "##checkpoint", path, "path of a .safetensors file", -1,
                {.tooltip = "Holds weights, optimizer, settings and step: a run opened from it continues bit for bit."});
     gap(ui, 6);
@@ -416,7 +422,9 @@ void draw_runs(PanelContext& context) {
     if (kept.empty()) return;
     std::size_t bytes = 0;
     for (const KeptRun& run : kept) bytes += run.history_bytes;
-    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20))) return;
+    if (!run_section(context, "run list", "Runs", fmt::format("{} kept, {} MB", kept.size(), (bytes + (1U << 19)) >> 20),
+                     "Earlier runs of this session."))
+        return;
     const std::vector<std::string> names = run_names(context.training.runs);
     for (auto run = kept.rbegin(); run != kept.rend(); ++run) {
         const auto& curves = context.training.runs;

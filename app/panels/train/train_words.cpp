@@ -137,4 +137,29 @@ std::vector<std::string> run_names(std::span<const RunCurves> runs) {
     return names;
 }
 
+std::string optimizer_words(const RunSettings& settings) { return fmt::format("rate {:g}, AdamW", settings.train.schedule.rate); }
+
+std::string size_words(const RunSettings& settings) {
+    const Config& model = settings.model;
+    return fmt::format("{} layer{} × {} head{}", model.num_layers, model.num_layers == 1 ? "" : "s", model.num_heads,
+                       model.num_heads == 1 ? "" : "s");
+}
+
+std::string stop_words(const StopAt& stop) {
+    std::string words;
+    const auto add = [&words](const std::string& more) { words += (words.empty() ? "" : ", ") + more; };
+    if (stop.accuracy > 0) add(fmt::format("{:g} %", stop.accuracy * 100));
+    if (stop.loss > 0) add(fmt::format("loss {:g}", stop.loss));
+    if (stop.plateau > 0) add("a plateau");
+    if (stop.steps > 0) add(fmt::format("{} steps", format_count(stop.steps)));
+    return words.empty() ? "no limit" : words;
+}
+
+std::string sampling_words(const SamplingSettings& sampling) {
+    std::string words = fmt::format("temperature {:.2f}", sampling.temperature);
+    if (sampling.top_k > 0) words += fmt::format(", top-k {}", sampling.top_k);
+    if (sampling.top_p < 1) words += fmt::format(", top-p {:.2f}", sampling.top_p);
+    return words;
+}
+
 }  // namespace attn::app

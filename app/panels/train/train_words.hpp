@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/session/document.hpp"
 #include "app/session/training_report.hpp"
 
 namespace attn::app {
@@ -21,6 +22,13 @@ std::string attention_name(const StageId& weights, std::int64_t head);
 
 /// "1 to 7: 100 %, 8: 97 %": neighbours that round to the same share stand together. "" for a task without lengths.
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
+
+/// What the parts of a run's settings show while they are folded: "rate 0.003, AdamW", "2 layers × 4 heads", "loss 0.02, 600 steps",
+/// "temperature 1.00, top-k 5".
+std::string optimizer_words(const RunSettings& settings);
+std::string size_words(const RunSettings& settings);
+std::string stop_words(const StopAt& stop);
+std::string sampling_words(const SamplingSettings& sampling);
 
 /// For each run its number and what distinguishes it from the others: "run 2 · lr 1e−3 · 4 heads". Runs that differ only in their number
 /// have only that.

@@ -9,6 +9,7 @@
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/views/heads_switch.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -134,10 +135,11 @@ void draw_heads_view(PanelContext& context) {
     const std::string detail = fmt::format("{} · layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
                                            stage_name(id.stage), id.layer, head_count(context.trace()));
     const std::string problem = shown_problem(context, id);
+    const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
-              elide(fonts.label, problem.empty() ? detail : problem,
-                    origin.x + room.x - gradient_switch_width(context) - context.px(14) - detail_x));
+              elide(fonts.label, problem.empty() ? detail : problem, origin.x + room.x - switches - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
+    draw_heads_switch(context, origin.x + room.x - gradient_switch_width(context) - context.px(14), origin.y);
     const float header = context.px(40);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);

@@ -17,6 +17,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/views/equation.hpp"
 #include "app/panels/views/equation_layout.hpp"
+#include "app/panels/views/heads_switch.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/widgets/controls.hpp"
@@ -64,6 +65,7 @@ void draw_play_buttons(PanelContext& context, float right, float y) {
     }
     if (put("##previous", Icon::Previous, "Previous stage (Left)")) step_stage(view, context.trace(), -1);
     draw_gradient_switch(context, x - context.px(14), y);
+    draw_heads_switch(context, x - context.px(28) - gradient_switch_width(context), y);
 }
 
 /// The shape, whose letters are explained where one points at them; a click opens the glossary.
@@ -99,7 +101,8 @@ void draw_header(PanelContext& context, const StageText& text) {
     x += text_width(fonts.mono_small, code) + context.px(10);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
-    const float room = at.x + width - context.px(3 * 36 + 28) - gradient_switch_width(context) - x;
+    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
+    const float room = at.x + width - context.px(3 * 36 + 28) - switches - x;
     if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, context.trace().shape_of(id));
     draw_play_buttons(context, at.x + width, at.y);
 }

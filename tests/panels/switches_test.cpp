@@ -1,0 +1,91 @@
+/// The switches beside a picture: all heads or one, A or B or their difference; and what folded parts of a run say.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/train/train_words.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class SwitchTest : public InterfaceFixture {
+protected:
+    SwitchTest() { open_example("causal-attention"); }
+    /// Presses pill number `pill` of the segments `id` in a window; false where they are not.
+    bool press_pill(const char* window, const char* id, int pill) {
+        const ImGuiWindow* in = find_window(window);
+        if (in == nullptr) return false;
+        const ImGuiID group = ImHashStr(id, 0, in->ID), item = pill_id(group, pill);
+        for (float y = in->Pos.y + 2; y < in->Pos.y + std::min(in->Size.y, 90.0F); y += 7)
+            for (float x = in->Pos.x + in->Size.x - 2; x > in->Pos.x; x -= 9) {
+                move_mouse(x, y);
+                frame(ui_frame);
+                if (ImGui::GetCurrentContext()->HoveredIdPreviousFrame != item && ImGui::GetCurrentContext()->HoveredId != item) continue;
+                click(x, y, ui_frame);
+                frames(3, ui_frame);
+                return true;
+            }
+        return false;
+    }
+    static ImGuiID pill_id(ImGuiID group, int pill) {
+        const ImGuiID own = ImHashData(&pill, sizeof(pill), group);
+        return ImHashStr("pill", 0, own);
+    }
+};
+
+TEST_F(SwitchTest, OneHeadOrAllOfThem) {
+    view.view = View::Step;
+    view.stage = {Stage::Weights, 0};
+    view.head = 1;
+    frames(3, ui_frame);
+    ASSERT_TRUE(press_pill("##centre", "##heads", 0));
+    EXPECT_EQ(view.view, View::Heads);
+    EXPECT_EQ(view.heads_stage, Stage::Weights);
+    ASSERT_TRUE(press_pill("##centre", "##heads", 1));
+    EXPECT_EQ(view.view, View::Step);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
+    EXPECT_EQ(view.head, 1);
+    view.stage = {Stage::Concat, 0};
+    frames(3, ui_frame);
+    EXPECT_FALSE(press_pill("##centre", "##heads", 0)) << "this stage has no maps of heads";
+}
+
+TEST_F(SwitchTest, AOrBOrTheDifference) {
+    view.view = View::Step;
+    view.stage = {Stage::Weights, 0};
+    frames(2, ui_frame);
+    EXPECT_FALSE(press_pill("##text", "##compared", 0)) << "nothing is compared";
+    view.compare.choose(Compare::Unmasked);
+    frames(4, ui_frame);
+    ASSERT_TRUE(press_pill("##text", "##compared", 0));
+    EXPECT_EQ(view.compare.layout, CompareLayout::InPlace);
+    EXPECT_TRUE(view.compare.swapped) << "A stands in the place of B without a key being held";
+    ASSERT_TRUE(press_pill("##text", "##compared", 1));
+    EXPECT_EQ(view.compare.layout, CompareLayout::InPlace);
+    EXPECT_FALSE(view.compare.swapped);
+    ASSERT_TRUE(press_pill("##text", "##compared", 2));
+    EXPECT_EQ(view.compare.layout, CompareLayout::All);
+    EXPECT_FALSE(view.compare.swapped);
+    view.compare.lay_out(CompareLayout::InPlace, true);
+    view.compare.end();
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.compare.first) << "the next comparison begins with both";
+}
+
+TEST(RunWords, FoldedPartsSayWhatIsSet) {
+    RunSettings run;
+    run.train.schedule.rate = 3e-3;
+    run.model.num_layers = 1;
+    run.model.num_heads = 4;
+    EXPECT_EQ(optimizer_words(run), "rate 0.003, AdamW");
+    EXPECT_EQ(size_words(run), "1 layer × 4 heads");
+    EXPECT_EQ(stop_words({.steps = 0}), "no limit");
+    EXPECT_EQ(stop_words({.steps = 600, .loss = 0.02, .accuracy = 0.995}), "99.5 %, loss 0.02, 600 steps");
+    EXPECT_EQ(sampling_words({.temperature = 0.8, .top_k = 5, .top_p = 1}), "temperature 0.80, top-k 5");
+    EXPECT_EQ(sampling_words({.temperature = 1, .top_k = 0, .top_p = 0.9}), "temperature 1.00, top-p 0.90");
+}
+
+}  // namespace
+}  // namespace attn::app::test
