@@ -18,7 +18,8 @@ constexpr float kInfinityFrom = 34;  ///< logical cell width from which a masked
 struct NumberLook {
     ImFont* font = nullptr;
     int characters = 0;
-    int decimals = -1;  ///< of every number of the map; -1 where there is no room for numbers
+    int decimals = -1;   ///< of every number of the map; -1 where there is no room for numbers
+    bool brief = false;  ///< ".3" for "0.3": the zero would touch the next cell's number
 };
 
 /// Figures before the point: none for numbers below 1, and a weight's 0 or 1 is none either.
@@ -41,7 +42,8 @@ NumberLook number_look(const Ui& ui, const HeatmapGeometry& geometry, const Heat
         if (static_cast<float>(characters) * text_width(font, "0") <= room - ui.px(4) && font_size(font) + ui.px(4) <= h) break;
     }
     look.characters = static_cast<int>((room + 0.5f) / std::max(1.0f, text_width(look.font, "0")));
-    look.decimals = std::min(after, std::max(look.characters - characters + after, 0));
+    look.brief = before == 0 && static_cast<float>(characters) * text_width(look.font, "0") > room - ui.px(4);
+    look.decimals = std::min(after, std::max(look.characters - (characters - (look.brief ? 1 : 0)) + after, 0));
     return look;
 }
 
@@ -50,6 +52,7 @@ std::string fitting_text(float value, const NumberLook& look) {
     for (int decimals = look.decimals; decimals >= 0; --decimals) {
         if (value != 0 && std::abs(value) < 0.5 * std::pow(10.0, -decimals)) break;
         std::string text = format_number(value, {.decimals = decimals, .fixed = true});
+        if (look.brief && text.starts_with("0.")) text.erase(0, 1);
         if (number_length(text) <= look.characters) return text;
     }
     std::string text = format_scientific(value, 0);

@@ -227,6 +227,22 @@ TEST_F(HeatmapView, FiguresFollowTheWidthOfTheCells) {
     EXPECT_GT(before, 4 * 4) << "0.1234 in the widest: four vertices for each of five letters or more";
 }
 
+TEST_F(HeatmapView, InNarrowCellsAWeightHasItsDigitAlone) {
+    options.border = false;
+    const auto letters = [&](std::int64_t cols, float value) {
+        resize(10, cols);
+        std::fill(values.begin(), values.end(), value);
+        options.numbers = false;
+        frame(contents);
+        const int without = vertices();
+        options.numbers = true;
+        frame(contents);
+        return (vertices() - without) / static_cast<int>(4 * 10 * cols);
+    };
+    EXPECT_EQ(letters(40, 0.3F), 2) << ".3: the zero of 0.3 would touch the number before it";
+    EXPECT_EQ(letters(14, 0.3F), 6) << "0.3000";
+}
+
 TEST_F(HeatmapView, KeysZoomAboutThePointerElseAboutTheChosenCell) {
     frames(2, contents);
     move_mouse(50, 50);

@@ -74,6 +74,29 @@ TEST_F(SwitchTest, AOrBOrTheDifference) {
     EXPECT_FALSE(view.compare.first) << "the next comparison begins with both";
 }
 
+TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
+    open_example("stories");
+    view.view = View::Heads;
+    view.stage = {Stage::Weights, 0};
+    view.head = 1;
+    view.locked.clear();
+    frames(3, ui_frame);
+    const auto at = find_item(
+        "##centre", {"##look_at"},
+        [this](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        },
+        60, 6);
+    ASSERT_TRUE(at.has_value());
+    click(at->x, at->y, ui_frame);
+    frames(3, ui_frame);
+    EXPECT_EQ(view.view, View::Heads);
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
+    EXPECT_EQ(view.head, 3);
+    EXPECT_EQ(view.locked.on(Axis::S), 6);
+}
+
 TEST(RunWords, FoldedPartsSayWhatIsSet) {
     RunSettings run;
     run.train.schedule.rate = 3e-3;

@@ -81,7 +81,8 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                                       "are not padding; entropy is in nats. A pattern is what the weights look like, not why."});
     ImGui::PopID();
     draw_focus_ring(context.ui(), item, context.px(4));
-    draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : colors.text, title);
+    const bool chosen = !mean && head == context.view.head;
+    draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : chosen ? colors.chosen_text : colors.text, title);
     // Over a small map the figure alone.
     std::string figure = mean ? "of all heads" : caption.text;
     const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
@@ -157,22 +158,27 @@ void draw_heads_view(PanelContext& context) {
     const float tiles_width =
         context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + context.px(kHeadGap));
     const float shift = std::floor(std::max(room.x - tiles_width, 0.F) / 2);
+    const auto rows = static_cast<float>((tiles + tiling.columns - 1) / tiling.columns);
+    const float tiles_height = rows * (tiling.height + context.px(kTileTitle + kTileColumns + kHeadGap));
+    const float drop = std::floor(std::max(room.y - tiles_height, 0.F) / 2);
     const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
         const float x = std::floor(left + col * (tiling.width + context.px(kHeadGap)));
-        const float y = std::floor(origin.y + header + context.px(kTileTitle + kTileColumns) +
+        const float y = std::floor(origin.y + header + drop + context.px(kTileTitle + kTileColumns) +
                                    row * (tiling.height + context.px(kTileTitle + kTileColumns + kHeadGap)));
         draw_head(context, id, tile < heads ? tile : kMeanHead, {{x, y}, {x + tiling.width, y + tiling.height}}, tile % tiling.columns == 0,
                   reach);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
-    const float bar_x = origin.x + room.x - shift + context.px(12), bar_y = origin.y + header + context.px(kTileTitle + kTileColumns);
-    draw_color_scale(
-        context, first,
-        {{bar_x, bar_y},
-         {bar_x + context.px(kHeadsBar - 12), bar_y + std::min(room.y - context.px(kTileTitle + kTileColumns), context.px(420))}},
-        false, reach);
+    const float bar_x = origin.x + room.x - shift + context.px(12),
+                bar_y = origin.y + header + drop + context.px(kTileTitle + kTileColumns);
+    draw_color_scale(context, first,
+                     {{bar_x, bar_y},
+                      {bar_x + context.px(kHeadsBar - 12),
+                       bar_y + std::min({room.y - drop - context.px(kTileTitle + kTileColumns), context.px(420),
+                                         std::max(tiles_height - context.px(kTileTitle + kTileColumns + kHeadGap), context.px(160))})}},
+                     false, reach);
 }
 
 }  // namespace attn::app

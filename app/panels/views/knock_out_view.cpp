@@ -20,7 +20,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLayerLabels = 96;
+constexpr float kListWidth = 300, kListLine = 26, kMaxHeadCell = 150, kLayerLabels = 96, kWorthBar = 110;
 constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probability"};
 
 double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
@@ -149,7 +149,7 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const auto rows = static_cast<std::int64_t>(map.rows.size());
     const HeatmapData data{.values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads};
     const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -map.reach, .hi = map.reach > 0 ? map.reach : 1};
-    const float label = context.px(kLayerLabels), bar = context.px(110);
+    const float label = context.px(kLayerLabels), bar = context.px(kWorthBar);
     const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMaxHeadCell));
     const float cell_h = std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), cell_w});
     const ImVec2 min{at.x + label, at.y + context.px(24)};
@@ -257,8 +257,11 @@ void draw_knock_out_view(PanelContext& context) {
     const bool fresh = answer.value != nullptr;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float list_width = std::min(context.px(kListWidth), room.x * 0.4F);
+    const float widest_map =
+        context.px(kLayerLabels + kWorthBar) + static_cast<float>(context.trace().config.num_heads) * context.px(kMaxHeadCell);
+    const float list_x = at.x + std::min(room.x - list_width, widest_map + context.px(24));
     draw_map(context, *state.last, at, {room.x - list_width - context.px(24), room.y}, fresh);
-    ImGui::SetCursorScreenPos({at.x + room.x - list_width, at.y});
+    ImGui::SetCursorScreenPos({list_x, at.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##heads_in_order", {list_width, room.y}, false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();

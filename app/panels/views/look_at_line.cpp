@@ -1,5 +1,9 @@
 #include "app/panels/views/look_at_line.hpp"
 
+#include <fmt/format.h>
+
+#include "app/panels/look.hpp"
+#include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -9,6 +13,15 @@ namespace attn::app {
 namespace {
 
 constexpr float kLowWindow = 680;
+constexpr std::string_view kGoThere = "Click to see what it speaks of.";
+
+/// To the layer, head and cell that the sentence was written for.
+void go_there(const PanelContext& context) {
+    const std::optional<Look> look = look_of(context.document);
+    if (!look) return;
+    turn_to(context.view, *look);
+    keep_view_valid(context.view, *context.snapshot.trace);
+}
 
 }  // namespace
 
@@ -16,11 +29,13 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
     const std::string_view sentence = look_at(context.document);
     if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
     const auto& [colors, fonts, scale] = context.theme;
+    const bool leads = look_of(context.document).has_value();
     if (ImGui::GetIO().DisplaySize.y < context.px(kLowWindow)) {
         // The picture needs the line: the eye alone, in the corner.
         const float side = context.px(20);
-        const Item eye =
-            item_at(context.ui(), "##look_at", {bottom_left.x - context.px(2), bottom_left.y - side}, {side, side}, {.tooltip = sentence});
+        const Item eye = item_at(context.ui(), "##look_at", {bottom_left.x - context.px(2), bottom_left.y - side}, {side, side},
+                                 {.tooltip = leads ? fmt::format("{} {}", sentence, kGoThere) : std::string(sentence)});
+        if (eye.pressed) go_there(context);
         draw_icon(*ImGui::GetWindowDrawList(), Icon::Eye, {eye.min.x + side / 2, eye.min.y + side / 2}, context.px(14), colors.accent);
         draw_focus_ring(context.ui(), eye, context.px(4));
         return 0;
@@ -28,8 +43,15 @@ float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width)
     const float indent = context.px(26), height = wrapped_height(fonts.label, width - indent, sentence);
     const ImVec2 at{bottom_left.x, bottom_left.y - height};
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    bool hovered = false;
+    if (leads && !context.picture_alone) {
+        const Item line = item_at(context.ui(), "##look_at", at, {width, height}, {.tooltip = kGoThere});
+        draw_focus_ring(context.ui(), line, context.px(4));
+        hovered = line.hovered;
+        if (line.pressed) go_there(context);
+    }
     draw_icon(list, Icon::Eye, {at.x + context.px(8), at.y + context.px(8)}, context.px(14), colors.accent);
-    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, colors.muted, sentence);
+    draw_text_wrapped(list, fonts.label, {at.x + indent, at.y}, width - indent, hovered ? colors.text : colors.muted, sentence);
     return height + context.px(10);
 }
 

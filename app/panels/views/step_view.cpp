@@ -280,7 +280,7 @@ void draw_tokens(PanelContext& context, const Box& area) {
     if (sequences.empty()) return;
     const auto& tokens = sequences[static_cast<std::size_t>(std::min(context.view.batch, static_cast<std::int64_t>(sequences.size()) - 1))];
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const float line = context.px(34), column = context.px(250);
+    const float line = context.px(34), column = context.px(234);
     const auto per_column = std::max<std::size_t>(static_cast<std::size_t>((area.height() - context.px(30)) / line), 1);
     const auto columns = std::max<std::size_t>(static_cast<std::size_t>(area.width() / column), 1);
     const std::size_t shown = std::min(tokens.size(), per_column * columns);
@@ -317,8 +317,8 @@ void draw_tokens(PanelContext& context, const Box& area) {
         draw_text_in(list, fonts.mono, {x, y}, {x + context.px(222), high.y}, {1, 0.5F}, colors.text, std::to_string(token.id));
     }
     if (shown < tokens.size())
-        draw_text(list, fonts.label, {area.min.x, area.max.y - context.px(14)}, colors.faint,
-                  fmt::format("{} of {} tokens", shown, tokens.size()));
+        draw_text_in(list, fonts.label, {area.min.x, area.max.y - context.px(16)}, area.max, {1, 0.5F}, colors.faint,
+                     fmt::format("{} of {} tokens", shown, tokens.size()));
 }
 
 /// Between a text's way to its pieces and the list of them; returns the height it took.
