@@ -13,7 +13,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kCellPadding = 5, kBetweenLines = 6;
+constexpr float kCellPadding = 5, kBetweenLines = 6, kLowWindow = 680;
 
 /// Numbers of another state would say something else than the step means.
 bool shows_numbers(const PanelContext& context) {
@@ -41,7 +41,7 @@ std::vector<CaptionRun> runs_of(const PanelContext& context) {
 }
 
 std::vector<PlacedRun> placed_runs(const PanelContext& context, float width) {
-    ImFont* font = context.theme.fonts.lecture;
+    ImFont* font = caption_font(context);
     return lay_out_caption(runs_of(context), {.width = width,
                                               .space = text_width(font, " "),
                                               .padding = context.px(kCellPadding),
@@ -56,7 +56,7 @@ void draw_cell_box(PanelContext& context, const QuotedPlace& place, ImVec2 min, 
     list.AddRectFilled(min, max, look.fill, context.px(3));
     if (look.masked) draw_hatching(list, context.theme, min, max);
     list.AddRect(min, max, colors.line, context.px(3));
-    draw_text_in(list, fonts.lecture, min, max, {0.5F, 0.5F}, look.ink, text);
+    draw_text_in(list, caption_font(context), min, max, {0.5F, 0.5F}, look.ink, text);
 }
 
 /// What a number does when it is pointed at or pressed.
@@ -82,7 +82,7 @@ void draw_quotation(PanelContext& context, const PlacedRun& run, ImVec2 min, ImV
     const Quote& quote = *context.view.lesson.current().caption[*run.part].quote;
     const auto place = shows_numbers(context) ? quoted_place(quote, context.snapshot) : std::nullopt;
     if (place && run.cell) draw_cell_box(context, *place, min, max, run.text);
-    else draw_text_in(list, fonts.lecture, min, max, {0, 0.5F}, colors.text, run.text);
+    else draw_text_in(list, caption_font(context), min, max, {0, 0.5F}, colors.text, run.text);
     if (!place) return;
     if (!run.cell) list.AddLine({min.x, max.y - context.px(1)}, {max.x, max.y - context.px(1)}, colors.muted, context.px(1));
     QuotedCell& quoted = context.view.lesson.quoted.emplace_back(QuotedCell{*run.part, *place});
@@ -91,7 +91,12 @@ void draw_quotation(PanelContext& context, const PlacedRun& run, ImVec2 min, ImV
 
 }  // namespace
 
-float caption_line_height(const PanelContext& context) { return font_size(context.theme.fonts.lecture) + context.px(kBetweenLines); }
+ImFont* caption_font(const PanelContext& context) {
+    const Fonts& fonts = context.theme.fonts;
+    return ImGui::GetIO().DisplaySize.y < context.px(kLowWindow) ? fonts.body : fonts.lecture;
+}
+
+float caption_line_height(const PanelContext& context) { return font_size(caption_font(context)) + context.px(kBetweenLines); }
 
 float caption_height(const PanelContext& context, float width) {
     return static_cast<float>(lines_in(placed_runs(context, width))) * caption_line_height(context);
@@ -103,9 +108,7 @@ void draw_caption(PanelContext& context, ImVec2 at, float width) {
         const float y = at.y + static_cast<float>(run.line) * line - half_gap;
         const ImVec2 min{at.x + run.x, y + context.px(1)}, max{at.x + run.x + run.width, y + line - context.px(1)};
         if (run.part) draw_quotation(context, run, min, max);
-        else
-            draw_text_in(*ImGui::GetWindowDrawList(), context.theme.fonts.lecture, min, max, {0, 0.5F}, context.theme.colors.text,
-                         run.text);
+        else draw_text_in(*ImGui::GetWindowDrawList(), caption_font(context), min, max, {0, 0.5F}, context.theme.colors.text, run.text);
     }
 }
 

@@ -5,6 +5,8 @@
 
 namespace attn::app {
 
+/// What sentences are written in: large enough for a class to read from the wall, in a low window no larger than other text.
+ImFont* caption_font(const PanelContext& context);
 /// Height in pixels of a line of sentences.
 float caption_line_height(const PanelContext& context);
 /// Height in pixels at this width.

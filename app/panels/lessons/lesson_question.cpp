@@ -18,14 +18,20 @@ constexpr float kAnswerHeight = 36, kAnswerGap = 10, kAnswerPadding = 12, kKeyWi
 
 const LessonQuestion& question_of(const PanelContext& context) { return *context.view.lesson.current().question; }
 
+/// A step heavier than the sentences.
+ImFont* answer_font(const PanelContext& context) {
+    const Fonts& fonts = context.theme.fonts;
+    return caption_font(context) == fonts.body ? fonts.strong : fonts.title;
+}
+
 std::vector<std::string> question_lines(const PanelContext& context, float width) {
-    return lines_of(context.theme.fonts.lecture, question_of(context).text, width);
+    return lines_of(caption_font(context), question_of(context).text, width);
 }
 
 std::vector<float> answer_widths(const PanelContext& context, float room) {
     std::vector<float> widths;
     for (const LessonAnswer& answer : question_of(context).answers)
-        widths.push_back(std::min(text_width(context.theme.fonts.title, answer.text) + context.px(2 * kAnswerPadding + kKeyWidth), room));
+        widths.push_back(std::min(text_width(answer_font(context), answer.text) + context.px(2 * kAnswerPadding + kKeyWidth), room));
     return widths;
 }
 
@@ -43,8 +49,8 @@ void draw_answer(PanelContext& context, std::size_t place, ImVec2 at, float widt
     draw_focus_ring(ui, item, context.px(6));
     draw_text_in(list, fonts.mono_body, {at.x + context.px(kAnswerPadding), at.y}, {max.x, max.y}, {0, 0.5F}, colors.muted, key);
     const float x = at.x + context.px(kAnswerPadding + kKeyWidth);
-    draw_text_in(list, fonts.title, {x, at.y}, max, {0, 0.5F}, colors.text,
-                 elide(fonts.title, text, max.x - x - context.px(kAnswerPadding) + 1));
+    draw_text_in(list, answer_font(context), {x, at.y}, max, {0, 0.5F}, colors.text,
+                 elide(answer_font(context), text, max.x - x - context.px(kAnswerPadding) + 1));
     if (item.pressed) answer_lesson_question(context.view, place);
 }
 
@@ -73,7 +79,7 @@ void draw_question(PanelContext& context, ImVec2 at, float width) {
     const auto& [colors, fonts, scale] = context.theme;
     float y = at.y;
     for (const std::string& line : question_lines(context, width)) {
-        draw_text(*ImGui::GetWindowDrawList(), fonts.lecture, {at.x, y}, colors.text, line);
+        draw_text(*ImGui::GetWindowDrawList(), caption_font(context), {at.x, y}, colors.text, line);
         y += caption_line_height(context);
     }
     y += context.px(kAboveAnswers);
@@ -103,7 +109,7 @@ void draw_verdict(const PanelContext& context, ImVec2 at, float width) {
         draw_icon(list, Icon::Check, {x + context.px(8), at.y + context.px((kVerdictHeight - 8) / 2)}, context.px(14), colors.good);
         x += context.px(22);
     }
-    say(fonts.title, right != nullptr && right == guess ? colors.good : colors.text, right == nullptr ? "…" : right->text);
+    say(answer_font(context), right != nullptr && right == guess ? colors.good : colors.text, right == nullptr ? "…" : right->text);
     if (guess != nullptr && right != nullptr)
         say(fonts.body, colors.muted, guess == right ? "as you expected" : fmt::format("You expected: {}", guess->text));
 }

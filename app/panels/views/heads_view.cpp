@@ -87,6 +87,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     std::string figure = mean ? "of all heads" : caption.text;
     const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
     if (text_width(fonts.mono_small, figure) > figure_room) figure = mean ? "" : figure.substr(figure.rfind(' ') + 1);
+    if (text_width(fonts.mono_small, figure) > figure_room) figure.clear();
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, figure);
 

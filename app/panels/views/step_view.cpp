@@ -95,14 +95,20 @@ void draw_header(PanelContext& context, const StageText& text) {
     if (stage != nullptr && has_heads(stage->value.shape())) where += fmt::format(" · head {}", context.view.head);
     if (stage != nullptr && stage->value.shape().has(Axis::G))
         where += fmt::format(" reads key/value head {}", head_of(context.trace().config, stage->value.shape(), context.view.head));
+    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
+    const float end = at.x + width - context.px(3 * 36 + 28) - switches;
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
+    // Where not all of it fits, the place is worth more than the code name.
     const std::string code(stage_name(id.stage));
-    draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
-    x += text_width(fonts.mono_small, code) + context.px(10);
+    const float code_width = text_width(fonts.mono_small, code) + context.px(10);
+    if (x + code_width + text_width(fonts.label, where) <= end) {
+        draw_text(list, fonts.mono_small, {x, at.y + context.px(10)}, colors.muted, code);
+        x += code_width;
+    }
+    where = elide(fonts.label, where, end - x);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
-    const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
-    const float room = at.x + width - context.px(3 * 36 + 28) - switches - x;
+    const float room = end - x;
     if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, context.trace().shape_of(id));
     draw_play_buttons(context, at.x + width, at.y);
 }
