@@ -290,6 +290,8 @@ void Application::draw(Frame& frame) {
                          .message = session_.message(),
                          .files = session_.files(),
                          .other_step = session_.other_step(),
+                         .writing = session_.is_writing(),
+                         .writing_problem = session_.writing_problem(),
                          .up_to_date = session_.is_up_to_date(),
                          .would_be_lost = would_be_lost(),
                          .leftover = leftovers_.empty() || frame.for_picture ? nullptr : &leftovers_.front().words()};

@@ -92,6 +92,8 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
         return what + "logit lens\n";
     case View::KnockOut:
         return what + "what each head is worth\n";
+    case View::Write:
+        return what + "writing on\n";
     case View::Train:
         return what + "training\n";
     case View::Doctor:

@@ -130,11 +130,46 @@ std::string joined(const ModelText& words, const std::vector<std::int32_t>& ids)
     return text;
 }
 
-void print_json(const ModelText& words, const SampleOptions& options, const std::vector<std::int32_t>& ids, const std::string& text) {
-    Json tokens = Json::list();
-    for (const std::int32_t id : ids) {
-        tokens.push_back({{"id", id}, {"text", words.text(id)}});
+/// So many of the tokens that might have come instead are named.
+constexpr std::size_t kNamedCandidates = 10;
+
+std::string_view name_of(Cut cut) {
+    switch (cut) {
+    case Cut::None:
+        break;
+    case Cut::TopK:
+        return "top-k";
+    case Cut::TopP:
+        return "top-p";
+    case Cut::MinP:
+        return "min-p";
+    case Cut::Temperature:
+        return "temperature";
     }
+    return "";
+}
+
+Json to_json(const ModelText& words, const Candidate& candidate) {
+    Json json{{"id", candidate.id}, {"text", words.text(candidate.id)}, {"probability", candidate.predicted}, {"chance", candidate.chance}};
+    if (candidate.cut != Cut::None) json["cut"] = std::string(name_of(candidate.cut));
+    return json;
+}
+
+/// A token, how likely it was, and what the sampler could have drawn in its place.
+Json to_json(const ModelText& words, const DrawnToken& drawn, const SamplingSettings& sampling) {
+    const auto id = static_cast<std::size_t>(drawn.id);
+    const Candidates candidates = candidates_of(drawn.logits, sampling, kNamedCandidates);
+    Json named = Json::list();
+    for (const Candidate& candidate : candidates.likeliest) named.push_back(to_json(words, candidate));
+    return {{"id", drawn.id},
+            {"text", words.text(drawn.id)},
+            {"probability", predicted_shares(drawn.logits)[id]},
+            {"chance", drawn.chances[id]},
+            {"kept", candidates.kept},
+            {"candidates", std::move(named)}};
+}
+
+void print_json(const SampleOptions& options, Json tokens, const std::string& text) {
     Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
     if (!options.source.empty()) line["source"] = options.source;
     // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
@@ -182,7 +217,11 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
         throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"",
                                 words.blank(), escaped(options.prompt)));
     const std::vector<std::int32_t> filled = fill_in(*writer.parameters, prompt, *blank, writer.forward, options.sampling);
-    if (options.json) return print_json(words, options, filled, words.whole(filled));
+    if (options.json) {
+        Json tokens = Json::list();
+        for (const std::int32_t id : filled) tokens.push_back({{"id", id}, {"text", words.text(id)}});
+        return print_json(options, std::move(tokens), words.whole(filled));
+    }
     const std::string text = words.whole(filled);
     fmt::print("{}\n", ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text);
 }
@@ -200,14 +239,16 @@ void print_written(SampleOptions options, const Writer& writer) {
     Prompt given{prompt, source};
     if (translates) given.end = source.back();
     if (options.json) {
-        const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling);
-        return print_json(words, options, written, joined(words, written));
+        Json tokens = Json::list();
+        const auto keep = [&](const DrawnToken& drawn) { tokens.push_back(to_json(words, drawn, options.sampling)); };
+        const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
+        return print_json(options, std::move(tokens), joined(words, written));
     }
     bool begun = false;
     const std::string before = translates ? "" : options.prompt;
-    generate(*writer.parameters, given, writer.forward, options.sampling, [&](std::int32_t id) {
+    generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
         // The prompt comes with the first token, so that an error before it prints nothing.
-        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", printed(words, id));
+        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", printed(words, drawn.id));
         begun = true;
         flush_output();
     });
@@ -253,17 +294,22 @@ void add_sample_command(CliCommand program, int&) {
     command.option("--top-p", sampling.top_p, "Sample from the likeliest that together reach P only; 1 (default): from all")
         .shown_as("P")
         .check(check_number);
+    command.option("--min-p", sampling.min_p, "Sample only from what is at least P times as likely as the likeliest; 0 (default): from all")
+        .shown_as("P")
+        .check(check_number);
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
-    command.flag("--json", options->json, "Print one line of JSON with prompt, text and tokens");
+    command.flag("--json", options->json,
+                 "Print one line of JSON: prompt, text, and of every token its probability, how many the sampler kept, and the likeliest");
     command.footer(
         "Examples:\n"
         "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
         "  attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0\n"
         "  attnscope sample --model runs/my/model.safetensors --prompt \"The sea \" --tokens 200 --temperature 0.8 --top-p 0.9\n"
+        "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json\n"
         "  attnscope train --task copy --out runs/copy\n"
         "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
         "The last one prints adbc>adbc. A translation ends with the token that the source ends with; --prompt says how it begins, \">\"\n"
-        "where nothing is said.\n");
+        "where nothing is said. Chat templates are not interpreted: a chat model goes on from the prompt exactly as it stands.\n");
     command.on_run([options] { sample(*options); });
 }
 

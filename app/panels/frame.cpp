@@ -21,6 +21,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/knock_out_view.hpp"
+#include "app/panels/write/write_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -106,6 +107,9 @@ void draw_centre(PanelContext& context) {
     case View::KnockOut:
         draw_knock_out_view(context);
         break;
+    case View::Write:
+        draw_write_view(context);
+        break;
     case View::Doctor:
         draw_doctor_view(context);
         break;
@@ -129,6 +133,7 @@ constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoScrollbar | ImGuiWindowFl
 void draw_cell(PanelContext& context) {
     if (context.view.view == View::Totals) return draw_totals_cell(context);
     if (context.view.view == View::Lens) return draw_lens_cell(context);
+    if (context.view.view == View::Write) return draw_write_cell(context);
     draw_inspector(context);
     draw_histogram_section(context);
 }

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/panels.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/session/next_words.hpp"
 #include "app/widgets/controls.hpp"
+#include "app/widgets/hatching.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
@@ -16,16 +17,10 @@ namespace attn::app {
 namespace {
 
 constexpr float kNextRowHeight = 44, kNextRowFrom = 680;  // the latter of the window
-constexpr float kNextChip = 32, kTemperature = 190;
+constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap = 8;
 
-std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
-
-/// The shown model says what may come next.
-bool writes(const PanelContext& context) {
-    if (!context.ready() || context.view.view == View::Train || context.view.lesson.open()) return false;
-    const Config& config = context.trace().config;
-    return config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.trace().settings.masks.causal);
-}
+/// There is something to be said of what may come next.
+bool writes(const PanelContext& context) { return can_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
     return elide(context.theme.fonts.mono_body, visible_text(word.text), context.px(110));
@@ -44,27 +39,40 @@ float draw_next_word(PanelContext& context, const NextWord& word, double largest
     const float width = next_word_width(context, word), height = context.px(kNextChip);
     if (at.x + width > right) return 0;
     ImGui::PushID(word.id);
-    const Item item = item_at(context.ui(), "##next_word", at, {width, height},
-                              {.tooltip = "What may come next, and how likely the model finds it. Click to append it to the text."});
+    const std::string tooltip =
+        word.cut == Cut::None
+            ? fmt::format(
+                  "What may come next, and how likely the model finds it. The sampler draws it with {}. Click to put it behind the text.",
+                  percent_words(word.chance))
+            : cut_words(word.cut, context.document.sampling) + " Click to put it behind the text all the same.";
+    const Item item = item_at(context.ui(), "##next_word", at, {width, height}, {.tooltip = tooltip});
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool kept = word.cut == Cut::None;
     list.AddRectFilled(item.min, item.max, item.hovered ? colors.raised : colors.pane, context.px(6));
+    if (!kept) draw_hatching(list, context.theme, item.min, item.max);
     list.AddRect(item.min, item.max, item.hovered ? colors.accent : colors.line, context.px(6));
     const float line = item.max.y - context.px(5), left = item.min.x + context.px(9), end = item.max.x - context.px(9);
-    draw_text_in(list, fonts.mono_body, {left, item.min.y}, {end, line}, {0, 0.4F}, colors.text, text);
+    draw_text_in(list, fonts.mono_body, {left, item.min.y}, {end, line}, {0, 0.4F}, kept ? colors.text : colors.muted, text);
     draw_text_in(list, fonts.mono_small, {left, item.min.y}, {end, line}, {1, 0.4F}, colors.muted, chance);
     const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
-    list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)}, colors.accent, context.px(1.5F));
+    list.AddRectFilled({left, line - context.px(1)}, {left + (end - left) * share, line + context.px(2)},
+                       kept ? colors.accent : colors.faint, context.px(1.5F));
     draw_focus_ring(context.ui(), item, context.px(6));
-    if (item.pressed) {
-        std::vector<std::string> texts = context.document.texts;
-        const auto sequence =
-            static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(texts.size()) - 1));
-        const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
-        texts[sequence] = with_word(texts[sequence], word.text, spaced);
-        emit_texts(context, std::move(texts), false, "");
-    }
+    if (item.pressed) write_word(context, word);
     return width;
+}
+
+void draw_write_button(PanelContext& context, ImVec2 at) {
+    ImGui::SetCursorScreenPos(at);
+    const bool on = context.writing;
+    if (button(context.ui(), on ? "Stop##write" : "Write on##write",
+               {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
+                .width = kWriteButton,
+                .icon = on ? Icon::Pause : Icon::Play,
+                .notes = {.tooltip = on ? "Stops at the token that is there (Y)."
+                                        : "The model writes on, token by token; the Write view shows every moment of it (Y)."}}))
+        toggle_writing(context);
 }
 
 }  // namespace
@@ -76,7 +84,7 @@ float next_row_height(const PanelContext& context, float window_height) {
 float draw_few_next_words(PanelContext& context, float right, float y, float room) {
     constexpr std::size_t kMost = 3;
     if (!writes(context) || ImGui::GetIO().DisplaySize.y >= context.px(kNextRowFrom) || context.view.text.editing) return 0;
-    const auto words = context.ask_latest(facet::NextWords{context.view.batch, context.document.sampling.temperature});
+    const auto words = next_words_of(context);
     if (!words) return 0;
     const float gap = context.px(8);
     float width = 0;
@@ -100,8 +108,9 @@ void draw_next_row(PanelContext& context) {
     const float end = at.x + ImGui::GetContentRegionAvail().x, y = at.y + context.px(2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     float x = at.x + draw_spaced_text(list, fonts.small, {at.x, y + context.px(10)}, colors.muted, "NEXT", context.px(1)) + context.px(14);
-    float right = end - context.px(kTemperature + 16);
-    ImGui::SetCursorScreenPos({end - context.px(kTemperature), y - context.px(3)});
+    const float slider = end - context.px(kWriteButton + 12 + kTemperature), right = slider - context.px(16);
+    draw_write_button(context, {end - context.px(kWriteButton), y + context.px(1)});
+    ImGui::SetCursorScreenPos({slider, y - context.px(3)});
     ImGui::BeginChild("##next_temperature", {context.px(kTemperature), context.px(40)}, false,
                       ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse | ImGuiWindowFlags_NoNav |
                           ImGuiWindowFlags_NoBackground);
@@ -112,7 +121,7 @@ void draw_next_row(PanelContext& context) {
     if (edited) emit_sampling(context, sampling, "temperature");
     close_gesture(context, edited);
     ImGui::EndChild();
-    const auto words = context.ask_latest(facet::NextWords{context.view.batch, context.document.sampling.temperature});
+    const auto words = next_words_of(context);
     if (!words) {
         draw_text_in(list, fonts.label, {x, y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.muted,
                      elide(fonts.label, words.problem, right - x));
@@ -121,17 +130,27 @@ void draw_next_row(PanelContext& context) {
     const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
     double named = 0;
     std::size_t shown = 0;
+    bool cut = false;
     for (const NextWord& word : words->likeliest) {
-        const float width = draw_next_word(context, word, largest, {x, y}, right);
+        // From here on the sampler draws nothing.
+        const float before = !cut && word.cut != Cut::None ? context.px(kCutGap) : 0;
+        const float width = draw_next_word(context, word, largest, {x + before, y}, right);
         if (width == 0) break;
+        if (before > 0) {
+            list.AddRectFilled({x - context.px(1), y - context.px(2)}, {x + context.px(1), y + context.px(kNextChip + 2)}, colors.chosen);
+            x += before;
+            cut = true;
+        }
         x += width + context.px(8);
         named += word.probability;
         ++shown;
     }
     const auto others = words->others + static_cast<std::int64_t>(words->likeliest.size() - shown);
-    const std::string hint = others == 0 ? std::string("what may come next · click one to append it")
-                                         : fmt::format("what may come next, {} on {} other words", percent_words(std::max(1 - named, 0.0)),
-                                                       format_count(others));
+    const SamplingSettings& drawn_with = context.document.sampling;
+    std::string hint = others == 0 ? std::string("what may come next · click one to write it")
+                                   : fmt::format("{} on {} others", percent_words(std::max(1 - named, 0.0)), format_count(others));
+    if (words->first_cut != Cut::None)
+        hint = fmt::format("{}: {} can be drawn", cut_name(words->first_cut, drawn_with), format_count(words->kept));
     if (x + text_width(fonts.label, hint) + context.px(8) < right)
         draw_text_in(list, fonts.label, {x + context.px(6), y}, {right, y + context.px(kNextChip)}, {0, 0.5F}, colors.faint, hint);
 }

@@ -48,6 +48,8 @@ struct PanelContext {
     std::string_view message{};                  ///< what the last command could not do, "" when it could
     const FilesState& files = no_files();
     std::optional<std::int64_t> other_step{};  ///< of the moment that is compared with
+    bool writing = false;                      ///< tokens are being written on
+    std::string_view writing_problem{};        ///< why the last writing ended before its time, "" when it did not
     bool up_to_date = true;                    ///< the snapshot is that of the document, or says why there is none
     WouldBeLost would_be_lost{};
     bool picture_alone = false;               ///< for a file: without controls and hints

@@ -16,7 +16,8 @@ namespace {
 
 /// Views of one stage; the others show maps of many heads.
 bool shows_one_stage(View view) {
-    return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut;
+    return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut ||
+           view == View::Write;
 }
 
 /// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
@@ -39,10 +40,11 @@ void draw_shown_stage(PanelContext& context) {
     if (view.view == View::Totals) {
         std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
         if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
-    } else if (view.view != View::Lens && index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
+    } else if (view.view != View::Lens && view.view != View::Write &&
+               index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
     }
-    if (view.view != View::Totals && view.view != View::Lens)
+    if (view.view != View::Totals && view.view != View::Lens && view.view != View::Write)
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);

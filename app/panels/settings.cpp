@@ -13,6 +13,7 @@
 #include "app/panels/section.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/panels/setting_values.hpp"
+#include "app/panels/write/writing_actions.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/text_field.hpp"
@@ -27,8 +28,10 @@ bool in_every_view(const PanelContext&) { return true; }
 /// Of views of all layers and heads there is something to choose only in a batch.
 bool has_something_to_choose(const PanelContext& context) {
     const View view = context.view.view;
-    return (view != View::Lens && view != View::KnockOut) || (context.ready() && batch_size(context.trace()) > 1);
+    return (view != View::Lens && view != View::KnockOut && view != View::Write) || (context.ready() && batch_size(context.trace()) > 1);
 }
+
+bool shows_writing(const PanelContext& context) { return context.view.view == View::Write; }
 
 bool shows_lines(const PanelContext& context) { return context.view.view == View::Lines; }
 
@@ -52,7 +55,9 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 13> kSections = {{
+constexpr std::array<SettingSection, 14> kSections = {{
+    {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
+     draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
     {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
     {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted", LessonControl::Heads,

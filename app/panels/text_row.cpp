@@ -31,21 +31,26 @@ std::size_t shown_index(const PanelContext& context) {
         std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(shown_texts(context).size()) - 1));
 }
 
+/// With what was written behind them.
+std::vector<std::string> shown_whole_texts(const PanelContext& context) {
+    return shows_source(context) ? context.document.source_texts : whole_texts(context.document);
+}
+
 void replace_text(PanelContext& context, std::string text) {
-    std::vector<std::string> texts = shown_texts(context);
+    std::vector<std::string> texts = shown_whole_texts(context);
     texts[shown_index(context)] = std::move(text);
     emit_texts(context, std::move(texts), shows_source(context), "text");
 }
 
 void add_sequence(PanelContext& context) {
-    std::vector<std::string> texts = shown_texts(context);
+    std::vector<std::string> texts = shown_whole_texts(context);
     texts.push_back(texts[shown_index(context)]);
     context.view.batch = static_cast<std::int64_t>(texts.size()) - 1;
     emit_texts(context, std::move(texts), shows_source(context), "");
 }
 
 void remove_sequence(PanelContext& context, std::size_t index) {
-    command::SetTexts change{context.document.texts, context.document.source_texts};
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
     change.texts.erase(change.texts.begin() + static_cast<std::ptrdiff_t>(index));
     if (!change.source_texts.empty()) change.source_texts.erase(change.source_texts.begin() + static_cast<std::ptrdiff_t>(index));
     context.commands.push_back({std::move(change), ""});
@@ -134,7 +139,7 @@ void draw_chips(PanelContext& context, float width) {
 }  // namespace
 
 void start_text_edit(PanelContext& context) {
-    const std::string& text = shown_texts(context)[shown_index(context)];
+    const std::string text = shown_whole_texts(context)[shown_index(context)];
     begin_text_edit(context.view.text, text);
     context.view.text.most_bytes = text.size() + (kTextLimitBytes - std::min(kTextLimitBytes, text_bytes(context.document)));
 }

@@ -23,6 +23,7 @@
 #include "app/panels/views/lines_state.hpp"
 #include "app/panels/views/reading_state.hpp"
 #include "app/panels/views/token_path_state.hpp"
+#include "app/panels/write/head_rows_view.hpp"
 #include "app/session/look.hpp"
 #include "app/session/view.hpp"
 #include "app/widgets/color_bar.hpp"
@@ -97,6 +98,7 @@ struct ViewState {
     bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
     EditState edits;
     KnockOutState knock_out;
+    HeadRowsView head_rows;
     InspectorState inspector;
     TrainView train;
     LessonView lesson;

@@ -68,6 +68,26 @@ struct ShowUntrained {};
 struct SetSampling {
     SamplingSettings sampling;
 };
+/// Writes on behind what is shown, as the document's sampling says; `tokens`: so many instead.
+struct WriteOn {
+    std::int64_t sequence = 0;  ///< of the batch
+    std::optional<std::int64_t> tokens;
+};
+struct StopWriting {};
+/// Puts a token behind what is shown, as `chosen` says; the sampler is not asked.
+struct WriteToken {
+    std::int64_t sequence = 0;  ///< of the batch
+    std::int32_t id = 0;
+    double predicted = 0, chance = 0;
+};
+/// Looks at the text up to a token of the document's branches; kPrompt: at what they begin with.
+struct ShowWritten {
+    std::int64_t token = kPrompt;
+};
+/// Gives up a token and all that was written behind it.
+struct ForgetWritten {
+    std::int64_t token = kPrompt;
+};
 /// Takes up an earlier run with its moments; the one under way is kept, paused.
 struct ChooseRun {
     std::uint64_t run;
@@ -149,7 +169,8 @@ struct Command {
     std::variant<command::SetTexts, command::SetTokenizer, command::SetConfig, command::SetForward, command::OpenPreset,
                  command::OpenDocument, command::SetRun, command::StartTraining, command::PauseTraining, command::StepTraining,
                  command::ResetTraining, command::RestartTraining, command::TrainBoth, command::CompareMoment, command::ShowMoment,
-                 command::ShowUntrained, command::SetSampling, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
+                 command::ShowUntrained, command::SetSampling, command::WriteOn, command::StopWriting, command::WriteToken,
+                 command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
                  command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
                  command::PreviewFile, command::TellFile, command::OpenDump, command::Undo, command::Redo>

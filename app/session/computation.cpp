@@ -68,6 +68,7 @@ Computation Computation::engine() {
                                           std::move(stop));
         },
         write_on,
+        generate,
         read_trace,
         [](const Trace<float>& trace, const std::stop_token& stop) { return examine_trace(trace, stop); },
         knock_out_heads,

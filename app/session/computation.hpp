@@ -39,6 +39,10 @@ struct Computation {
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token
     /// What follows the first sequence.
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
+    /// The same token by token; see generate().
+    std::function<void(const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
+                       const std::function<void(const DrawnToken&)>& each, std::stop_token)>
+        write;
     std::function<Readings(const std::shared_ptr<const Trace<float>>&, std::stop_token)> readings;
     std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;
     std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const std::function<void(std::size_t, std::size_t)>& progress,

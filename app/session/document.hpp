@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/session/state.hpp"
+#include "app/session/writing.hpp"
 #include "engine/train/generate.hpp"
 #include "engine/train/run_settings.hpp"
 
@@ -33,6 +34,7 @@ struct Document : Setup {
     std::optional<TrainedModel> trained;  ///< where the parameters come from; none: freshly drawn as `config` says
     Pins pins;
     SamplingSettings sampling;
+    Writing writing;                                  ///< the branches; `written` is the way to the moment that is shown
     RunSettings run = default_run(TaskKind::Repeat);  ///< the next training run, and what is to apply to the one under way
     bool operator==(const Document&) const = default;
 };

@@ -21,9 +21,13 @@ Document ready_to_open(Document document) {
 }
 
 void Session::Impl::carry_out(const command::SetTexts& set, const std::string& merge) {
+    // Nothing is said about what was written, which is part of the texts.
+    if (set.texts == whole_texts(document()) && set.source_texts == document().source_texts) return;
     Document next = document();
     next.texts = set.texts;
     next.source_texts = set.source_texts;
+    next.written = {};
+    next.writing = {};
     expect_bearable_texts(next);
     change(std::move(next), merge);
 }
@@ -107,7 +111,7 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
         next.pins = document().pins;
     }
     take_up_pins(next.pins, {});
-    change(std::move(next), merge);
+    replace(std::move(next), merge);
 }
 
 void Session::Impl::carry_out(const command::SetRun& set, const std::string& merge) {
@@ -125,12 +129,6 @@ void Session::Impl::carry_out(const command::OpenTrainingText& open, const std::
     change(std::move(next), merge);
 }
 
-void Session::Impl::carry_out(const command::SetSampling& set, const std::string& merge) {
-    Document next = document();
-    next.sampling = set.sampling;
-    change(std::move(next), merge);
-}
-
 void Session::Impl::carry_out(const command::ShowMoment& show, const std::string& merge) {
     if (run().run == 0) throw Error("there is no training run yet");
     if (show.step) require_step(run().step, *show.step);
@@ -143,6 +141,11 @@ void Session::Impl::carry_out(const command::Undo&, const std::string&) { travel
 void Session::Impl::carry_out(const command::Redo&, const std::string&) { travel(false); }
 
 void Session::Impl::change(Document next, const std::string& merge) {
+    keep_written(next, document());
+    replace(std::move(next), merge);
+}
+
+void Session::Impl::replace(Document next, const std::string& merge) {
     if (next.texts.empty()) next.texts.emplace_back();
     const std::shared_ptr<const Document> before = history.current();
     if (history.change(std::move(next), merge)) changed(*before);
@@ -164,10 +167,13 @@ void Session::Impl::travel(bool back) {
 }
 
 void Session::Impl::changed(const Document& before) {
+    const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
+    // What is being written goes on from what was there.
+    if (!writing.taking && (other_setup || document().writing != before.writing || document().trained != before.trained)) stop_writing();
     if (document().run != before.run) trainer.apply(document().run);
     if (document().trained && document().trained->run != run().run && is_kept(document().trained->run))
         trainer.choose(document().trained->run);
-    if (document().trained != before.trained || static_cast<const Setup&>(document()) != static_cast<const Setup&>(before)) show();
+    if (document().trained != before.trained || other_setup) show();
     if (document().pins != before.pins) derive_states();
 }
 

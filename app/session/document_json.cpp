@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -40,11 +41,8 @@ TrainedModel trained_from_json(JsonObject object) {
 }
 
 Json to_json(const SamplingSettings& sampling) {
-    return {{"temperature", sampling.temperature},
-            {"top_k", sampling.top_k},
-            {"top_p", sampling.top_p},
-            {"tokens", sampling.tokens},
-            {"seed", sampling.seed}};
+    return {{"temperature", sampling.temperature}, {"top_k", sampling.top_k}, {"top_p", sampling.top_p}, {"min_p", sampling.min_p},
+            {"tokens", sampling.tokens},           {"seed", sampling.seed}};
 }
 
 SamplingSettings sampling_from_json(JsonObject object) {
@@ -52,16 +50,83 @@ SamplingSettings sampling_from_json(JsonObject object) {
     object.read("temperature", sampling.temperature, 0, std::numeric_limits<double>::max());
     object.read("top_k", sampling.top_k, 0, kMostTokens);
     object.read("top_p", sampling.top_p, 0, 1);
+    object.read("min_p", sampling.min_p, 0, 1);
     object.read("tokens", sampling.tokens, 0, kMostTokens);
     object.read("seed", sampling.seed);
     object.expect_no_more();
     return sampling;
 }
 
+/// In lists side by side, of which a token takes one place each: there may be thousands.
+Json to_json(const Writing& writing) {
+    Json ids = Json::list(), after = Json::list(), predicted = Json::list(), chance = Json::list();
+    for (const WrittenToken& token : writing.tokens) {
+        ids.push_back(token.id);
+        after.push_back(token.after);
+        predicted.push_back(token.predicted);
+        chance.push_back(token.chance);
+    }
+    return {{"sequence", writing.sequence}, {"ids", std::move(ids)},  {"after", std::move(after)}, {"predicted", std::move(predicted)},
+            {"chance", std::move(chance)},  {"shown", writing.shown}, {"end", writing.end}};
+}
+
+/// Whole numbers.
+template <class Integer>
+std::vector<Integer> integers_from_json(JsonObject& object, std::string_view key, double least) {
+    std::vector<double> numbers;
+    object.read(key, numbers, least, std::numeric_limits<std::int32_t>::max());
+    std::vector<Integer> integers;
+    for (const double number : numbers) {
+        if (number != std::floor(number)) object.fail(key, "expected whole numbers");
+        integers.push_back(static_cast<Integer>(number));
+    }
+    return integers;
+}
+
+Writing writing_from_json(JsonObject object) {
+    Writing writing;
+    object.read("sequence", writing.sequence, 0, kMostTokens);
+    const auto ids = integers_from_json<std::int32_t>(object, "ids", 0);
+    const auto after = integers_from_json<std::int64_t>(object, "after", kPrompt);
+    std::vector<double> predicted, chance;
+    object.read("predicted", predicted, 0, 1);
+    object.read("chance", chance, 0, 1);
+    if (after.size() != ids.size() || predicted.size() != ids.size() || chance.size() != ids.size())
+        object.fail("ids", "expected as many as of after, predicted and chance");
+    for (std::size_t i = 0; i < ids.size(); ++i) writing.tokens.push_back({ids[i], after[i], predicted[i], chance[i]});
+    object.read("shown", writing.shown, kPrompt, kMostTokens);
+    object.read("end", writing.end, kPrompt, kMostTokens);
+    object.expect_no_more();
+    try {
+        require_writing(writing);
+    } catch (const FileError&) {
+        throw;
+    } catch (const Error& error) {
+        object.fail("ids", error.what());
+    }
+    return writing;
+}
+
+Json to_json(const Written& written) {
+    Json ids = Json::list();
+    for (const std::int32_t id : written.ids) ids.push_back(id);
+    return {{"sequence", written.sequence}, {"ids", std::move(ids)}};
+}
+
+Written written_from_json(JsonObject object, std::size_t texts) {
+    Written written;
+    object.read("sequence", written.sequence, 0, static_cast<std::int64_t>(texts) - 1);
+    written.ids = integers_from_json<std::int32_t>(object, "ids", 0);
+    if (written.ids.size() > kMostWritten) object.fail("ids", fmt::format("expected at most {}", kMostWritten));
+    object.expect_no_more();
+    return written;
+}
+
 Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
 
 void add_setup(Json& json, const Setup& setup) {
     json["texts"] = setup.texts;
+    if (!setup.written.ids.empty()) json["written"] = to_json(setup.written);
     json["source_texts"] = setup.source_texts;
     json["tokenizer"] = tokenizer_name(setup.tokenizer);
     json["special_tokens"] = setup.special_tokens;
@@ -76,6 +141,7 @@ void add_setup(Json& json, const Setup& setup) {
 void read_setup(JsonObject& object, Setup& setup) {
     if (!object.read("texts", setup.texts)) object.fail_missing("texts");
     if (setup.texts.empty()) object.fail("texts", "expected at least one text, found none");
+    if (object.has("written")) setup.written = written_from_json(object.object("written"), setup.texts.size());
     object.read("source_texts", setup.source_texts);
     read_model_fields(object, setup);
 }
@@ -161,6 +227,7 @@ std::string document_to_json(const Document& document) {
     if (document.trained.has_value()) json["trained"] = to_json(*document.trained);
     if (document.pins != Pins{}) json["pinned"] = to_json(document.pins);
     json["sampling"] = to_json(document.sampling);
+    if (!document.writing.tokens.empty()) json["writing"] = to_json(document.writing);
     json["run"] = to_json(document.run);
     add_task_text(json, document.run.task);
     return json.dump(2, Json::InvalidUtf8::Replace) + "\n";
@@ -181,7 +248,11 @@ Document document_from_json(std::string_view text, std::string_view source) {
     if (object.has("run")) document.run = run_settings_from_json(object.object("run"));
     std::string task_text;
     if (object.read("task_text", task_text)) document.run.task.text = std::make_shared<const std::string>(std::move(task_text));
+    if (object.has("writing")) document.writing = writing_from_json(object.object("writing"));
     read_document_fields(object, document);
+    const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
+    if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
+        object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");
     object.expect_no_more();
     return document;
 }

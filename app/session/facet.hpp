@@ -26,6 +26,7 @@ namespace attn::app {
 
 struct DoctorReport;
 struct Explanation;
+struct HeadRows;
 struct NextWords;
 struct Readings;
 struct Sample;
@@ -110,13 +111,21 @@ struct Sample {
     bool operator==(const Sample&) const = default;
 };
 
-/// What may come after the last word of a sequence.
+/// What may come after the last word of a sequence, and what the sampler makes of it; its seed and number of tokens do not matter.
 struct NextWords {
     using Value = app::NextWords;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     std::int64_t sequence = 0;
-    double temperature = 1;
+    SamplingSettings sampling{};
     bool operator==(const NextWords&) const = default;
+};
+
+/// Where every head of all layers looks from one position of one sequence.
+struct HeadRows {
+    using Value = app::HeadRows;
+    static constexpr FacetInfo kInfo{.failed = "could not compute where the heads look: "};
+    std::int64_t sequence = 0, position = 0;
+    bool operator==(const HeadRows&) const = default;
 };
 
 /// What each head is worth.
@@ -181,8 +190,8 @@ struct Dump {
 }  // namespace facet
 
 using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
-                           facet::Sample, facet::NextWords, facet::KnockOut, facet::SameNumbers, facet::Explanation, facet::HeadMean,
-                           facet::Statistics, facet::TokenPath, facet::Dump>;
+                           facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation,
+                           facet::HeadMean, facet::Statistics, facet::TokenPath, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

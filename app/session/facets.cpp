@@ -8,6 +8,7 @@
 
 #include "app/session/document_error.hpp"
 #include "app/session/explanation.hpp"
+#include "app/session/head_rows.hpp"
 #include "app/session/next_words.hpp"
 #include "app/session/part_looked_at.hpp"
 #include "app/session/prepare.hpp"
@@ -130,6 +131,7 @@ struct FacetMaker::Make {
     Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
                           const ForwardSettings& settings) const;
     FacetValue operator()(const facet::Sample& sample) const;
+    FacetValue operator()(const facet::HeadRows& rows) const;
 
     FacetValue operator()(const facet::Gradients&) const {
         if (!trace().config.lm_head)
@@ -150,7 +152,7 @@ struct FacetMaker::Make {
         return value(work.engine.knock_out(trace(), facet.question, work.progress, work.stop));
     }
     FacetValue operator()(const facet::NextWords& next) const {
-        return value(next_words(snapshot_of(state), next.sequence, next.temperature));
+        return value(next_words(snapshot_of(state), next.sequence, next.sampling));
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {
@@ -273,7 +275,26 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
     return value(std::move(sample));
 }
 
-void FacetMaker::use_threads_for(double mib) const { set_thread_budget(mib <= kOneThreadMiB ? 1 : std::min(threads_, kMostThreads)); }
+// Of an outline one map after the other: together they may be far larger than what is wanted of them.
+FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
+    const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
+    const auto map_of = [&](const StageId& id) {
+        facet::Inside inside = inside_with(*held, id);
+        inside.map = id.stage;
+        expect_room(mib_of(inside, *held), work.room_mib);
+        WantedOfPart wanted;
+        wanted.stages = std::vector{id};
+        LookedAtPart part = work.engine.inside(held, id, wanted, work.stop);
+        for (RecordedStage<float>& stage : part.trace.stages)
+            if (stage.id == id) return std::move(stage.value);
+        throw Error("this model has no stage " + tensor_name(id));
+    };
+    return value(head_rows(*held, facet.sequence, facet.position, map_of));
+}
+
+int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
+
+void FacetMaker::use_threads_for(double mib) const { set_thread_budget(threads_for(mib, threads_)); }
 
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
     if (request.state != nullptr)

@@ -34,6 +34,9 @@ struct FacetValue {
     double mib = 0;
 };
 
+/// How many threads suit numbers of this size, of those that there are.
+int threads_for(double mib, int available);
+
 /// Computes facets for one thread; keeps the parameters that it drew last.
 class FacetMaker {
 public:

@@ -213,7 +213,7 @@ void Checker::check_view() {
     const bool maps = view == View::Heads || view == View::Grid;
     const bool attention = maps || view == View::Lines || view == View::Totals || view == View::KnockOut;
     if (attention && trace().config.num_layers == 0) fail("view", "this model has no layer and so no attention");
-    if ((view == View::Lens || view == View::KnockOut) && !trace().config.lm_head)
+    if ((view == View::Lens || view == View::KnockOut || view == View::Write) && !trace().config.lm_head)
         fail("view", "a model without an output head predicts nothing");
     if (maps && step_->said.contains("stage") && !is_attention_map(look().stage.stage))
         fail("stage", fmt::format("the view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}",

@@ -1,8 +1,6 @@
 #include "app/session/next_words.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "app/session/snapshot.hpp"
 #include "engine/model/logit_lens.hpp"
@@ -10,20 +8,6 @@
 
 namespace attn::app {
 namespace {
-
-/// Below it a softmax would be infinite: all the chance is the first one's.
-constexpr double kLeastTemperature = 1e-3;
-
-std::vector<double> chances(std::span<const float> logits, double temperature) {
-    const double heat = std::max(temperature, kLeastTemperature);
-    const double largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
-    std::vector<double> all;
-    all.reserve(logits.size());
-    for (const float logit : logits) all.push_back(std::exp((static_cast<double>(logit) - largest) / heat));
-    const double sum = std::accumulate(all.begin(), all.end(), 0.0);
-    for (double& chance : all) chance /= sum;
-    return all;
-}
 
 Stack writing_stack(const Config& config) { return config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main; }
 
@@ -53,7 +37,7 @@ std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, s
 
 }  // namespace
 
-NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, double temperature) {
+NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling) {
     const Trace<float>& trace = *snapshot.trace;
     const bool encoder = trace.config.architecture == Architecture::EncoderDecoder ? false : !trace.settings.masks.causal;
     if (!trace.config.lm_head || encoder) throw Error("this model predicts no next word");
@@ -61,32 +45,24 @@ NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, double tem
     const std::int64_t length = trace.tokens.lengths.at(static_cast<std::size_t>(row));
     if (length == 0) throw Error("there is no word to go on from");
     const std::vector<float> logits = logits_at(trace, row, length - 1);
-    const std::size_t count = logits.size();
-    const std::vector<double> chance = chances(logits, temperature);
-    std::vector<std::int32_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
     const bool special = snapshot.state != nullptr && snapshot.state->setup->model == nullptr && snapshot.state->setup->special_tokens;
-    if (special) order.erase(order.begin(), order.begin() + std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(order.size())));
-    const std::size_t shown = std::min(kMostNextWords, order.size());
-    const auto likelier = [&](std::int32_t a, std::int32_t b) {
-        const double x = chance[static_cast<std::size_t>(a)], y = chance[static_cast<std::size_t>(b)];
-        return x > y || (x == y && a < b);
-    };
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(), likelier);
+    const Candidates candidates = candidates_of(logits, sampling, kMostNextWords + 2);
     NextWords words;
     words.rest = 1;
-    for (std::size_t i = 0; i < shown; ++i) {
-        const auto id = static_cast<std::size_t>(order[i]);
-        words.likeliest.push_back({order[i], id < snapshot.vocabulary.size() ? snapshot.vocabulary[id] : std::to_string(id), chance[id]});
-        words.rest -= chance[id];
+    words.kept = candidates.kept;
+    words.kept_share = candidates.kept_share;
+    words.first_cut = candidates.first_cut;
+    for (const Candidate& candidate : candidates.likeliest) {
+        if (special && candidate.id < 2) continue;
+        if (words.likeliest.size() == kMostNextWords) break;
+        const auto id = static_cast<std::size_t>(candidate.id);
+        words.likeliest.push_back({candidate.id, id < snapshot.vocabulary.size() ? snapshot.vocabulary[id] : std::to_string(id),
+                                   candidate.heated, candidate.predicted, candidate.chance, candidate.cut});
+        words.rest -= candidate.heated;
     }
-    words.others = static_cast<std::int64_t>(count - shown);
+    words.others = static_cast<std::int64_t>(logits.size() - words.likeliest.size());
     words.rest = std::max(words.rest, 0.0);
     return words;
-}
-
-std::string with_word(const std::string& text, const std::string& word, bool spaced) {
-    return text.empty() || !spaced ? text + word : text + " " + word;
 }
 
 }  // namespace attn::app

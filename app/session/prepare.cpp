@@ -81,6 +81,30 @@ std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& t
     return tokens;
 }
 
+/// What was written stands behind its text as it is.
+void append_written(Encoded& encoded, const Written& written, std::int64_t vocabulary) {
+    if (written.ids.empty()) return;
+    if (written.sequence < 0 || written.sequence >= static_cast<std::int64_t>(encoded.sequences.size()))
+        throw DocumentError(
+            fmt::format("something is written behind text {}, and there are {}", written.sequence + 1, encoded.sequences.size()),
+            Field::Texts);
+    auto& tokens = encoded.sequences[static_cast<std::size_t>(written.sequence)];
+    for (const std::int32_t id : written.ids) {
+        if (id < 0 || id >= vocabulary)
+            throw DocumentError(fmt::format("the written token has id {}, the model has {} ids", id, vocabulary), Field::Texts);
+        tokens.push_back({id, false, false, 0, 0});
+    }
+    encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
+}
+
+/// Its tokens stand nowhere in the text.
+void show_written(const Encoded& text, const Written& written, const SharedWords& vocabulary, std::vector<std::vector<Token>>& chips) {
+    if (written.ids.empty()) return;
+    const auto b = static_cast<std::size_t>(written.sequence);
+    const std::size_t first = text.sequences[b].size() - written.ids.size();
+    for (std::size_t i = 0; i < written.ids.size(); ++i) chips[b][first + i].text = vocabulary.at(static_cast<std::size_t>(written.ids[i]));
+}
+
 /// What each of the texts is to the model. Beside an encoder the decoder's begin with a token of their own.
 Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>& texts, Field field) {
     const bool writes = model.config().architecture == Architecture::EncoderDecoder && field == Field::Texts;
@@ -219,7 +243,8 @@ namespace {
 
 Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_mib) {
     static const std::vector<std::string> kNoTexts;
-    const Encoded text = encode_all_for(model, setup.texts, Field::Texts);
+    Encoded text = encode_all_for(model, setup.texts, Field::Texts);
+    append_written(text, setup.written, model.config().vocab_size);
     if (text.longest == 0) throw DocumentError("type some text", Field::Texts);
     const bool reads = model.config().architecture == Architecture::EncoderDecoder;
     const Encoded source = encode_all_for(model, reads ? setup.source_texts : kNoTexts, Field::SourceTexts);
@@ -247,7 +272,8 @@ Prepared prepare(const Setup& setup, double room_mib) {
     expect_bearable_texts(setup);
     if (setup.model != nullptr) return prepare_for(*setup.model, setup, room_mib);
     const Tokenizer tokenizer = build_tokenizer(setup);
-    const Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
+    Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
+    append_written(text, setup.written, tokenizer.size());
     const Encoded source = encode_source(tokenizer, setup);
 
     Prepared prepared;
@@ -260,8 +286,11 @@ Prepared prepare(const Setup& setup, double room_mib) {
         prepared.source_chips = chips_of(source, tokenizer.pad_id());
     }
     prepared.vocabulary = tokenizer.vocabulary();
+    show_written(text, setup.written, prepared.vocabulary, prepared.chips);
     return prepared;
 }
+
+SharedWords vocabulary_of(const Setup& setup) { return setup.vocabulary.empty() ? build_tokenizer(setup).vocabulary() : setup.vocabulary; }
 
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions) {
     const Plan plan(config);

@@ -53,6 +53,9 @@ void expect_bearable_texts(const Setup& setup);
 /// configuration that cannot work; nothing large is allocated before the sizes are known to be bearable.
 Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib());
 
+/// The text of every id of a tokenizer of ours. Throws DocumentError as prepare() does.
+SharedWords vocabulary_of(const Setup& setup);
+
 /// Throws DocumentError where numbers of `mib` find no room.
 void expect_room(double mib, double room_mib);
 

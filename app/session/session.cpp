@@ -10,8 +10,8 @@
 namespace attn::app {
 
 Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib)
-    : history(ready_to_open(std::move(document))), files(wake), scheduler(std::move(computation), wake, memory_mib),
-      trainer(std::move(engine), wake) {
+    : history(ready_to_open(std::move(document))), files(wake), scheduler(computation, wake, memory_mib), trainer(std::move(engine), wake),
+      writer(std::move(computation.write), wake) {
     files.set_document({}, history.current());
 }
 
@@ -51,7 +51,9 @@ void Session::update() {
     impl_->trainer.update(impl_->training);
     impl_->tell_refusal();
     impl_->adopt_new_run();
+    impl_->take_written();
     impl_->refresh();
+    impl_->begin_writing();
     impl_->follow();
     impl_->order();
 }
@@ -114,6 +116,19 @@ void Session::wait_for_training() {
 
 void Session::wait_for_files() {
     impl_->files.wait();
+    update();
+}
+
+bool Session::is_writing() const { return impl_->writing.wanted || impl_->writing.tip; }
+
+const std::string& Session::writing_problem() const { return impl_->writing.problem; }
+
+void Session::wait_for_writing() {
+    if (impl_->writing.wanted) wait();
+    update();
+    impl_->writer.wait();
+    update();
+    wait();
     update();
 }
 

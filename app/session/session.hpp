@@ -88,6 +88,13 @@ public:
     /// Waits until every training order is carried out and no run is running any more, then does update(). For the same uses.
     void wait_for_training();
 
+    /// Tokens are being written, or will be as soon as what they follow is computed.
+    bool is_writing() const;
+    /// Why the last writing ended before all its tokens were there, "" when it did not.
+    const std::string& writing_problem() const;
+    /// Waits until nothing is being written on any more and the end of it is shown. For the same uses.
+    void wait_for_writing();
+
     /// Waits until nothing is being read or written any more, then does update(). For the same uses.
     void wait_for_files();
 

@@ -16,6 +16,7 @@
 #include "app/session/session.hpp"
 #include "app/session/trained_document.hpp"
 #include "app/session/trainer.hpp"
+#include "app/session/writer.hpp"
 
 namespace attn::app {
 
@@ -39,6 +40,11 @@ struct Session::Impl {
     void carry_out(const command::SetRun& set, const std::string& merge);
     void carry_out(const command::OpenTrainingText& open, const std::string& merge);
     void carry_out(const command::SetSampling& set, const std::string& merge);
+    void carry_out(const command::WriteOn& write, const std::string& merge);
+    void carry_out(const command::StopWriting& stop, const std::string& merge);
+    void carry_out(const command::WriteToken& write, const std::string& merge);
+    void carry_out(const command::ShowWritten& show, const std::string& merge);
+    void carry_out(const command::ForgetWritten& forget, const std::string& merge);
     void carry_out(const command::ShowMoment& show, const std::string& merge);
     void carry_out(const command::ShowUntrained& show, const std::string& merge);
     void carry_out(const command::Undo& undo, const std::string& merge);
@@ -70,6 +76,8 @@ struct Session::Impl {
     void carry_out(const command::TellFile& tell, const std::string& merge);
 
     void change(Document next, const std::string& merge);
+    /// The same for a document whose branches are its own.
+    void replace(Document next, const std::string& merge);
     void travel(bool back);
     /// After the document has become another one.
     void changed(const Document& before);
@@ -94,6 +102,16 @@ struct Session::Impl {
     /// Tells the scheduler what is wanted of the session itself and of the views.
     void order();
     Results wait_for(const Request& request);
+
+    /// The branches as they go on in this sequence; else they are new.
+    Document ready_to_write(std::int64_t sequence) const;
+    /// Begins to write what was asked for as soon as its prompt is computed.
+    void begin_writing();
+    /// Takes over what has been written.
+    void take_written();
+    void change_by_writing(Document next);
+    /// The tokens come to an end where they are.
+    void stop_writing();
 
     void adopt_new_run();
     void adopt_run_of_document();
@@ -125,10 +143,12 @@ struct Session::Impl {
     std::optional<Request> awaited;  ///< somebody waits for it
     std::optional<facet::Dump> dump;
     Follower follower;
+    WritingUnderWay writing;
 
     FileDesk files;
     Scheduler scheduler;
     Trainer trainer;
+    Writer writer;
 };
 
 }  // namespace attn::app

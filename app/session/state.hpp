@@ -18,9 +18,17 @@ namespace attn::app {
 
 using attn::TokenizerKind;
 
+/// Tokens behind one of the texts whose ids stand as they were written, however the tokenizer would cut them as text.
+struct Written {
+    std::int64_t sequence = 0;  ///< of the batch
+    std::vector<std::int32_t> ids;
+    bool operator==(const Written&) const = default;
+};
+
 /// What a model is applied to and how: all of a state but its parameters.
 struct Setup {
     std::vector<std::string> texts{""};     ///< sequences of the batch, at least one
+    Written written;                        ///< behind one of `texts`
     std::vector<std::string> source_texts;  ///< what the encoder of an encoder-decoder reads, one for each of `texts`; else empty
     ForwardSettings forward;
     /// A published model, whose own configuration and tokenizer apply; null: the fields below say what the model is.

@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "engine/model/cached_pass.hpp"
@@ -28,28 +25,6 @@ void require_ids(const char* what, std::span<const std::int32_t> ids, const Conf
     for (const std::int32_t id : ids)
         if (id < 0 || id >= config.vocab_size)
             throw Error(fmt::format("the {}'s id {} is outside the vocabulary of {}", what, id, config.vocab_size));
-}
-
-/// Ids from the likeliest to the unlikeliest; equal logits by id.
-std::vector<std::size_t> by_likelihood(std::span<const float> logits) {
-    std::vector<std::size_t> ids(logits.size());
-    std::iota(ids.begin(), ids.end(), std::size_t{0});
-    std::stable_sort(ids.begin(), ids.end(), [logits](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
-    return ids;
-}
-
-/// exp((logit - largest) / temperature), which never overflows and is 0 for -inf.
-double weight(float logit, float largest, double temperature) {
-    return std::exp((static_cast<double>(logit) - static_cast<double>(largest)) / temperature);
-}
-
-/// How many of the likeliest together reach `share` of the sum of their weights; at least one.
-std::size_t nucleus(std::span<const double> weights, double share) {
-    const double wanted = share * std::accumulate(weights.begin(), weights.end(), 0.0);
-    double reached = 0;
-    for (std::size_t i = 0; i < weights.size(); ++i)
-        if ((reached += weights[i]) >= wanted) return i + 1;
-    return weights.size();
 }
 
 std::size_t draw(std::span<const double> distribution, double uniform) {
@@ -95,46 +70,9 @@ private:
 
 }  // namespace
 
-void require_sampling(const SamplingSettings& settings) {
-    const auto require = [](bool good, const char* what, double value, const char* possible) {
-        if (!good) throw ConfigError(fmt::format("{} is {}; expected {}", what, value, possible));
-    };
-    require(settings.temperature >= 0 && std::isfinite(settings.temperature), "the temperature", settings.temperature,
-            "0 (always the likeliest token) or more");
-    require(settings.top_k >= 0, "top-k", static_cast<double>(settings.top_k), "0 (all tokens) or more");
-    require(settings.top_p > 0 && settings.top_p <= 1, "top-p", settings.top_p, "more than 0 and at most 1");
-    require(settings.tokens >= 0 && settings.tokens <= kMaxSampledTokens, "the number of tokens to generate",
-            static_cast<double>(settings.tokens), "0 to 1000000");
-}
-
-std::vector<double> sampling_distribution(std::span<const float> logits, const SamplingSettings& settings) {
-    require_sampling(settings);
-    if (logits.empty()) throw Error("there are no logits to draw from");
-    for (std::size_t id = 0; id < logits.size(); ++id)
-        if (std::isnan(logits[id]) || logits[id] == std::numeric_limits<float>::infinity())
-            throw Error(fmt::format("the logit of token {} is {}: nothing can be drawn", id, logits[id]));
-    const auto likeliest = std::max_element(logits.begin(), logits.end());  // the first of several
-    const float largest = *likeliest;
-    if (std::isinf(largest)) throw Error("every logit is -inf: nothing can be drawn");
-
-    std::vector<double> distribution(logits.size(), 0.0);
-    if (settings.temperature == 0) {
-        distribution[static_cast<std::size_t>(likeliest - logits.begin())] = 1;
-        return distribution;
-    }
-    const std::vector<std::size_t> ids = by_likelihood(logits);
-    std::size_t kept = ids.size();
-    if (settings.top_k > 0) kept = std::min(kept, static_cast<std::size_t>(settings.top_k));
-    std::vector<double> weights(kept);
-    for (std::size_t i = 0; i < kept; ++i) weights[i] = weight(logits[ids[i]], largest, settings.temperature);
-    if (settings.top_p < 1) weights.resize(nucleus(weights, settings.top_p));
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-    for (std::size_t i = 0; i < weights.size(); ++i) distribution[ids[i]] = weights[i] / sum;
-    return distribution;
-}
-
 std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& settings,
-                                   const SamplingSettings& sampling, const std::function<void(std::int32_t)>& each, std::stop_token stop) {
+                                   const SamplingSettings& sampling, const std::function<void(const DrawnToken&)>& each,
+                                   std::stop_token stop) {
     const Config& config = parameters.config();
     require_can_write(config);
     require_sampling(sampling);
@@ -149,10 +87,12 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
     for (std::int64_t written = 0; written < sampling.tokens; ++written) {
         if (stop.stop_requested()) throw Cancelled();
         const auto length = static_cast<std::size_t>(std::min(config.context_length, static_cast<std::int64_t>(text.size())));
-        const std::vector<double> distribution = sampling_distribution(logits.after(std::span(text).last(length)), sampling);
-        const auto id = static_cast<std::int32_t>(draw(distribution, random.uniform(static_cast<std::uint64_t>(written))));
+        const std::span<const float> next = logits.after(std::span(text).last(length));
+        const double uniform = random.uniform(prompt.drawn + static_cast<std::uint64_t>(written));
+        const std::vector<double> chances = sampling_distribution(next, sampling);
+        const auto id = static_cast<std::int32_t>(draw(chances, uniform));
         text.push_back(id);
-        if (each) each(id);
+        if (each) each({id, next, chances});
         if (id == prompt.end) break;
     }
     return {text.begin() + static_cast<std::ptrdiff_t>(prompt.text.size()), text.end()};

@@ -94,7 +94,7 @@ private:
     void note() {
         Session& session = application_.session();
         const StateRef state = session.states().shown;
-        if (!session.results().find(state, facet::NextWords{0, 1})) throw Error("the next words are not in the picture");
+        if (!session.results().find(state, facet::NextWords{})) throw Error("the next words are not in the picture");
         if (!session.results().find(state, facet::Inside{{Stage::Norm1, 0}})) throw Error("the layer is not in the picture");
         took_.push_back(ms_since(*typed_at_));
         pass_.push_back(session.snapshot()->compute_ms);

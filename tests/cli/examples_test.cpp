@@ -249,6 +249,15 @@ Group copying() {
              {"attnscope train --task copy --out runs/copy", all({trained("runs/copy", 0, 2000), says("accuracy by length: ")})},
              {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40",
               says("Lily and Tom are in the park . ")},
+             {"attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --min-p 0.05 --top-k 40 --seed 7 --json",
+              [](const Outcome& outcome, const Place&) {
+                  const json tokens = json::parse(outcome.out).at("tokens");
+                  ASSERT_EQ(tokens.size(), 40U);
+                  for (const json& token : tokens) {
+                      EXPECT_GT(token.at("chance"), 0);
+                      EXPECT_LE(token.at("kept"), 40);
+                  }
+              }},
              {"attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(outcome.out, "adbc>adbc\n"); }},
              {"attnscope sample --preset translation --source \"the small cat often sees a red fox .\" --temperature 0",

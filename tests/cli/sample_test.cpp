@@ -83,6 +83,38 @@ TEST_F(SampleCommand, JsonSaysTheSame) {
     EXPECT_EQ(line.at("tokens").size(), 30U);
 }
 
+TEST_F(SampleCommand, JsonSaysWhatTheSamplerKept) {
+    const json line =
+        json::parse(sample({"--prompt", "abc", "--tokens", "12", "--temperature", "4", "--top-k", "3", "--min-p", "0.01", "--json"}).out);
+    ASSERT_EQ(line.at("tokens").size(), 12U);
+    for (const json& token : line.at("tokens")) {
+        const json& candidates = token.at("candidates");
+        const std::int64_t kept = token.at("kept");
+        EXPECT_GE(kept, 1);
+        EXPECT_LE(kept, 3);
+        double chances = 0, before = 1;
+        bool drawn = false;
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            const json& candidate = candidates[i];
+            EXPECT_EQ(candidate.contains("cut"), static_cast<std::int64_t>(i) >= kept);
+            EXPECT_EQ(candidate.at("chance") == 0, candidate.contains("cut"));
+            if (i >= 3) {
+                EXPECT_EQ(candidate.at("cut"), "top-k");
+            }
+            EXPECT_LE(candidate.at("probability"), before) << "the likeliest first";
+            before = candidate.at("probability");
+            chances += candidate.at("chance").get<double>();
+            if (candidate.at("id") != token.at("id")) continue;
+            drawn = true;
+            EXPECT_EQ(candidate.at("probability"), token.at("probability"));
+            EXPECT_EQ(candidate.at("chance"), token.at("chance"));
+            EXPECT_FALSE(candidate.contains("cut"));
+        }
+        EXPECT_TRUE(drawn) << "what was drawn is among those that could be";
+        EXPECT_NEAR(chances, 1, 1e-9);
+    }
+}
+
 TEST_F(SampleCommand, DependsOnSeedTemperatureAndCuts) {
     const auto with = [](const Arguments& more) {
         Arguments arguments{"--prompt", "a", "--tokens", "60"};
@@ -94,6 +126,7 @@ TEST_F(SampleCommand, DependsOnSeedTemperatureAndCuts) {
     EXPECT_NE(first, with({"--temperature", "5", "--seed", "2"}));
     EXPECT_EQ(with({"--temperature", "5", "--top-k", "1"}), with({"--temperature", "0"}));
     EXPECT_EQ(with({"--temperature", "5", "--top-p", "1e-9"}), with({"--temperature", "0"}));
+    EXPECT_EQ(with({"--temperature", "5", "--min-p", "1"}), with({"--temperature", "0"}));
     EXPECT_NE(first, with({"--temperature", "0"}));
 }
 
@@ -120,6 +153,7 @@ TEST_F(SampleCommand, RefusesWhatItCannotDo) {
         refused({"sample", "--model", model, "--prompt", "a", "--temperature", temperature}, "temperature");
     for (const char* k : {"-1", "1.5", "x"}) refused({"sample", "--model", model, "--prompt", "a", "--top-k", k}, "top-k");
     for (const char* p : {"0", "-1", "1.01", "nan", "x"}) refused({"sample", "--model", model, "--prompt", "a", "--top-p", p}, "top-p");
+    for (const char* p : {"-0.1", "1.01", "nan", "x"}) refused({"sample", "--model", model, "--prompt", "a", "--min-p", p}, "min-p");
     for (const char* tokens : {"-1", "1.5", "99999999999"})
         refused({"sample", "--model", model, "--prompt", "a", "--tokens", tokens}, "tokens");
 }

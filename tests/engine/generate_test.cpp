@@ -156,7 +156,7 @@ TEST(Generate, WritesTheLikeliestTokensAlsoBeyondTheContext) {
     SamplingSettings settings{.temperature = 0, .tokens = 15};
     const std::vector<std::int32_t> prompt{3, 1, 4};
     std::vector<std::int32_t> seen;
-    const auto written = generate(parameters, {prompt}, causal(), settings, [&](std::int32_t id) { seen.push_back(id); });
+    const auto written = generate(parameters, {prompt}, causal(), settings, [&](const DrawnToken& drawn) { seen.push_back(drawn.id); });
     EXPECT_EQ(seen, written);
     std::vector<std::int32_t> text = prompt;
     for (int i = 0; i < 15; ++i) {
@@ -266,7 +266,7 @@ TEST(Generate, RefusesWhatCannotWriteAndStopsWhenAsked) {
     int written = 0;
     EXPECT_THROW(generate(
                      parameters, {prompt}, causal(), {.tokens = 100},
-                     [&](std::int32_t) {
+                     [&](const DrawnToken&) {
                          if (++written == 3) source.request_stop();
                      },
                      source.get_token()),

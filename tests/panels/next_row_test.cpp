@@ -19,18 +19,19 @@ protected:
     }
 };
 
-TEST_F(NextRowTest, AClickAppendsTheWord) {
+TEST_F(NextRowTest, AClickWritesTheWord) {
     open_example("gpt-tiny");
     const std::string before = session->document().texts[0];
-    const NextWords words = *get(facet::NextWords{0, session->document().sampling.temperature});
+    const NextWords words = *get(facet::NextWords{0, session->document().sampling});
     ASSERT_GT(height(), 0);
     const ImGuiWindow* window = find_window("##next");
     ASSERT_NE(window, nullptr);
     click(window->Pos.x + 100, window->Pos.y + 16, ui_frame);
     frames(2, ui_frame);
-    EXPECT_EQ(session->document().texts[0], before + " " + words.likeliest.front().text);
+    EXPECT_EQ(whole_texts(session->document())[0], before + " " + words.likeliest.front().text);
+    EXPECT_EQ(session->document().written.ids, std::vector{words.likeliest.front().id});
     session->apply({command::Undo{}, ""});
-    EXPECT_EQ(session->document().texts[0], before);
+    EXPECT_EQ(whole_texts(session->document())[0], before);
 }
 
 TEST_F(NextRowTest, IsThereForModelsThatWriteOnly) {

@@ -30,7 +30,7 @@ Document rich_document() {
     document.run.seed = 18446744073709551615U;
     document.run.batch_size = 7;
     document.run.train.forward.dropout.attention = 1.0 / 3;
-    document.sampling = {0, 5, 1.0 / 3, 12, 18446744073709551615U};
+    document.sampling = {0, 5, 1.0 / 3, 1.0 / 7, 12, 18446744073709551615U};
     const auto setup = std::make_shared<const app::Setup>(document);
     document.pins.a = State{setup, Drawn{}};
     document.pins.b = State{std::make_shared<const app::Setup>(open_preset("gpt-tiny")), MomentOfRun{7, 40, nullptr}};

@@ -85,6 +85,7 @@ inline Computation empty_computation() {
         .verify_part = {},
         .gradients = {},
         .sample = {},
+        .write = {},
         .readings = {},
         .examine = {},
         .knock_out = {},

@@ -40,6 +40,8 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
                          .can_redo = session->can_redo(),
                          .files = files,
                          .other_step = session->other_step(),
+                         .writing = session->is_writing(),
+                         .writing_problem = session->writing_problem(),
                          .up_to_date = session->is_up_to_date(),
                          .would_be_lost = would_be_lost,
                          .leftover = leftover};

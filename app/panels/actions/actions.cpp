@@ -18,6 +18,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
+#include "app/panels/write/writing_actions.hpp"
 
 namespace attn::app {
 namespace {
@@ -203,6 +204,8 @@ std::vector<Action> table() {
          ready},
         {"Last stage", "Go to", {on(Key::End)}, kPicture, "first and last stage", [](C& c) { go_to_last_stage(c.view, c.trace()); }, ready},
         {"Play the stages", "Go to", {on(Key::Space)}, kPicture, "play the stages, pause", play, ready},
+        {"Write on, or stop", "Write", {typed('y')}, kPicture, "write on, stop", toggle_writing, can_write},
+        {"Write something else from here", "Write", {}, kPicture, "", write_otherwise, can_write},
         {"Previous layer", "Go to", {repeating(Key::Up)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, -1); }, ready},
         {"Next layer", "Go to", {repeating(Key::Down)}, kPicture, "previous and next layer", [](C& c) { change_layer(c, +1); }, ready},
         {"Previous head", "Go to", {typed('[')}, kAll, "previous and next head", [](C& c) { change_head(c, -1); }, ready},

@@ -22,7 +22,7 @@ void emit_config(PanelContext& context, Config config, const std::string& contro
 }
 
 void emit_texts(PanelContext& context, std::vector<std::string> texts, bool source, const std::string& control) {
-    command::SetTexts change{context.document.texts, context.document.source_texts};
+    command::SetTexts change{whole_texts(context.document), context.document.source_texts};
     std::vector<std::string>& target = source ? change.source_texts : change.texts;
     if (texts == target) return;
     target = std::move(texts);

@@ -1,0 +1,128 @@
+#include "app/panels/write/branch_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/write/writing_actions.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kBranch = 46, kBranchButtons = 104;
+/// Fewer tokens than this tell branches apart on a line.
+constexpr std::size_t kTold = 24;
+
+/// One branch as the list tells it.
+struct Branch {
+    std::int64_t end = kPrompt, leaves_at = kPrompt;  ///< its last token, and the last that it shares with the one looked at
+    std::size_t length = 0;
+    double surprise = 0;  ///< mean of -ln of how likely the model found each token
+};
+
+Branch branch_to(const Writing& writing, std::int64_t end) {
+    Branch branch{.end = end};
+    std::size_t likely = 0;
+    for (const std::int64_t place : way_to(writing, end)) {
+        ++branch.length;
+        if (leads_through(writing, writing.end, place)) branch.leaves_at = place;
+        const double predicted = writing.tokens[static_cast<std::size_t>(place)].predicted;
+        if (!(predicted > 0)) continue;
+        branch.surprise -= std::log(predicted);
+        ++likely;
+    }
+    if (likely > 0) branch.surprise /= static_cast<double>(likely);
+    return branch;
+}
+
+/// From where it leaves the branch that is looked at; of that one its last words.
+std::string words_of_branch(const PanelContext& context, const Branch& branch) {
+    const Writing& writing = shown_writing(context);
+    const auto& vocabulary = context.snapshot.vocabulary;
+    const bool spaced = context.document.model == nullptr && context.document.tokenizer == TokenizerKind::Word;
+    const std::vector<std::int64_t> way = way_to(writing, branch.end);
+    std::size_t first = depth_of(writing, branch.leaves_at);
+    if (first == way.size()) first = way.size() - std::min(way.size(), kTold);
+    std::string words = first == 0 ? "" : "… ";
+    for (std::size_t i = first; i < std::min(way.size(), first + kTold); ++i) {
+        const auto id = static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(way[i])].id);
+        if (id < vocabulary.size()) words += (spaced && i > first ? " " : "") + vocabulary[id];
+    }
+    return words;
+}
+
+void draw_branch(PanelContext& context, const Branch& branch, std::size_t number) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    const Writing& writing = shown_writing(context);
+    const bool looked_at = branch.end == writing.end;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, buttons = context.px(kBranchButtons), height = context.px(kBranch);
+    ImGui::PushID(static_cast<int>(branch.end));
+    const Item item = begin_item(ui, "##branch", {width - buttons, height}, {.tooltip = "Click: look at the end of this branch."});
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(6));
+    if (looked_at)
+        list.AddRectFilled({item.min.x, item.min.y + context.px(6)}, {item.min.x + context.px(3), item.max.y - context.px(6)},
+                           colors.chosen);
+    const float left = item.min.x + context.px(12), line = item.min.y + height * 0.5F;
+    draw_text_in(list, fonts.mono, {left, item.min.y}, {item.max.x, line + context.px(4)}, {0, 0.5F},
+                 looked_at ? colors.text : colors.muted,
+                 elide(fonts.mono, visible_text(words_of_branch(context, branch), true), item.max.x - left - context.px(6)));
+    draw_text_in(list, fonts.caption, {left, line}, item.max, {0, 0.5F}, colors.faint,
+                 elide(fonts.caption,
+                       fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s",
+                                   format_number(branch.surprise, {.decimals = 2, .fixed = true})),
+                       item.max.x - left));
+    draw_focus_ring(ui, item, context.px(6));
+    if (item.pressed) context.commands.push_back({command::ShowWritten{branch.end}, ""});
+    ImGui::SetCursorScreenPos({at.x + width - buttons + context.px(4), at.y + context.px(8)});
+    if (!looked_at && button(ui, "compare",
+                             {.width = 68,
+                              .notes = {.tooltip = "Keeps it as A, up to as many tokens as are shown, and compares "
+                                                   "with what is shown: scores, weights, every stage."}}))
+        compare_with_branch(context, branch.end);
+    ImGui::SetCursorScreenPos({at.x + width - context.px(28), at.y + context.px(8)});
+    if (button(
+            ui, "##forget",
+            {.look = ButtonLook::Flat, .width = 28, .icon = Icon::Close, .notes = {.tooltip = "Gives up what this branch alone has."}})) {
+        // What others share stays.
+        std::int64_t first = branch.end;
+        while (first != kPrompt) {
+            const std::int64_t before = writing.tokens[static_cast<std::size_t>(first)].after;
+            if (before == kPrompt || continuations(writing, before).size() > 1) break;
+            first = before;
+        }
+        context.commands.push_back({command::ForgetWritten{first}, ""});
+    }
+    ImGui::PopID();
+    ImGui::SetCursorScreenPos({at.x, at.y + height + context.px(2)});
+}
+
+}  // namespace
+
+void draw_branches(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Writing& writing = shown_writing(context);
+    section_heading(context.ui(), "Branches");
+    if (writing.tokens.empty()) {
+        paragraph(context.ui(), fonts.label, colors.faint,
+                  "None yet. Whatever is written in another way from the same moment is a branch; all of them are kept.");
+        return;
+    }
+    std::size_t number = 0;
+    for (const std::int64_t end : branch_ends(writing)) draw_branch(context, branch_to(writing, end), ++number);
+    if (writing.tokens.size() > 1 || writing.shown != kPrompt) {
+        gap(context.ui(), 6);
+        paragraph(context.ui(), fonts.caption, colors.faint,
+                  "Masks and edits apply to what is written: a branch with a head knocked out can stand beside one with it.");
+    }
+}
+
+}  // namespace attn::app

@@ -1,0 +1,131 @@
+#include "app/panels/write/candidate_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/write/writing_actions.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/hatching.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kRow = 24, kWord = 118, kFigures = 58, kCutRow = 22;
+
+/// What follows the shown moment already.
+struct Following {
+    std::vector<std::int32_t> ids;  ///< all of it
+    std::int32_t on_branch = -1;    ///< in the branch that is looked at
+};
+
+Following following(const Writing& writing) {
+    Following next;
+    for (const std::int64_t place : continuations(writing, writing.shown)) {
+        const std::int32_t id = writing.tokens[static_cast<std::size_t>(place)].id;
+        next.ids.push_back(id);
+        if (leads_through(writing, writing.end, place)) next.on_branch = id;
+    }
+    return next;
+}
+
+std::string candidate_tooltip(const PanelContext& context, const NextWord& word, const Following& next) {
+    std::string words = fmt::format("“{}”, id {}\nthe model: {:.4f} · at the temperature: {:.4f}", visible_text(word.text), word.id,
+                                    word.predicted, word.probability);
+    words +=
+        word.cut == Cut::None ? fmt::format(" · drawn with: {:.4f}", word.chance) : "\n" + cut_words(word.cut, context.document.sampling);
+    const bool known = std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end();
+    return words + (known ? "\nClick: go to it." : next.ids.empty() ? "\nClick: write it." : "\nClick: write it, as a branch.");
+}
+
+/// Word, bar, how likely it is, and how likely the sampler makes it.
+void draw_candidate(PanelContext& context, const NextWord& word, double largest, const Following& next) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImGui::PushID(word.id);
+    const Item item =
+        begin_item(context.ui(), "##candidate", {ImGui::GetContentRegionAvail().x, context.px(kRow)}, {.explains_itself = true});
+    if (item.hovered) tooltip_for_last(context.ui(), candidate_tooltip(context, word, next));
+    ImGui::PopID();
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const bool kept = word.cut == Cut::None, chosen = word.id == next.on_branch;
+    const bool known = std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end();
+    if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(4));
+    const Color ink = item.hovered ? colors.accent : kept ? colors.text : colors.faint;
+    const float word_end = item.min.x + std::min(context.px(kWord), item.width() * 0.36F), bar_end = item.max.x - 2 * context.px(kFigures);
+    draw_text_in(list, fonts.mono_body, {item.min.x + context.px(14), item.min.y}, {word_end, item.max.y}, {0, 0.5F}, ink,
+                 elide(fonts.mono_body, visible_text(word.text), word_end - item.min.x - context.px(20)));
+    if (known)
+        list.AddCircleFilled({item.min.x + context.px(6), (item.min.y + item.max.y) / 2}, context.px(chosen ? 4 : 2.5F),
+                             chosen ? colors.chosen : colors.accent, 16);
+    const ImVec2 low{word_end, item.min.y + context.px(6)}, high{bar_end, item.max.y - context.px(6)};
+    list.AddRectFilled(low, high, colors.raised, context.px(3));
+    const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
+    const ImVec2 filled{low.x + (high.x - low.x) * share, high.y};
+    if (filled.x - low.x > 1)
+        list.AddRectFilled(low, filled, kept ? colors.accent : mix(colors.raised, colors.faint, 0.55F), context.px(3));
+    if (!kept) draw_hatching(list, context.theme, low, high);
+    const auto figure = [&](float left, double value, Color color) {
+        draw_text_in(list, fonts.mono_small, {left, item.min.y}, {left + context.px(kFigures), item.max.y}, {1, 0.5F}, color,
+                     format_number(value, {.decimals = 4, .fixed = true}));
+    };
+    figure(bar_end, word.probability, kept ? colors.text : colors.faint);
+    if (kept) figure(bar_end + context.px(kFigures), word.chance, colors.muted);
+    else draw_text_in(list, fonts.mono_small, {bar_end, item.min.y}, item.max, {1, 0.5F}, colors.faint, "cut");
+    draw_focus_ring(context.ui(), item, context.px(4));
+    if (item.pressed) write_word(context, word);
+}
+
+/// The line below which nothing is drawn, and which setting drew it.
+void draw_cut(const PanelContext& context, Cut cut) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, y = at.y + context.px(kCutRow) / 2;
+    const std::string words = cut_name(cut, context.document.sampling) + " cuts here";
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float from = at.x + text_width(fonts.caption, words) + context.px(22);
+    draw_text_in(list, fonts.caption, {at.x + context.px(14), at.y}, {from, at.y + context.px(kCutRow)}, {0, 0.5F}, colors.chosen_text,
+                 words);
+    list.AddRectFilled({from, y - context.px(1)}, {at.x + width, y + context.px(1)}, colors.chosen);
+    ImGui::Dummy({width, context.px(kCutRow)});
+}
+
+/// "7 of 503 can be drawn, with 92 % of the chance".
+std::string summary_words(const NextWords& words) {
+    const auto all = words.others + static_cast<std::int64_t>(words.likeliest.size());
+    if (words.first_cut == Cut::None) return fmt::format("all {} can be drawn", format_count(all));
+    return fmt::format("{} of {} can be drawn; together they have {}", format_count(words.kept), format_count(all),
+                       percent_words(words.kept_share));
+}
+
+}  // namespace
+
+void draw_candidates(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const auto words = next_words_of(context);
+    section_heading(context.ui(), "What may come next");
+    if (!words) {
+        paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "is being computed" : words.problem);
+        return;
+    }
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
+    text_line(context.ui(), fonts.caption, colors.faint, summary_words(*words) + " · right: at this temperature, and after the cut");
+    gap(context.ui(), 4);
+    const Following next = following(shown_writing(context));
+    const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
+    Cut before = Cut::None;
+    for (const NextWord& word : words->likeliest) {
+        if (word.cut != before && word.cut != Cut::None) draw_cut(context, word.cut);
+        before = word.cut;
+        draw_candidate(context, word, largest, next);
+    }
+    gap(context.ui(), 4);
+    if (words->others > 0)
+        text_line(context.ui(), fonts.caption, colors.faint,
+                  fmt::format("{} others have {} together", format_count(words->others), percent_words(words->rest)));
+    ImGui::PopStyleVar();
+}
+
+}  // namespace attn::app

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "app/panels/maps/labels.hpp"
+#include "app/panels/write/write_view.hpp"
+#include "app/panels/write/writing_actions.hpp"
+#include "app/session/head_rows.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/heatmap_view.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHeadLabels = 52, kKeyLabels = 76, kMostHeadRow = 24, kMostKey = 30;
+
+std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::format("L{} H{}", rows.maps[row].layer, rows.heads[row]); }
+
+/// The position that the moment ends with.
+std::int64_t last_position(const PanelContext& context) {
+    const auto& lengths = context.snapshot.trace->tokens.lengths;
+    const auto sequence =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(lengths.size()) - 1));
+    return std::max<std::int64_t>(lengths[sequence] - 1, 0);
+}
+
+void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, std::int64_t position, std::int64_t key) {
+    context.view.stage = rows.maps[row];
+    context.view.head = rows.heads[row];
+    context.view.locked.set(Axis::T, position);
+    context.view.locked.set(Axis::S, key);
+    context.view.view = View::Step;
+}
+
+void draw_rows(PanelContext& context, const HeadRowsOf& rows, std::int64_t position, float height) {
+    const auto count = static_cast<std::int64_t>(rows.maps.size());
+    const float width = ImGui::GetContentRegionAvail().x, labels = context.px(kHeadLabels), above = context.px(kKeyLabels);
+    const float cell_w = std::min((width - labels) / static_cast<float>(std::max<std::int64_t>(rows.keys, 1)), context.px(kMostKey));
+    const float cell_h = std::min((height - above) / static_cast<float>(std::max<std::int64_t>(count, 1)), context.px(kMostHeadRow));
+    const ImVec2 at = ImGui::GetCursorScreenPos(), min{at.x + labels, at.y + above};
+    const ImVec2 max{min.x + cell_w * static_cast<float>(rows.keys), min.y + cell_h * static_cast<float>(count)};
+    std::vector<std::string> heads, keys;
+    for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
+    for (std::int64_t key = 0; key < rows.keys; ++key) keys.push_back(index_label(context, rows.maps.front(), Axis::S, key));
+    HeatmapOptions options;
+    options.rows = {.labels = heads, .room = labels - context.px(6)};
+    options.cols = {.labels = keys, .room = above - context.px(4)};
+    options.zoom = options.pan = options.numbers = false;
+    HeatmapViewState whole;
+    const HeatmapData data{.values = rows.weights.data(), .rows = count, .cols = rows.keys, .row_stride = rows.keys};
+    const HeatmapResult hit = heatmap_view(context.ui(), rows.cross ? "##cross_rows" : "##head_rows", min, max, data,
+                                           {.map = ColorMap::Sequential, .lo = 0, .hi = 1}, whole, options);
+    ImGui::SetCursorScreenPos({at.x, max.y + context.px(8)});
+    if (hit.clicked) open_row(context, rows, static_cast<std::size_t>(hit.clicked->row), position, hit.clicked->col);
+    if (!hit.hovered) return;
+    const auto row = static_cast<std::size_t>(hit.hovered->row);
+    begin_tooltip(context.ui());
+    text_line(context.ui(), context.theme.fonts.strong, context.theme.colors.text, head_label(rows, row) + (rows.cross ? ", cross" : ""));
+    text_line(
+        context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
+        fmt::format("{} on “{}”",
+                    format_number(static_cast<double>(
+                                      rows.weights[row * static_cast<std::size_t>(rows.keys) + static_cast<std::size_t>(hit.hovered->col)]),
+                                  {.decimals = 4}),
+                    index_label(context, rows.maps[row], Axis::S, hit.hovered->col)));
+    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click: open this head step by step");
+    end_tooltip();
+}
+
+}  // namespace
+
+void draw_write_cell(PanelContext& context) {
+    if (!can_write(context)) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::int64_t position = last_position(context);
+    section_heading(context.ui(), "Where the heads look");
+    const Stack stack = context.snapshot.trace->config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
+    paragraph(context.ui(), fonts.label, colors.muted,
+              fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.",
+                          index_label(context, {Stage::Tokens, -1, stack}, Axis::T, position)));
+    gap(context.ui(), 6);
+    const auto answer = context.ask(facet::HeadRows{std::max<std::int64_t>(context.view.batch, 0), position});
+    HeadRowsView& view = context.view.head_rows;
+    if (answer) view.last = answer.value;
+    if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
+    if (view.last == nullptr || !answer.problem.empty()) return;
+    // An earlier moment stays until the next one is there.
+    const float height = ImGui::GetContentRegionAvail().y / static_cast<float>(std::max<std::size_t>(view.last->kinds.size(), 1));
+    for (const HeadRowsOf& rows : view.last->kinds) {
+        if (rows.cross) text_line(context.ui(), fonts.label, colors.muted, "cross-attention, on the source");
+        draw_rows(context, rows, view.last->position, height - context.px(24));
+    }
+}
+
+}  // namespace attn::app

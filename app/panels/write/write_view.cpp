@@ -1,0 +1,115 @@
+#include "app/panels/write/write_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/panels.hpp"
+#include "app/panels/views/equation_layout.hpp"
+#include "app/panels/write/branch_list.hpp"
+#include "app/panels/write/candidate_list.hpp"
+#include "app/panels/write/writing_actions.hpp"
+#include "app/panels/write/written_chips.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kColumnsFrom = 560, kChipsMost = 210, kChipsLeast = 76;
+
+/// What is wrong, or what is to be done here.
+std::string words_below(const PanelContext& context) {
+    if (!context.writing_problem.empty()) return std::string(context.writing_problem);
+    if (shown_writing(context).tokens.empty())
+        return "Write on lets the model draw one token after the other. Each of them stays a moment that can be gone back to: click it, or "
+               "click "
+               "another candidate to branch.";
+    return "";
+}
+
+/// "token 12 of 40 · branch 2 of 3".
+std::string moment_words(const Writing& writing) {
+    if (writing.tokens.empty()) return "nothing is written yet";
+    const std::vector<std::int64_t> ends = branch_ends(writing);
+    const auto branch = std::find(ends.begin(), ends.end(), writing.end) - ends.begin() + 1;
+    const std::size_t at = depth_of(writing, writing.shown), all = depth_of(writing, writing.end);
+    const std::string moment = at == 0 ? fmt::format("before the first of {} tokens", all) : fmt::format("token {} of {}", at, all);
+    return ends.size() == 1 ? moment : fmt::format("{} · branch {} of {}", moment, branch, ends.size());
+}
+
+/// Heading, and the buttons at its right end.
+void draw_heading(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const Ui ui = context.ui();
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, end = at.x + width, gap_between = context.px(8);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text(list, fonts.heading, at, colors.text, "Write");
+    float right = end - context.px(kWriteWidth);
+    ImGui::SetCursorScreenPos({right, at.y});
+    const bool on = context.writing;
+    if (button(ui, on ? "Stop##view" : "Write on##view",
+               {.look = on ? ButtonLook::Plain : ButtonLook::Accent,
+                .width = kWriteWidth,
+                .icon = on ? Icon::Pause : Icon::Play,
+                .notes = {.tooltip = on ? "Stops at the token that is there (Y)." : "Goes on from the moment that is shown (Y)."}}))
+        toggle_writing(context);
+    if (!shown_writing(context).tokens.empty() && width > context.px(420)) {
+        right -= context.px(kOtherWidth) + gap_between;
+        ImGui::SetCursorScreenPos({right, at.y});
+        if (button(ui, "Something else##view",
+                   {.width = kOtherWidth, .notes = {.tooltip = "Writes on from the moment that is shown with the next seed: a branch."}}))
+            write_otherwise(context);
+    }
+    const float x = at.x + text_width(fonts.heading, "Write") + context.px(12);
+    draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
+              elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
+    ImGui::SetCursorScreenPos({at.x, at.y + context.px(kHead)});
+    if (const std::string words = words_below(context); !words.empty()) {
+        paragraph(ui, fonts.label, context.writing_problem.empty() ? colors.muted : colors.bad, words);
+        gap(ui, 6);
+    }
+}
+
+/// A part of the view that scrolls by itself.
+template <class Draw>
+void part(PanelContext& context, const char* id, const Box& box, const Draw& draw) {
+    ImGui::SetCursorScreenPos(box.min);
+    ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
+    ImGui::BeginChild(id, {box.width(), box.height()}, false, ImGuiWindowFlags_NoNav);
+    ImGui::PopStyleColor();
+    draw(context);
+    ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_write_view(PanelContext& context) {
+    if (!context.ready()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    if (!can_write(context)) {
+        draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Write");
+        gap(context.ui(), kHead);
+        paragraph(
+            context.ui(), fonts.body, colors.muted,
+            "Only a causal model with an output head can write on: this one predicts no next token. Switch on the causal mask and the "
+            "output head, or open an example such as “stories”.");
+        return;
+    }
+    draw_heading(context);
+    const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
+    const float chips =
+        std::clamp(std::min(written_chips_height(context, room.x), room.y * 0.4F), context.px(kChipsLeast), context.px(kChipsMost));
+    part(context, "##written", {at, {at.x + room.x, at.y + chips}}, draw_written_chips);
+    const float top = at.y + chips + context.px(14), bottom = at.y + room.y;
+    const bool beside = room.x >= context.px(kColumnsFrom);
+    const float middle = beside ? at.x + std::floor(room.x * 0.54F) : at.x + room.x;
+    part(context, "##candidates", {{at.x, top}, {middle - (beside ? context.px(24) : 0), bottom}}, draw_candidates);
+    if (beside) part(context, "##branches", {{middle, top}, {at.x + room.x, bottom}}, draw_branches);
+}
+
+}  // namespace attn::app

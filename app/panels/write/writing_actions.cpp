@@ -1,0 +1,162 @@
+#include "app/panels/write/writing_actions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/widgets/slider.hpp"
+
+namespace attn::app {
+namespace {
+
+std::int64_t shown_sequence(const PanelContext& context) {
+    return std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1);
+}
+
+}  // namespace
+
+bool can_write(const PanelContext& context) {
+    if (!context.ready()) return false;
+    const Config& config = context.snapshot.trace->config;
+    return config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.snapshot.trace->settings.masks.causal);
+}
+
+Answer<facet::NextWords> next_words_of(const PanelContext& context) {
+    SamplingSettings sampling = context.document.sampling;
+    sampling.tokens = SamplingSettings{}.tokens;
+    sampling.seed = SamplingSettings{}.seed;
+    return context.ask_latest(facet::NextWords{context.view.batch, sampling});
+}
+
+const Writing& shown_writing(const PanelContext& context) {
+    static const Writing kNone;
+    const Writing& writing = context.document.writing;
+    return writing.sequence == shown_sequence(context) ? writing : kNone;
+}
+
+void write_on(PanelContext& context) { context.commands.push_back({command::WriteOn{shown_sequence(context), {}}, ""}); }
+
+void stop_writing(PanelContext& context) { context.commands.push_back({command::StopWriting{}, ""}); }
+
+void toggle_writing(PanelContext& context) {
+    if (context.writing) stop_writing(context);
+    else write_on(context);
+}
+
+void write_otherwise(PanelContext& context) {
+    SamplingSettings sampling = context.document.sampling;
+    ++sampling.seed;
+    context.commands.push_back({command::SetSampling{sampling}, ""});
+    write_on(context);
+}
+
+void write_word(PanelContext& context, const NextWord& word) {
+    context.commands.push_back({command::WriteToken{shown_sequence(context), word.id, word.predicted, word.chance}, ""});
+}
+
+void compare_with_branch(PanelContext& context, std::int64_t end) {
+    if (context.states.shown == nullptr) return;
+    const Writing& writing = context.document.writing;
+    const std::vector<std::int64_t> way = way_to(writing, end);
+    const std::size_t depth = std::min(way.size(), depth_of(writing, writing.shown));
+    const std::int64_t token = depth == 0 ? kPrompt : way[depth - 1];
+    context.commands.push_back({command::Pin{false, state_with_written(*context.states.shown, writing, token)}, ""});
+    context.view.compare.choose(Compare::Pinned);
+    context.view.view = View::Step;
+}
+
+std::string cut_name(Cut cut, const SamplingSettings& sampling) {
+    switch (cut) {
+    case Cut::None:
+        break;
+    case Cut::TopK:
+        return fmt::format("top-k {}", sampling.top_k);
+    case Cut::TopP:
+        return fmt::format("top-p {:.2f}", sampling.top_p);
+    case Cut::MinP:
+        return fmt::format("min-p {:.2f}", sampling.min_p);
+    case Cut::Temperature:
+        return fmt::format("temperature {:.2f}", sampling.temperature);
+    }
+    return "";
+}
+
+std::string cut_words(Cut cut, const SamplingSettings& sampling) {
+    switch (cut) {
+    case Cut::None:
+        break;
+    case Cut::TopK:
+        return fmt::format("Cut by top-k: it is not among the {} likeliest.", sampling.top_k);
+    case Cut::TopP:
+        return fmt::format("Cut by top-p: likelier ones together reach {:.2f} already.", sampling.top_p);
+    case Cut::MinP:
+        return fmt::format("Cut by min-p: it is less than {:.2f} times as likely as the likeliest.", sampling.min_p);
+    case Cut::Temperature:
+        return sampling.temperature == 0 ? "Cut by the temperature: at 0 the likeliest is always taken."
+                                         : "Cut by the temperature: nothing is left of its chance.";
+    }
+    return "";
+}
+
+std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
+
+std::string sampler_value(const PanelContext& context) {
+    const SamplingSettings& sampling = context.document.sampling;
+    std::string words = fmt::format("temperature {:.2f}", sampling.temperature);
+    if (sampling.top_k > 0) words = fmt::format("{:.2f}, top-k {}", sampling.temperature, sampling.top_k);
+    else if (sampling.top_p < 1) words = fmt::format("{:.2f}, top-p {:.2f}", sampling.temperature, sampling.top_p);
+    else if (sampling.min_p > 0) words = fmt::format("{:.2f}, min-p {:.2f}", sampling.temperature, sampling.min_p);
+    return words;
+}
+
+void draw_sampler_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    SamplingSettings sampling = context.document.sampling;
+    const auto finish = [&](const Edited& edited, const char* control) {
+        if (edited) emit_sampling(context, sampling, control);
+        close_gesture(context, edited);
+    };
+    finish(slider_row(ui, "temperature##sampler", sampling.temperature,
+                      {.min = 0,
+                       .max = 2,
+                       .step = 0.05,
+                       .notes = {.tooltip = "Below 1 the likeliest gain, above 1 the others. 0: always the likeliest."}}),
+           "temperature");
+    int most = static_cast<int>(std::min<std::int64_t>(sampling.top_k, 1000));
+    const Edited top_k = slider_row(ui, "top-k##sampler", most,
+                                    {.min = 0,
+                                     .max = 100,
+                                     .decimals = 0,
+                                     .shown = most == 0 ? "off" : "",
+                                     .notes = {.tooltip = "Only so many of the likeliest can be drawn."}});
+    if (top_k) sampling.top_k = most;
+    finish(top_k, "top_k");
+    finish(slider_row(ui, "top-p##sampler", sampling.top_p,
+                      {.min = 0.01,
+                       .max = 1,
+                       .step = 0.01,
+                       .shown = sampling.top_p >= 1 ? "off" : "",
+                       .notes = {.tooltip = "Of those only the likeliest that together reach this share."}}),
+           "top_p");
+    finish(slider_row(ui, "min-p##sampler", sampling.min_p,
+                      {.min = 0,
+                       .max = 1,
+                       .step = 0.01,
+                       .shown = sampling.min_p <= 0 ? "off" : "",
+                       .notes = {.tooltip = "Of those only what is at least so many times as likely as the likeliest."}}),
+           "min_p");
+    int tokens = static_cast<int>(std::min<std::int64_t>(sampling.tokens, 1000));
+    const Edited count = slider_row(ui, "tokens##sampler", tokens,
+                                    {.min = 1, .max = 200, .decimals = 0, .notes = {.tooltip = "How many are written at a time."}});
+    if (count) sampling.tokens = tokens;
+    finish(count, "tokens");
+    int seed = static_cast<int>(std::min<std::uint64_t>(sampling.seed, 1'000'000));
+    const Edited chosen = slider_row(ui, "seed##sampler", seed,
+                                     {.min = 0, .max = 999, .decimals = 0, .notes = {.tooltip = "The same seed draws the same tokens."}});
+    if (chosen) sampling.seed = static_cast<std::uint64_t>(std::max(seed, 0));
+    finish(chosen, "seed");
+}
+
+}  // namespace attn::app

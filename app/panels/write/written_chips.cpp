@@ -1,0 +1,159 @@
+#include "app/panels/write/written_chips.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "app/panels/write/writing_actions.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kChip = 32, kBetween = 5, kChipPadding = 8, kWidest = 150;
+
+/// One chip: a token of the prompt, or one that was written.
+struct WrittenChip {
+    Token token;
+    std::int64_t place = kPrompt;  ///< in the branches; kPrompt: of the prompt
+    bool later = false;            ///< behind the moment that is shown
+    std::size_t others = 0;        ///< that were written in its place
+    ImVec2 at{0, 0};               ///< from the first one's corner
+    float width = 0;
+};
+
+std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
+    const Writing& writing = shown_writing(context);
+    std::vector<WrittenChip> chips;
+    const auto& sequences = context.snapshot.tokens;
+    if (sequences.empty() || context.snapshot.state == nullptr) return chips;
+    const auto sequence =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
+    // The picture may be of an earlier moment than the document: what it has written is not the prompt's.
+    const Written& shown = context.snapshot.state->setup->written;
+    const auto written = static_cast<std::ptrdiff_t>(shown.sequence == static_cast<std::int64_t>(sequence) ? shown.ids.size() : 0);
+    const auto& tokens = sequences[sequence];
+    const auto end = std::find_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.padding; });
+    for (auto token = tokens.begin(); token != end - std::min(written, end - tokens.begin()); ++token) chips.push_back({.token = *token});
+    const auto& vocabulary = context.snapshot.vocabulary;
+    const std::size_t moment = depth_of(writing, writing.shown);
+    const std::vector<std::int64_t> way = way_to(writing, writing.end);
+    for (std::size_t i = 0; i < way.size(); ++i) {
+        const WrittenToken& one = writing.tokens[static_cast<std::size_t>(way[i])];
+        const auto id = static_cast<std::size_t>(one.id);
+        WrittenChip chip{.token = {id < vocabulary.size() ? vocabulary[id] : std::to_string(one.id), one.id, false, false}};
+        chip.place = way[i];
+        chip.later = i >= moment;
+        chips.push_back(chip);
+    }
+    return chips;
+}
+
+/// How many continuations every token has; the first is the prompt's.
+std::vector<std::size_t> counts_of_continuations(const Writing& writing) {
+    std::vector<std::size_t> counts(writing.tokens.size() + 1);
+    for (const WrittenToken& token : writing.tokens) ++counts[static_cast<std::size_t>(token.after + 1)];
+    return counts;
+}
+
+/// In lines; returns the height.
+float lay_out_chips(const PanelContext& context, std::vector<WrittenChip>& chips, float width) {
+    float x = 0, y = 0;
+    for (WrittenChip& chip : chips) {
+        const float text = text_width(context.theme.fonts.mono_body, chip_text(chip.token));
+        chip.width = std::min(std::ceil(text) + 2 * context.px(kChipPadding), context.px(kWidest));
+        if (x > 0 && x + chip.width > width) {
+            x = 0;
+            y += context.px(kChip + kBetween);
+        }
+        chip.at = {x, y};
+        x += chip.width + context.px(kBetween);
+    }
+    return chips.empty() ? 0 : y + context.px(kChip);
+}
+
+std::string tooltip_of(const PanelContext& context, const WrittenChip& chip) {
+    if (chip.place == kPrompt) return "Part of the prompt. Click: the moment before anything was written.";
+    const WrittenToken& token = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)];
+    std::string words =
+        fmt::format("“{}”, id {}: the model found it likely by {:.3f}", visible_text(chip.token.text), token.id, token.predicted);
+    words += token.chance > 0 ? fmt::format(", the sampler drew it with {:.3f}.", token.chance) : std::string("; it was chosen by hand.");
+    if (chip.others > 0) words += fmt::format("\n{} other{} in its place: see the branches.", chip.others, chip.others == 1 ? "" : "s");
+    return words + "\nClick: go back to this moment; every view shows the text up to here.";
+}
+
+void draw_chip(const PanelContext& context, const WrittenChip& chip, const Item& item, bool shown) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float rounding = context.px(6);
+    const bool written = chip.place != kPrompt;
+    list.AddRectFilled(item.min, item.max, item.hovered || (written && !chip.later) ? colors.raised : colors.pane, rounding);
+    list.AddRect(item.min, item.max,
+                 shown          ? colors.chosen
+                 : item.hovered ? colors.accent
+                                : colors.line,
+                 rounding, 0, context.px(shown ? 2.5F : 1));
+    const Color ink = !written ? colors.muted : chip.later ? colors.faint : colors.text;
+    draw_text_in(list, fonts.mono_body, item.min, {item.max.x, item.max.y - context.px(written ? 4 : 0)}, {0.5F, 0.5F}, ink,
+                 elide(fonts.mono_body, chip_text(chip.token), item.width() - context.px(6)));
+    // How likely the model found it, as among the next words.
+    if (written) {
+        const double predicted = shown_writing(context).tokens[static_cast<std::size_t>(chip.place)].predicted;
+        const float left = item.min.x + context.px(6), right = item.max.x - context.px(6), line = item.max.y - context.px(5);
+        list.AddRectFilled({left, line}, {left + (right - left) * static_cast<float>(predicted), line + context.px(3)},
+                           chip.later ? colors.faint : colors.accent, context.px(1.5F));
+    }
+    // A corner mark where something else was written in its place.
+    if (chip.others > 0)
+        list.AddTriangleFilled({item.max.x - context.px(9), item.min.y}, {item.max.x, item.min.y}, {item.max.x, item.min.y + context.px(9)},
+                               colors.accent);
+    draw_focus_ring(context.ui(), item, rounding);
+}
+
+}  // namespace
+
+float written_chips_height(const PanelContext& context, float width) {
+    std::vector<WrittenChip> chips = chips_of_branch(context);
+    return lay_out_chips(context, chips, width - context.px(12)) + context.px(6);
+}
+
+void draw_written_chips(PanelContext& context) {
+    const Writing& writing = shown_writing(context);
+    std::vector<WrittenChip> chips = chips_of_branch(context);
+    const ImVec2 pad{context.px(3), context.px(3)}, at{ImGui::GetCursorScreenPos().x + pad.x, ImGui::GetCursorScreenPos().y + pad.y};
+    const float height = lay_out_chips(context, chips, ImGui::GetContentRegionAvail().x - 2 * pad.x);
+    const std::vector<std::size_t> counts = counts_of_continuations(writing);
+    std::int64_t before = kPrompt;
+    for (std::size_t i = 0; i < chips.size(); ++i) {
+        WrittenChip& chip = chips[i];
+        if (chip.place != kPrompt) {
+            chip.others = counts[static_cast<std::size_t>(before + 1)] - 1;
+            before = chip.place;
+        }
+        const bool last_of_prompt = chip.place == kPrompt && (i + 1 == chips.size() || chips[i + 1].place != kPrompt);
+        const bool shown = chip.place == kPrompt ? last_of_prompt && writing.shown == kPrompt : chip.place == writing.shown;
+        const ImVec2 min{at.x + chip.at.x, at.y + chip.at.y};
+        // While tokens come in the newest stays in sight; else the person scrolls.
+        if (shown && context.writing) {
+            ImGui::SetCursorScreenPos(min);
+            ImGui::SetScrollHereY(1);
+        }
+        if (!ImGui::IsRectVisible(min, {min.x + chip.width, min.y + context.px(kChip)})) continue;
+        ImGui::PushID(static_cast<int>(i));
+        const Item item = item_at(context.ui(), "written", min, {chip.width, context.px(kChip)}, {.explains_itself = true});
+        if (item.hovered) tooltip_for_last(context.ui(), tooltip_of(context, chip));
+        ImGui::PopID();
+        draw_chip(context, chip, item, shown);
+        if (item.pressed && chip.place != writing.shown) context.commands.push_back({command::ShowWritten{chip.place}, ""});
+    }
+    ImGui::SetCursorScreenPos({at.x, at.y});
+    ImGui::Dummy({1, height + pad.y});
+}
+
+}  // namespace attn::app

@@ -1,0 +1,115 @@
+#include "app/session/writer.hpp"
+
+#include <exception>
+#include <utility>
+
+#include "app/session/facets.hpp"
+#include "app/session/scarce_memory.hpp"
+#include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
+
+namespace attn::app {
+namespace {
+
+double mib_of(const Parameters<float>& parameters) {
+    return 4 * static_cast<double>(ParameterLayout(parameters.config()).count()) / (1024.0 * 1024.0);
+}
+
+}  // namespace
+
+Writer::Writer(decltype(Computation::write) write, std::function<void()> wake)
+    : write_(std::move(write)), wake_(std::move(wake)), threads_(thread_budget()),
+      worker_([this](const std::stop_token& stop) { work(stop); }) {}
+
+Writer::~Writer() {
+    worker_.request_stop();
+    stop();
+}
+
+void Writer::start(WritingJob job) {
+    {
+        const std::lock_guard lock(mutex_);
+        job_.request_stop();
+        waiting_ = std::move(job);
+        ++number_;
+        busy_ = true;
+        news_ = {};
+    }
+    ordered_.notify_all();
+}
+
+void Writer::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        job_.request_stop();
+        waiting_.reset();
+        ++number_;
+        busy_ = false;
+        news_ = {};
+    }
+    ended_.notify_all();
+}
+
+WrittenNews Writer::take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(news_, {});
+}
+
+bool Writer::is_busy() const {
+    const std::lock_guard lock(mutex_);
+    return busy_;
+}
+
+void Writer::wait() {
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return !busy_; });
+}
+
+void Writer::tell(std::uint64_t number, const std::function<void(WrittenNews&)>& add) {
+    {
+        const std::lock_guard lock(mutex_);
+        if (number != number_) return;
+        add(news_);
+        if (news_.ended) busy_ = false;
+    }
+    ended_.notify_all();
+    wake_();
+}
+
+void Writer::work(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (ordered_.wait(lock, stop, [this] { return waiting_.has_value(); })) {
+        const WritingJob job = std::move(*waiting_);
+        waiting_.reset();
+        const std::uint64_t number = number_;
+        job_ = when_memory_allows([] { return std::stop_source(); });
+        const std::stop_token token = job_.get_token();
+        lock.unlock();
+        carry_out(job, number, token);
+        lock.lock();
+    }
+}
+
+void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop) {
+    std::string problem;
+    try {
+        Prompt prompt{.text = job.text, .source = job.source, .end = job.end, .drawn = job.drawn};
+        const auto each = [&](const DrawnToken& drawn) {
+            const auto id = static_cast<std::size_t>(drawn.id);
+            const WrittenToken token{drawn.id, kPrompt, predicted_shares(drawn.logits)[id], drawn.chances[id]};
+            tell(number, [&](WrittenNews& news) { news.tokens.push_back(token); });
+        };
+        set_thread_budget(threads_for(mib_of(*job.parameters), threads_));
+        write_(*job.parameters, prompt, job.forward, job.sampling, each, stop);
+    } catch (const Cancelled&) {
+        return;
+    } catch (const std::exception& error) {
+        problem = message_of(error);
+    }
+    tell(number, [&](WrittenNews& news) {
+        news.ended = true;
+        news.problem = problem;
+    });
+}
+
+}  // namespace attn::app

@@ -1,0 +1,186 @@
+#include "engine/train/sampling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/tensor/error.hpp"
+
+namespace attn {
+namespace {
+
+/// Tokens from the likeliest on, of equal logits the smaller id first, as far as somebody asks: few of a large vocabulary are looked at.
+class Likeliest {
+public:
+    explicit Likeliest(std::span<const float> logits) : logits_(logits), heap_(logits.size()) {
+        std::iota(heap_.begin(), heap_.end(), 0);
+        std::make_heap(heap_.begin(), heap_.end(), Less{logits});
+    }
+    /// The first `count` of them.
+    std::span<const std::int32_t> first(std::size_t count) {
+        while (ranked_.size() < count && !heap_.empty()) {
+            std::pop_heap(heap_.begin(), heap_.end(), Less{logits_});
+            ranked_.push_back(heap_.back());
+            heap_.pop_back();
+        }
+        return std::span(ranked_).first(std::min(count, ranked_.size()));
+    }
+    std::int32_t at(std::size_t rank) { return first(rank + 1).back(); }
+
+private:
+    struct Less {
+        std::span<const float> logits;
+        bool operator()(std::int32_t a, std::int32_t b) const {
+            const float x = logits[static_cast<std::size_t>(a)], y = logits[static_cast<std::size_t>(b)];
+            return x < y || (x == y && a > b);
+        }
+    };
+
+    std::span<const float> logits_;
+    std::vector<std::int32_t> heap_, ranked_;
+};
+
+/// exp((logit - largest) / temperature) of every token, which never overflows and is 0 for -inf; at temperature 0 all but one are 0.
+std::vector<double> weights_at(std::span<const float> logits, std::size_t likeliest, double temperature) {
+    std::vector<double> weights(logits.size(), 0.0);
+    const auto largest = static_cast<double>(logits[likeliest]);
+    for (std::size_t id = 0; temperature > 0 && id < logits.size(); ++id)
+        weights[id] = std::exp((static_cast<double>(logits[id]) - largest) / temperature);
+    weights[likeliest] = 1;
+    return weights;
+}
+
+double sum_of(std::span<const double> values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+/// What the sampler makes of logits. Ranks below `kept` can be drawn.
+class Sampled {
+public:
+    Sampled(std::span<const float> logits, const SamplingSettings& settings)
+        : ranking(logits), weights(weights_at(logits, static_cast<std::size_t>(ranking.at(0)), settings.temperature)), all(sum_of(weights)),
+          possible(static_cast<std::size_t>(std::count_if(weights.begin(), weights.end(), is_possible))) {
+        left_by_k = left_by_p = kept = possible;
+        if (settings.top_k > 0) left_by_k = left_by_p = kept = std::min(possible, static_cast<std::size_t>(settings.top_k));
+        if (settings.top_p < 1) left_by_p = kept = nucleus(settings.top_p);
+        if (settings.min_p > 0) kept = as_likely_as(settings.min_p);
+    }
+
+    double weight(std::size_t rank) { return weights[static_cast<std::size_t>(ranking.at(rank))]; }
+    /// Of those that can be drawn.
+    double kept_weight() {
+        if (kept == possible) return all;
+        double sum = 0;
+        for (const std::int32_t id : ranking.first(kept)) sum += weights[static_cast<std::size_t>(id)];
+        return sum;
+    }
+    Cut cut(std::size_t rank) const {
+        if (rank < kept) return Cut::None;
+        if (rank < left_by_p) return Cut::MinP;
+        if (rank < left_by_k) return Cut::TopP;
+        return rank < possible ? Cut::TopK : Cut::Temperature;
+    }
+
+    Likeliest ranking;
+    std::vector<double> weights;  ///< by id; the largest is 1
+    double all;                   ///< their sum
+    std::size_t possible;         ///< have a chance at this temperature
+    std::size_t left_by_k, left_by_p, kept;
+
+private:
+    static bool is_possible(double weight) { return weight > 0; }
+
+    /// How many of those that are left have at least `share` of the largest weight; at least one.
+    std::size_t as_likely_as(double share) {
+        if (kept == possible)
+            return static_cast<std::size_t>(
+                std::count_if(weights.begin(), weights.end(), [share](double w) { return w > 0 && w >= share; }));
+        std::size_t left = 1;
+        while (left < kept && weight(left) >= share) ++left;
+        return left;
+    }
+    /// How many of the likeliest that top-k left together reach `share` of their weights; at least one.
+    std::size_t nucleus(double share) {
+        double wanted = share * all;
+        if (left_by_k < possible) {
+            double left = 0;
+            for (const std::int32_t id : ranking.first(left_by_k)) left += weights[static_cast<std::size_t>(id)];
+            wanted = share * left;
+        }
+        double reached = 0;
+        for (std::size_t rank = 0; rank < left_by_k; ++rank)
+            if ((reached += weight(rank)) >= wanted) return rank + 1;
+        return left_by_k;
+    }
+};
+
+void require_logits(std::span<const float> logits) {
+    if (logits.empty()) throw Error("there are no logits to draw from");
+    for (std::size_t id = 0; id < logits.size(); ++id)
+        if (std::isnan(logits[id]) || logits[id] == std::numeric_limits<float>::infinity())
+            throw Error(fmt::format("the logit of token {} is {}: nothing can be drawn", id, logits[id]));
+    if (std::isinf(*std::max_element(logits.begin(), logits.end()))) throw Error("every logit is -inf: nothing can be drawn");
+}
+
+}  // namespace
+
+void require_sampling(const SamplingSettings& settings) {
+    const auto require = [](bool good, const char* what, double value, const char* possible) {
+        if (!good) throw ConfigError(fmt::format("{} is {}; expected {}", what, value, possible));
+    };
+    require(settings.temperature >= 0 && std::isfinite(settings.temperature), "the temperature", settings.temperature,
+            "0 (always the likeliest token) or more");
+    require(settings.top_k >= 0, "top-k", static_cast<double>(settings.top_k), "0 (all tokens) or more");
+    require(settings.top_p > 0 && settings.top_p <= 1, "top-p", settings.top_p, "more than 0 and at most 1");
+    require(settings.min_p >= 0 && settings.min_p <= 1, "min-p", settings.min_p, "0 (all tokens) to 1");
+    require(settings.tokens >= 0 && settings.tokens <= kMaxSampledTokens, "the number of tokens to generate",
+            static_cast<double>(settings.tokens), "0 to 1000000");
+}
+
+std::vector<double> predicted_shares(std::span<const float> logits) {
+    require_logits(logits);
+    const auto likeliest = static_cast<std::size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    std::vector<double> shares = weights_at(logits, likeliest, 1);
+    const double sum = sum_of(shares);
+    for (double& share : shares) share /= sum;
+    return shares;
+}
+
+Candidates candidates_of(std::span<const float> logits, const SamplingSettings& settings, std::size_t most) {
+    require_sampling(settings);
+    require_logits(logits);
+    Sampled sampled(logits, settings);
+    const std::vector<double> predicted = predicted_shares(logits);
+    const double kept_weight = sampled.kept_weight();
+    Candidates candidates;
+    const std::span<const std::int32_t> likeliest = sampled.ranking.first(most);
+    for (std::size_t rank = 0; rank < likeliest.size(); ++rank) {
+        const auto id = static_cast<std::size_t>(likeliest[rank]);
+        const double weight = sampled.weights[id];
+        const Cut cut = sampled.cut(rank);
+        candidates.likeliest.push_back(
+            {likeliest[rank], predicted[id], weight / sampled.all, cut == Cut::None ? weight / kept_weight : 0, cut});
+    }
+    candidates.kept = static_cast<std::int64_t>(sampled.kept);
+    candidates.kept_share = kept_weight / sampled.all;
+    if (sampled.kept < logits.size()) candidates.first_cut = sampled.cut(sampled.kept);
+    return candidates;
+}
+
+std::vector<double> sampling_distribution(std::span<const float> logits, const SamplingSettings& settings) {
+    require_sampling(settings);
+    require_logits(logits);
+    Sampled sampled(logits, settings);
+    const double sum = sampled.kept_weight();
+    std::vector<double> distribution(logits.size(), 0.0);
+    if (sampled.kept == sampled.possible) {
+        for (std::size_t id = 0; id < distribution.size(); ++id) distribution[id] = sampled.weights[id] / sum;
+        return distribution;
+    }
+    for (const std::int32_t id : sampled.ranking.first(sampled.kept))
+        distribution[static_cast<std::size_t>(id)] = sampled.weights[static_cast<std::size_t>(id)] / sum;
+    return distribution;
+}
+
+}  // namespace attn

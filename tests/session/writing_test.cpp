@@ -1,0 +1,432 @@
+/// Writing on in a session: every token is a moment, branches are kept, and the document holds them.
+
+#include "app/session/writing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "app/session/document_json.hpp"
+#include "app/session/head_rows.hpp"
+#include "app/session/model_document.hpp"
+#include "app/session/next_words.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/train/generate.hpp"
+#include "tests/support/fake_computation.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+using testing::HasSubstr;
+
+WrittenToken written(std::int32_t id, std::int64_t after) { return {id, after, 0.5, 0.25}; }
+
+Writing random_tree(std::mt19937& random, std::int64_t size) {
+    Writing writing;
+    for (std::int64_t i = 0; i < size; ++i)
+        put_token(writing,
+                  written(static_cast<std::int32_t>(random() % 4), static_cast<std::int64_t>(random() % static_cast<unsigned>(i + 1)) - 1));
+    return writing;
+}
+
+TEST(Branches, AreWaysThroughATree) {
+    Writing tree;
+    const std::int64_t a = put_token(tree, written(5, kPrompt)), b = put_token(tree, written(6, a)), c = put_token(tree, written(7, a));
+    EXPECT_EQ(put_token(tree, written(6, a)), b) << "the same token again is the same moment";
+    const std::int64_t d = put_token(tree, written(8, b));
+    EXPECT_EQ(way_to(tree, d), (std::vector<std::int64_t>{a, b, d}));
+    EXPECT_EQ(ids_to(tree, d), (std::vector<std::int32_t>{5, 6, 8}));
+    EXPECT_TRUE(way_to(tree, kPrompt).empty());
+    EXPECT_EQ(depth_of(tree, d), 3U);
+    EXPECT_EQ(branch_ends(tree), (std::vector<std::int64_t>{c, d}));
+    EXPECT_EQ(continuations(tree, a), (std::vector<std::int64_t>{b, c}));
+    EXPECT_EQ(continuations(tree, kPrompt), std::vector<std::int64_t>{a});
+    EXPECT_EQ(first_end_after(tree, a), d);
+    EXPECT_EQ(first_end_after(tree, c), c);
+    EXPECT_TRUE(leads_through(tree, d, a) && leads_through(tree, d, kPrompt) && leads_through(tree, d, d));
+    EXPECT_FALSE(leads_through(tree, c, b) || leads_through(tree, a, d));
+    tree.shown = tree.end = d;
+    const Writing left = without_branch(tree, b);
+    EXPECT_EQ(left.tokens.size(), 2U);
+    EXPECT_EQ(ids_to(left, left.shown), std::vector<std::int32_t>{5}) << "the moment before what is gone";
+    EXPECT_EQ(ids_to(left, left.end), (std::vector<std::int32_t>{5, 7}));
+    EXPECT_TRUE(without_branch(tree, kPrompt).tokens.empty());
+}
+
+TEST(Branches, OfRandomTreesStayTrees) {
+    std::mt19937 random(3);
+    for (int round = 0; round < 100; ++round) {
+        Writing tree = random_tree(random, 1 + random() % 30);
+        const auto size = static_cast<std::int64_t>(tree.tokens.size());
+        tree.end = static_cast<std::int64_t>(random() % static_cast<unsigned>(size));
+        tree.shown = tree.tokens[static_cast<std::size_t>(tree.end)].after;
+        require_writing(tree);
+        const std::int64_t gone = static_cast<std::int64_t>(random() % static_cast<unsigned>(size));
+        const Writing left = without_branch(tree, gone);
+        EXPECT_NO_THROW(require_writing(left));
+        std::size_t kept = 0;
+        for (std::int64_t i = 0; i < size; ++i)
+            if (!leads_through(tree, i, gone)) ++kept;
+        EXPECT_EQ(left.tokens.size(), kept);
+        for (const std::int64_t end : branch_ends(left)) {
+            const auto ids = ids_to(left, end);
+            bool known = false;
+            for (std::int64_t i = 0; i < size; ++i) known = known || ids_to(tree, i) == ids;
+            EXPECT_TRUE(known);
+        }
+    }
+    Writing bad = random_tree(random, 4);
+    bad.tokens[1].after = 2;
+    EXPECT_THROW(require_writing(bad), Error);
+    bad = random_tree(random, 4);
+    bad.shown = static_cast<std::int64_t>(bad.tokens.size());
+    EXPECT_THROW(require_writing(bad), Error);
+}
+
+class WritingSession : public testing::Test {
+protected:
+    void open(const std::string& preset) { open(open_preset(preset)); }
+    void open(Document document) {
+        session.reset();
+        session = std::make_unique<Session>(std::move(document), [] {});
+        session->wait();
+    }
+    void apply(Command command) { session->apply(command); }
+    void write(std::int64_t tokens) {
+        apply({command::WriteOn{0, tokens}, ""});
+        session->wait_for_writing();
+        EXPECT_FALSE(session->is_writing());
+    }
+    void set(const SamplingSettings& sampling) { apply({command::SetSampling{sampling}, ""}); }
+    /// By one call of the engine from the prompt.
+    std::vector<std::int32_t> expected(std::int64_t tokens) {
+        Document plain = session->document();
+        plain.written = {};
+        plain.writing = {};
+        Session other(plain, [] {});
+        const auto snapshot = other.wait();
+        SamplingSettings sampling = session->document().sampling;
+        sampling.tokens = tokens;
+        return generate(*snapshot->trace->parameters, {snapshot->trace->tokens.ids}, snapshot->trace->settings, sampling);
+    }
+    const Document& document() const { return session->document(); }
+    std::vector<std::int32_t> shown_ids() { return session->wait()->trace->tokens.ids; }
+
+    std::unique_ptr<Session> session;
+};
+
+TEST_F(WritingSession, WritesWhatTheEngineWritesAndShowsIt) {
+    open("stories");
+    set({.temperature = 1.4, .top_k = 30, .min_p = 0.01, .seed = 5});
+    const std::vector<std::int32_t> prompt = shown_ids(), wanted = expected(9);
+    write(9);
+    EXPECT_EQ(document().written.ids, wanted);
+    EXPECT_EQ(ids_to(document().writing, document().writing.end), wanted);
+    std::vector<std::int32_t> all = prompt;
+    all.insert(all.end(), wanted.begin(), wanted.end());
+    EXPECT_EQ(shown_ids(), all) << "the text up to the last token is the state that is shown";
+    // Each token's chances are those of the moment before it.
+    for (const std::int64_t at : {kPrompt, std::int64_t{0}, std::int64_t{4}}) {
+        apply({command::ShowWritten{at}, ""});
+        session->wait();
+        const auto words = session->get(facet::NextWords{0, document().sampling});
+        const WrittenToken& next = document().writing.tokens[static_cast<std::size_t>(at + 1)];
+        for (const NextWord& word : words->likeliest) {
+            if (word.id != next.id) continue;
+            EXPECT_NEAR(word.predicted, next.predicted, 1e-6);
+            EXPECT_NEAR(word.chance, next.chance, 1e-6);
+        }
+        EXPECT_EQ(shown_ids().size(), prompt.size() + static_cast<std::size_t>(at + 1));
+    }
+    EXPECT_EQ(document().writing.tokens.size(), 9U) << "what comes later is kept";
+}
+
+TEST_F(WritingSession, StopsAndGoesOnAsIfAtOneGo) {
+    open("stories");
+    set({.temperature = 1.2, .seed = 8});
+    const std::vector<std::int32_t> wanted = expected(12);
+    write(5);
+    write(7);
+    EXPECT_EQ(document().written.ids, wanted);
+    // From an earlier moment the same seed writes the same: no branch.
+    apply({command::ShowWritten{3}, ""});
+    write(8);
+    EXPECT_EQ(document().written.ids, wanted);
+    EXPECT_EQ(branch_ends(document().writing).size(), 1U);
+    apply({command::ShowWritten{3}, ""});
+    set({.temperature = 1.2, .seed = 9});
+    write(8);
+    EXPECT_EQ(branch_ends(document().writing).size(), 2U) << "another seed is another branch";
+    EXPECT_TRUE(std::equal(wanted.begin(), wanted.begin() + 4, document().written.ids.begin()));
+}
+
+TEST_F(WritingSession, IsOneStepBackWhateverItsLength) {
+    open("stories");
+    const Document before = document();
+    write(6);
+    const Document after = document();
+    EXPECT_NE(after, before);
+    apply({command::Undo{}, ""});
+    EXPECT_EQ(document(), before);
+    apply({command::Redo{}, ""});
+    EXPECT_EQ(document(), after);
+    apply({command::WriteToken{0, 4, 0.1, 0}, ""});
+    EXPECT_EQ(document().written.ids.back(), 4);
+    EXPECT_EQ(document().writing.tokens.back(), (WrittenToken{4, 5, 0.1, 0}));
+    apply({command::Undo{}, ""});
+    EXPECT_EQ(document(), after);
+}
+
+TEST_F(WritingSession, BranchesAreComparedAndGivenUp) {
+    open("stories");
+    write(4);
+    apply({command::ShowWritten{1}, ""});
+    apply({command::WriteToken{0, 7, 0, 0}, ""});
+    ASSERT_EQ(branch_ends(document().writing).size(), 2U);
+    const auto snapshot = session->wait();
+    const auto other = state_with_written(*snapshot->state, document().writing, 2);
+    apply({command::Pin{false, other}, ""});
+    session->wait();
+    const StateRef pinned = session->states().pinned_a;
+    ASSERT_NE(pinned, nullptr);
+    const auto trace = session->compute(pinned, facet::Trace{});
+    ASSERT_TRUE(trace) << trace.problem;
+    const auto& mine = snapshot->trace->tokens.ids;
+    const auto& others = trace->trace->tokens.ids;
+    ASSERT_EQ(others.size(), mine.size()) << "of one length, so that differences mean something";
+    EXPECT_NE(others.back(), mine.back());
+    EXPECT_TRUE(std::equal(mine.begin(), mine.end() - 1, others.begin()));
+    apply({command::ForgetWritten{2}, ""});
+    EXPECT_EQ(branch_ends(document().writing).size(), 1U);
+    EXPECT_EQ(document().written.ids.back(), 7);
+    apply({command::ForgetWritten{99}, ""});
+    EXPECT_THAT(session->message(), HasSubstr("99"));
+}
+
+TEST_F(WritingSession, AnEditedTextIsAnotherPrompt) {
+    open("stories");
+    write(3);
+    const std::vector<std::string> whole = whole_texts(document());
+    EXPECT_TRUE(whole[0].starts_with(document().texts[0] + " "));
+    const Document before = document();
+    apply({command::SetTexts{whole, {}}, ""});
+    EXPECT_EQ(document(), before) << "nothing was changed";
+    const std::vector<std::int32_t> ids = shown_ids();
+    apply({command::SetTexts{{whole[0] + " ."}, {}}, ""});
+    EXPECT_TRUE(document().writing.tokens.empty() && document().written.ids.empty());
+    const std::vector<std::int32_t> now = shown_ids();
+    ASSERT_EQ(now.size(), ids.size() + 1);
+    EXPECT_TRUE(std::equal(ids.begin(), ids.end(), now.begin()));
+    // A tokenizer that cuts otherwise takes the text, not the ids.
+    apply({command::Undo{}, ""});
+    EXPECT_EQ(document(), before);
+    apply({command::SetTokenizer{TokenizerKind::Character}, ""});
+    EXPECT_EQ(document().texts, whole);
+    EXPECT_TRUE(document().writing.tokens.empty());
+}
+
+TEST_F(WritingSession, FollowsWhatIsChangedByHand) {
+    open("stories");
+    set({.temperature = 0});
+    write(8);
+    const std::vector<std::int32_t> plain = document().written.ids;
+    apply({command::ShowWritten{kPrompt}, ""});
+    ForwardSettings forward = document().forward;
+    for (int layer = 0; layer < document().config.num_layers; ++layer)
+        forward.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Context, layer}, .value = 0});
+    apply({command::SetForward{forward}, ""});
+    ASSERT_EQ(document().writing.tokens.size(), plain.size()) << "the branches stay: the text is read as it was";
+    write(8);
+    EXPECT_EQ(document().written.ids, expected(8));
+    EXPECT_NE(document().written.ids, plain);
+    EXPECT_EQ(branch_ends(document().writing).size(), 2U);
+}
+
+TEST_F(WritingSession, EndsWithTheContext) {
+    open("stories");
+    const std::int64_t context = session->wait()->trace->config.context_length;
+    write(context + 50);
+    EXPECT_EQ(static_cast<std::int64_t>(shown_ids().size()), context);
+    write(1);
+    EXPECT_THAT(session->writing_problem(), HasSubstr("context"));
+    EXPECT_EQ(static_cast<std::int64_t>(shown_ids().size()), context);
+}
+
+TEST_F(WritingSession, AnswersASourceUpToItsEnd) {
+    open("translation");
+    Document begun = document();
+    begun.texts = {">"};
+    open(begun);
+    set({.temperature = 0, .tokens = 40});
+    write(40);
+    const auto snapshot = session->wait();
+    EXPECT_EQ(document().written.ids.back(), snapshot->trace->source_tokens.ids.back()) << "it ends as the source does";
+    Document right = open_preset("translation");
+    const std::string answer = whole_texts(document())[0];
+    EXPECT_TRUE(answer.starts_with(right.texts[0])) << answer << " / " << right.texts[0];
+}
+
+TEST_F(WritingSession, SavesAndLoadsItsBranches) {
+    open("stories");
+    set({.temperature = 1.1, .top_k = 12, .top_p = 0.9, .min_p = 0.02, .tokens = 11, .seed = 3});
+    write(5);
+    apply({command::ShowWritten{2}, ""});
+    apply({command::WriteToken{0, 9, 0.01, 0}, ""});
+    apply({command::ShowWritten{1}, ""});
+    const std::string json = document_to_json(document());
+    const Document again = document_from_json(json, "test");
+    EXPECT_EQ(again.writing, document().writing);
+    EXPECT_EQ(again.written, document().written);
+    EXPECT_EQ(again.sampling, document().sampling);
+    open(again);
+    EXPECT_EQ(document().writing, again.writing) << "opening keeps them";
+    const auto refused = [&](const std::string& from, const std::string& to) {
+        std::string bad = json;
+        const std::size_t at = bad.find(from);
+        ASSERT_NE(at, std::string::npos) << from;
+        bad.replace(at, from.size(), to);
+        EXPECT_THROW(document_from_json(bad, "test"), Error) << to;
+    };
+    refused("\"shown\": 1", "\"shown\": 4");
+    refused("\"shown\": 1", "\"shown\": 99");
+    refused("\"end\": ", "\"end\": 7");
+    refused("\"after\": [", "\"after\": [5,");
+    refused("\"after\": [", "\"after\": [0.5,");
+    refused("\"predicted\": [", "\"predicted\": [2,");
+}
+
+TEST_F(WritingSession, KeepsTheIdsThatWereDrawn) {
+    open(document_of_model(OpenedModel::open(std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/gpt2")));
+    Document short_text = document();
+    short_text.texts = {"the cat"};
+    open(short_text);
+    set({.temperature = 3, .seed = 21});
+    const std::vector<std::int32_t> wanted = expected(8), prompt = shown_ids();
+    write(8);
+    EXPECT_EQ(document().written.ids, wanted);
+    std::vector<std::int32_t> all = prompt;
+    all.insert(all.end(), wanted.begin(), wanted.end());
+    EXPECT_EQ(shown_ids(), all) << "whatever the tokenizer would make of their text";
+    const auto snapshot = session->wait();
+    EXPECT_EQ(snapshot->tokens[0].back().text, snapshot->vocabulary[static_cast<std::size_t>(all.back())]);
+    Document absurd = document();
+    absurd.written.ids.back() = 1 << 30;
+    absurd.writing = {};
+    Session other(absurd, [] {});
+    EXPECT_THAT(other.wait()->problem, HasSubstr("1073741824"));
+}
+
+TEST_F(WritingSession, SaysWhyItCannotWrite) {
+    open("self-attention");
+    apply({command::WriteOn{}, ""});
+    session->wait_for_writing();
+    EXPECT_THAT(session->writing_problem(), HasSubstr("causal"));
+    EXPECT_FALSE(session->is_writing());
+    apply({command::SetSampling{{.min_p = 2}}, ""});
+    EXPECT_THAT(session->message(), HasSubstr("min-p"));
+}
+
+/// Writes a token whenever the gate lets it.
+struct SlowWriting {
+    test::Gate gate;
+    Computation engine() {
+        Computation computation = Computation::engine();
+        computation.write = [this](const Parameters<float>&, const Prompt& prompt, const ForwardSettings&, const SamplingSettings& sampling,
+                                   const std::function<void(const DrawnToken&)>& each, const std::stop_token& stop) {
+            const std::vector<float> logits(8);
+            const std::vector<double> chances(8, 0.125);
+            for (std::int64_t i = 0; i < sampling.tokens; ++i) {
+                gate.pass(stop);
+                each({static_cast<std::int32_t>((prompt.drawn + static_cast<std::uint64_t>(i)) % 8), logits, chances});
+            }
+        };
+        return computation;
+    }
+};
+
+TEST(WritingStops, AtOnceAndKeepsWhatIsThere) {
+    SlowWriting slow;
+    slow.gate.close();
+    Session session(
+        open_preset("stories"), [] {}, slow.engine());
+    session.wait();
+    session.apply({command::WriteOn{0, 5}, ""});
+    slow.gate.await_arrival();
+    EXPECT_TRUE(session.is_writing());
+    session.apply({command::StopWriting{}, ""});
+    EXPECT_FALSE(session.is_writing());
+    slow.gate.await_abandoned(1);
+    EXPECT_TRUE(session.document().writing.tokens.empty());
+    // Anything that changes what is written on ends it.
+    for (const Command& command : {Command{command::SetTexts{{"Lily"}, {}}, ""}, Command{command::Undo{}, ""},
+                                   Command{command::WriteToken{0, 3, 0, 0}, ""}, Command{command::ShowWritten{kPrompt}, ""}}) {
+        session.apply({command::WriteOn{0, 5}, ""});
+        session.wait();
+        session.update();
+        EXPECT_TRUE(session.is_writing());
+        session.apply(command);
+        EXPECT_FALSE(session.is_writing()) << command.what.index();
+    }
+    session.apply({command::WriteOn{0, 3}, ""});
+    session.wait();
+    session.update();
+    slow.gate.open();
+    session.wait_for_writing();
+    EXPECT_EQ(session.document().writing.tokens.size(), 4U);
+}
+
+TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
+    SlowWriting slow;
+    slow.gate.close();
+    Session session(
+        open_preset("stories"), [] {}, slow.engine());
+    session.wait();
+    session.apply({command::WriteOn{0, 6}, ""});
+    slow.gate.await_arrival();
+    session.apply({command::SetSampling{{.temperature = 0.5}}, ""});
+    EXPECT_TRUE(session.is_writing());
+    slow.gate.open();
+    session.wait_for_writing();
+    EXPECT_EQ(session.document().written.ids, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(session.document().sampling.temperature, 0.5);
+}
+
+TEST(WritingStops, WhenTheEngineFails) {
+    Computation computation = Computation::engine();
+    computation.write = [](const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
+                           const std::function<void(const DrawnToken&)>&, const std::stop_token&) { throw Error("the disk is gone"); };
+    Session session(
+        open_preset("stories"), [] {}, computation);
+    session.wait();
+    session.apply({command::WriteOn{}, ""});
+    session.wait_for_writing();
+    EXPECT_EQ(session.writing_problem(), "the disk is gone");
+    EXPECT_FALSE(session.is_writing());
+}
+
+TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {
+    for (const char* preset : {"stories", "translation"}) {
+        SCOPED_TRACE(preset);
+        Session session(open_preset(preset), [] {});
+        const auto snapshot = session.wait();
+        const auto rows = session.get(facet::HeadRows{0, 2});
+        const Config& config = snapshot->trace->config;
+        ASSERT_EQ(rows->kinds.size(), config.architecture == Architecture::EncoderDecoder ? 2U : 1U);
+        for (const HeadRowsOf& kind : rows->kinds) {
+            ASSERT_EQ(kind.maps.size(), static_cast<std::size_t>(config.num_layers * config.num_heads));
+            for (std::size_t row = 0; row < kind.maps.size(); ++row)
+                for (std::int64_t key = 0; key < kind.keys; ++key)
+                    EXPECT_EQ(kind.weights[row * static_cast<std::size_t>(kind.keys) + static_cast<std::size_t>(key)],
+                              snapshot->trace->find(kind.maps[row])->value(0, kind.heads[row], 2, key));
+        }
+        EXPECT_FALSE(session.compute(facet::HeadRows{0, 1000}));
+        EXPECT_FALSE(session.compute(facet::HeadRows{3, 0}));
+    }
+}
+
+}  // namespace
+}  // namespace attn::app
