@@ -140,6 +140,7 @@ Document open_preset(std::string_view name, std::size_t sentence) {
 }
 
 const PresetSentence* shown_sentence(const Document& document) {
+    if (!document.written.ids.empty()) return nullptr;
     for (const Preset& preset : presets()) {
         if (preset.name != document.preset) continue;
         for (const PresetSentence& sentence : preset.sentences)

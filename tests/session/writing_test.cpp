@@ -29,7 +29,7 @@ Writing random_tree(std::mt19937& random, std::int64_t size) {
     Writing writing;
     for (std::int64_t i = 0; i < size; ++i)
         put_token(writing,
-                  written(static_cast<std::int32_t>(random() % 4), static_cast<std::int64_t>(random() % static_cast<unsigned>(i + 1)) - 1));
+                  written(static_cast<std::int32_t>(random() % 4), static_cast<std::int64_t>(random() % (writing.tokens.size() + 1)) - 1));
     return writing;
 }
 

@@ -16,6 +16,9 @@ namespace {
 
 constexpr float kRow = 24, kWord = 118, kFigures = 58, kCutRow = 22;
 
+/// Beside a bar that may scroll.
+float row_width(const PanelContext& context) { return ImGui::GetContentRegionAvail().x - context.px(6); }
+
 /// What follows the shown moment already.
 struct Following {
     std::vector<std::int32_t> ids;  ///< all of it
@@ -45,8 +48,7 @@ std::string candidate_tooltip(const PanelContext& context, const NextWord& word,
 void draw_candidate(PanelContext& context, const NextWord& word, double largest, const Following& next) {
     const auto& [colors, fonts, scale] = context.theme;
     ImGui::PushID(word.id);
-    const Item item =
-        begin_item(context.ui(), "##candidate", {ImGui::GetContentRegionAvail().x, context.px(kRow)}, {.explains_itself = true});
+    const Item item = begin_item(context.ui(), "##candidate", {row_width(context), context.px(kRow)}, {.explains_itself = true});
     if (item.hovered) tooltip_for_last(context.ui(), candidate_tooltip(context, word, next));
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -100,6 +102,19 @@ std::string summary_words(const NextWords& words) {
                        percent_words(words.kept_share));
 }
 
+/// What can be drawn, and what the two columns of figures are.
+void draw_head(const PanelContext& context, const NextWords& words) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float end = at.x + row_width(context), column = context.px(kFigures), height = context.px(20);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    draw_text_in(list, fonts.caption, {end - column, at.y}, {end, at.y + height}, {1, 0.5F}, colors.faint, "drawn");
+    draw_text_in(list, fonts.caption, {end - 2 * column, at.y}, {end - column, at.y + height}, {1, 0.5F}, colors.faint, "likely");
+    draw_text_in(list, fonts.caption, at, {end - 2 * column, at.y + height}, {0, 0.5F}, colors.faint,
+                 elide(fonts.caption, summary_words(words), end - 2 * column - at.x));
+    ImGui::Dummy({1, height});
+}
+
 }  // namespace
 
 void draw_candidates(PanelContext& context) {
@@ -111,8 +126,7 @@ void draw_candidates(PanelContext& context) {
         return;
     }
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
-    text_line(context.ui(), fonts.caption, colors.faint, summary_words(*words) + " · right: at this temperature, and after the cut");
-    gap(context.ui(), 4);
+    draw_head(context, *words);
     const Following next = following(shown_writing(context));
     const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
     Cut before = Cut::None;
