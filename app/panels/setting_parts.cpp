@@ -69,13 +69,18 @@ struct Pattern {
     const char* name;
     const char* tooltip;
 };
-constexpr std::array<Pattern, 4> kPatterns = {{
+constexpr std::array<Pattern, 5> kPatterns = {{
     {"previous token", "Weight on the token just before the query."},
-    {"first token", "Weight on the first token of the text."},
+    {"first token",
+     "Weight on the first token of the text. A head that puts most of it there is called a sink: it parks what it does not need, and does "
+     "next to nothing at this place."},
     {"same token", "Weight on the query's own position."},
     {"after a repeat",
      "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
      "the pattern alone proves none: one layer can show it by the positions."},
+    {"alignment",
+     "Of cross-attention: how much of each row lies on one source token, in the mean. A head with nearly all of it there says which source "
+     "token each target token goes with."},
 }};
 
 /// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
@@ -84,7 +89,9 @@ std::int64_t heads_showing(const PanelContext& context, const std::string& patte
     if (!context.ready()) return count;
     const bool all = context.snapshot.trace->whole() || context.view.view == View::Grid;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (to_self(node.id.stage) != Stage::Weights || (!all && node.id.layer != context.view.stage.layer)) continue;
+        if (to_self(node.id.stage) != Stage::Weights || is_cross(node.id.stage) != (pattern == "alignment") ||
+            (!all && node.id.layer != context.view.stage.layer))
+            continue;
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
             count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
     }
@@ -218,12 +225,20 @@ void draw_tokenizer(PanelContext& context) {
 
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
+    const bool crosses = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
     for (const Pattern& pattern : kPatterns) {
+        if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const std::int64_t strong = heads_showing(context, pattern.name);
-        const std::string shown = pattern.name == context.view.sort_heads_by ? std::string(pattern.name) + " · sorted" : pattern.name;
+        std::string shown = pattern.name;
+        if (shown == "first token") shown += ", sinks";
+        if (pattern.name == context.view.sort_heads_by) shown += " · sorted";
         if (value_row(ui, shown, std::to_string(strong), pattern.tooltip))
             context.view.sort_heads_by = context.view.sort_heads_by == pattern.name ? "" : pattern.name;
     }
+    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "in the pictures of Heads and Grid",
+               {.tooltip =
+                    "Sinks hide what else a head looks at. The weights on the first key are left out of the maps and the others divided "
+                    "by what they have together. For the picture alone: nothing is computed with it."});
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
               context.view.sort_heads_by.empty()
                   ? "Heads with more than half their weight there. Click a pattern to list the heads that show it most first."

@@ -117,6 +117,7 @@ void draw_chips(PanelContext& context, float width) {
     };
     ViewState& view = context.view;
     ChipOptions options;
+    options.two_lines = true;
     options.marks = {mark(view.locked, Axis::T), mark(view.locked, Axis::S), mark(view.hover_shown, Axis::T),
                      mark(view.hover_shown, Axis::S)};
     const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -93,9 +93,10 @@ struct ViewState {
     HistogramView histogram;
     TokenPathState token_path;
 
-    std::string sort_heads_by;  ///< "" = layer, head; else the name of a pattern
-    TextEdit text;              ///< the sequence being edited
-    bool source_text = false;   ///< the text row shows what the encoder of an encoder-decoder reads
+    bool without_first_key = false;  ///< maps of weights of many heads leave it out, and rescale the others
+    std::string sort_heads_by;       ///< "" = layer, head; else the name of a pattern
+    TextEdit text;                   ///< the sequence being edited
+    bool source_text = false;        ///< the text row shows what the encoder of an encoder-decoder reads
     EditState edits;
     KnockOutState knock_out;
     HeadRowsView head_rows;

@@ -14,6 +14,8 @@ namespace attn::app {
 namespace {
 
 constexpr float kHeight = 42, kHeightWithoutId = 28, kGap = 6, kPadding = 12, kMinWidth = 36;
+/// Of two lines in the place of one.
+constexpr float kLowHeight = 26, kLowGap = 4, kLowPadding = 8;
 
 struct Layout {
     float height = 0, width = 0;  ///< of everything
@@ -60,16 +62,21 @@ std::string chip_text(const Token& token) {
 
 namespace {
 
+float chip_height(const Ui& ui, const ChipOptions& options) {
+    return ui.px(options.two_lines ? kLowHeight : options.ids ? kHeight : kHeightWithoutId);
+}
+
 Layout lay_out(const Ui& ui, std::span<const Token> tokens, float width, const ChipOptions& options) {
     Layout layout;
-    const float row = ui.px(options.ids ? kHeight : kHeightWithoutId), between = ui.px(kGap);
+    const float row = chip_height(ui, options), between = ui.px(options.two_lines ? kLowGap : kGap);
+    const float padding = ui.px(options.two_lines ? kLowPadding : kPadding), least = options.two_lines ? 0 : ui.px(kMinWidth);
     float x = 0, y = 0;
     layout.at.reserve(tokens.size());
     layout.widths.reserve(tokens.size());
     for (const Token& token : tokens) {
         const float text = std::max(text_width(ui.fonts().mono_body, chip_text(token)),
                                     options.ids ? text_width(ui.fonts().mono_tiny, std::to_string(token.id)) : 0.0f);
-        const float chip = std::clamp(std::ceil(text) + 2 * ui.px(kPadding), ui.px(kMinWidth), ui.px(options.max_chip_width));
+        const float chip = std::clamp(std::ceil(text) + 2 * padding, least, ui.px(options.max_chip_width));
         if (options.wrap && x > 0 && x + chip > width) {
             x = 0;
             y += row + between;
@@ -171,6 +178,34 @@ float scroll_offset(const Ui& ui, const Layout& layout, float width, const ChipO
     return offset;
 }
 
+/// Scrolls whole lines with the wheel; keeps a newly chosen chip in view. Returns the first visible line.
+float first_line(const Ui& ui, const Layout& layout, float width, float height, const ChipOptions& options) {
+    ImGuiStorage& storage = *ImGui::GetStateStorage();
+    const float line = ui.px(kLowHeight + kLowGap);
+    float first = storage.GetFloat(ImGui::GetID("line"), 0.0f);
+    const int seen = storage.GetInt(ImGui::GetID("seen"), -1), chosen = options.marks.query;
+    if (chosen != seen && chosen >= 0 && chosen < static_cast<int>(layout.at.size())) {
+        const float at = std::round(layout.at[static_cast<std::size_t>(chosen)].y / line);
+        first = std::clamp(first, at - 1, at);
+    }
+    storage.SetInt(ImGui::GetID("seen"), chosen);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, ImVec2(at.x + width, at.y + height)) && ImGui::GetIO().MouseWheel != 0)
+        first -= ImGui::GetIO().MouseWheel > 0 ? 1 : -1;
+    const float lines = std::round((layout.height + ui.px(kLowGap)) / line);
+    first = std::clamp(first, 0.0f, std::max(0.0f, lines - 2));
+    storage.SetFloat(ImGui::GetID("line"), first);
+    return first;
+}
+
+/// A mark beside the lines where there are more above or below.
+void draw_more_lines(const Ui& ui, ImVec2 at, float width, float height, bool above, bool below) {
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float x = at.x + width + ui.px(5);
+    if (above) draw_icon(list, Icon::Up, ImVec2(x, at.y + ui.px(8)), ui.px(8), ui.colors().muted);
+    if (below) draw_icon(list, Icon::Down, ImVec2(x, at.y + height - ui.px(8)), ui.px(8), ui.colors().muted);
+}
+
 /// The ends fade where more chips are hidden.
 void draw_scroll_shades(const Ui& ui, ImVec2 at, float width, float height, float hidden_left, float hidden_right) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -184,20 +219,34 @@ void draw_scroll_shades(const Ui& ui, ImVec2 at, float width, float height, floa
 
 }  // namespace
 
-ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options) {
+ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& wanted) {
     ChipResult result;
-    const Layout layout = lay_out(ui, tokens, width, options);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ChipOptions options = wanted;
+    options.two_lines = false;
+    Layout layout = lay_out(ui, tokens, width, options);
+    const float one_line = layout.height;
+    if (wanted.two_lines && layout.width > width) {
+        options.two_lines = options.wrap = true;
+        options.ids = false;
+        width -= ui.px(10);  // for the marks that say that there are more
+        layout = lay_out(ui, tokens, width, options);
+    }
+    const float shown_height = options.two_lines ? std::min(layout.height, ui.px(2 * kLowHeight + kLowGap)) : layout.height;
+    const ImVec2 given = ImGui::GetCursorScreenPos();
+    const ImVec2 at(given.x, given.y - (options.two_lines ? std::floor((shown_height - one_line) / 2) : 0));
+    ImGui::SetCursorScreenPos(at);
     ImGui::PushID(id);
     const float offset = options.wrap ? 0 : scroll_offset(ui, layout, width, options);
+    const float first = options.two_lines ? first_line(ui, layout, width, shown_height, options) : 0;
+    const float up = first * ui.px(kLowHeight + kLowGap);
     result.width = std::min(layout.width, width);
-    const ImVec2 end(at.x + width, at.y + layout.height);
+    const ImVec2 end(at.x + width, at.y + shown_height);
     // Outlines of chosen chips reach a little beyond the row.
     const float rim = ui.px(2);
     ImGui::PushClipRect(ImVec2(at.x - rim, at.y - rim), ImVec2(end.x + rim, end.y + rim), true);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-        const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y);
-        const float height = ui.px(options.ids ? kHeight : kHeightWithoutId);
+        const ImVec2 min(at.x + layout.at[i].x - offset, at.y + layout.at[i].y - up);
+        const float height = chip_height(ui, options);
         if (!ImGui::IsRectVisible(min, ImVec2(min.x + layout.widths[i], min.y + height))) continue;
         const int index = static_cast<int>(i);
         ImGui::PushID(index);
@@ -214,8 +263,9 @@ ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> toke
     }
     if (!options.wrap) draw_scroll_shades(ui, at, width, layout.height, offset, layout.width - width - offset);
     ImGui::PopClipRect();
-    ImGui::SetCursorScreenPos(at);
-    ImGui::Dummy(ImVec2(options.wrap ? width : result.width, layout.height));
+    if (options.two_lines) draw_more_lines(ui, at, width, shown_height, first > 0, up + shown_height < layout.height - 1);
+    ImGui::SetCursorScreenPos(given);
+    ImGui::Dummy(ImVec2(options.wrap ? width : result.width, options.two_lines ? one_line : layout.height));
     const bool beside = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(at, end) && result.hovered < 0 && !ImGui::IsAnyItemHovered();
     result.background_clicked = beside && ImGui::IsMouseClicked(0);
     ImGui::PopID();

@@ -22,6 +22,7 @@ struct ChipOptions {
     bool ids = true;             ///< the id below the text
     float max_chip_width = 132;  ///< logical pixels, longer tokens are cut
     bool wrap = false;           ///< into several lines; otherwise they scroll sideways
+    bool two_lines = false;      ///< where one does not hold them: two, without ids, that scroll line by line
     const char* tooltip = "click: choose as the query · right-click: as the key";
 };
 

@@ -55,7 +55,10 @@ void HeadScoreSums::add(const Tensor<float>& rows, const Mask* mask, std::int64_
                 Sums& sums = sums_[static_cast<std::size_t>(head)];
                 const Row row = matrix_of(rows, b * heads + head).row(t).cast<double>();
                 add_shape(row, first + t, sums);
-                if (is_cross(id_.stage)) continue;
+                if (is_cross(id_.stage)) {
+                    sums.largest += row.maxCoeff();
+                    continue;
+                }
                 add_positions(row, first + t, sums);
                 add_induction(row, first + t, tokens_.ids.data() + b * tokens_.length, sums);
             }
@@ -73,6 +76,7 @@ std::vector<HeadScore> HeadScoreSums::scores() const {
         score.induction = mean(sums.induction, sums.induction_rows);
         score.entropy = mean(sums.entropy, sums.rows);
         score.distance = mean(sums.distance, sums.rows);
+        score.alignment = mean(sums.largest, sums.rows);
         score.rows = sums.rows;
         score.induction_rows = sums.induction_rows;
         all.push_back(score);

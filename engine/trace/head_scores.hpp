@@ -20,6 +20,7 @@ struct HeadScore {
     double induction = 0;
     double entropy = 0;               ///< mean of -sum w ln w over the row, in nats; 0 ln 0 = 0
     double distance = 0;              ///< mean of sum w |t - s|, in positions
+    double alignment = 0;             ///< of cross-attention: mean of the row's largest weight, 1 where each query goes with one key
     std::int64_t rows = 0;            ///< rows averaged; 0 means that nothing could be said
     std::int64_t induction_rows = 0;  ///< rows that have an earlier occurrence to follow
 };
@@ -29,7 +30,7 @@ class HeadScoreSums {
 public:
     /// Sums over the rows of one head.
     struct Sums {
-        double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0;
+        double previous = 0, first = 0, same = 0, induction = 0, entropy = 0, distance = 0, largest = 0;
         std::int64_t rows = 0, later_rows = 0, induction_rows = 0;
     };
     /// `tokens` are those of the queries and have to outlive this.
@@ -46,7 +47,7 @@ private:
 };
 
 /// Every head of every recorded weights stage, in the order of the trace. For cross-attention, whose keys are another text,
-/// only entropy and distance are computed; the others stay 0.
+/// only entropy, distance and alignment are computed; the others stay 0.
 std::vector<HeadScore> head_scores(const Trace<float>& trace);
 
 }  // namespace attn

@@ -48,6 +48,17 @@ TEST(HeadScores, LeavesPaddingOut) {
     EXPECT_DOUBLE_EQ(scores[0].same_token, 0);
 }
 
+TEST(HeadScores, AlignmentIsWhatLiesOnOneKeyOfAnotherText) {
+    Trace<float> trace = weights_trace({{0.1F, 0.9F, 0}, {0.5F, 0.25F, 0.25F}, {0, 0, 1}}, {4, 5, 0}, 2);
+    EXPECT_DOUBLE_EQ(head_scores(trace)[0].alignment, 0) << "of self-attention it says nothing";
+    trace.stages[0].id.stage = Stage::CrossWeights;
+    trace.stages[0].mask = nullptr;
+    const HeadScore score = head_scores(trace)[0];
+    EXPECT_NEAR(score.alignment, (0.9 + 0.5) / 2, 1e-7) << "without the row of the padding";
+    EXPECT_EQ(score.rows, 2);
+    EXPECT_EQ(score.first_token, 0);
+}
+
 TEST(HeadScores, SaysNothingAboutASingleToken) {
     const auto scores = head_scores(weights_trace({{1}}, {4}, 1));
     EXPECT_EQ(scores[0].rows, 1);

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <random>
+#include <set>
 
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
@@ -227,6 +229,45 @@ TEST_F(FrameTest, ComparingShowsNowBeforeAndDifference) {
     // A future key had weight before and has none now: a real difference, not a masked cell.
     EXPECT_FALSE(difference.masked(0, 9));
     EXPECT_LT(difference.at(0, 9), 0);
+}
+
+TEST_F(FrameTest, TheFirstKeyIsLeftOutOfThePictureAlone) {
+    open_example("causal-attention");
+    const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 0);
+    const Matrix rest = matrices.without_first_key(weights);
+    ASSERT_EQ(rest.data.rows, weights.data.rows);
+    EXPECT_NE(rest.data.key, weights.data.key);
+    for (std::int64_t t = 0; t < rest.data.rows; ++t) {
+        double sum = 0;
+        EXPECT_TRUE(rest.masked(t, 0));
+        EXPECT_EQ(rest.at(t, 0), 0);
+        for (std::int64_t s = 1; s < rest.data.cols; ++s) {
+            EXPECT_EQ(rest.masked(t, s), weights.masked(t, s));
+            EXPECT_NEAR(rest.at(t, s), t == 0 ? 0 : weights.at(t, s) / (1 - weights.at(t, 0)), 1e-5F);
+            sum += static_cast<double>(rest.at(t, s));
+        }
+        EXPECT_NEAR(sum, t == 0 ? 0 : 1, 1e-5) << "the first query sees nothing else";
+    }
+    for (const View shown : {View::Heads, View::Grid}) {
+        view.view = shown;
+        view.without_first_key = false;
+        frames(2, ui_frame);
+        const auto keys = [&] {
+            std::set<std::uint64_t> all;
+            for (const auto& call : canvas.calls) all.insert(call.request.data.key);
+            return all;
+        };
+        const std::uint64_t whole = matrices.stage(trace(), {Stage::Weights, 0}, 0, 1).data.key;
+        EXPECT_TRUE(keys().contains(whole));
+        view.without_first_key = true;
+        frames(2, ui_frame);
+        EXPECT_TRUE(keys().contains(matrices.without_first_key(matrices.stage(trace(), {Stage::Weights, 0}, 0, 1)).data.key));
+        with_context([](PanelContext& context) {
+            EXPECT_EQ(shown_title(context, {Stage::Weights, 0}), "Weights without the first key, rescaled");
+            EXPECT_EQ(shown_title(context, {Stage::Scores, 0}), "Scores");
+        });
+    }
+    EXPECT_EQ(session->document().forward.edits.size(), 0U);
 }
 
 TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {

@@ -108,8 +108,14 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     EXPECT_EQ(view.stage, (StageId{Stage::AttentionOut, 0}));
     run("head 3");
     EXPECT_EQ(view.head, 3);
+    run("L0 H2");
+    EXPECT_EQ(view.stage, (StageId{Stage::Weights, 0}));
+    EXPECT_EQ(view.head, 2);
     run("view grid");
     EXPECT_EQ(view.view, View::Grid);
+    run("L0 H1");
+    EXPECT_EQ(view.view, View::Grid) << "which frames it";
+    EXPECT_EQ(view.head, 1);
     run("gpt");
     EXPECT_EQ(session->document().preset, "gpt-tiny");
     run("light or dark");

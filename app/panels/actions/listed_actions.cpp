@@ -25,6 +25,16 @@ std::string stage_words(const StageId& id) {
     return words;
 }
 
+/// In the views of many heads it is framed and scrolled to; elsewhere its weights are opened.
+void show_head(PanelContext& context, StageId weights, std::int64_t head) {
+    ViewState& view = context.view;
+    if (view.view == View::Grid || view.view == View::Heads)
+        weights.stage = is_cross(weights.stage) ? to_cross(view.heads_stage) : view.heads_stage;
+    else view.view = View::Step;
+    view.stage = weights;
+    view.head = head;
+}
+
 void add_places(const PanelContext& context, std::vector<Action>& all) {
     if (!context.ready()) return;
     const Trace<float>& trace = context.trace();
@@ -39,6 +49,15 @@ void add_places(const PanelContext& context, std::vector<Action>& all) {
     for (std::int64_t head = 0; head < head_count(trace); ++head)
         all.push_back(without_key(
             fmt::format("Go to head {}", head), "Head", [head](PanelContext& c) { c.view.head = head; }, &PanelContext::ready, ""));
+    for (const PlanNode& stage : trace.plan->nodes()) {
+        if (to_self(stage.id.stage) != Stage::Weights) continue;
+        const std::string side = stage.id.stack == Stack::Encoder ? "encoder " : is_cross(stage.id.stage) ? "cross " : "";
+        for (std::int64_t head = 0; head < head_count(trace); ++head)
+            all.push_back(without_key(
+                fmt::format("{}L{} H{}", side, stage.id.layer, head), "Head",
+                [id = stage.id, head](PanelContext& c) { show_head(c, id, head); }, &PanelContext::ready,
+                fmt::format("layer {}, head {}", stage.id.layer, head)));
+    }
     for (int layer = 0; layer < static_cast<int>(trace.config.num_layers); ++layer)
         all.push_back(without_key(
             fmt::format("Go to layer {}", layer), "Layer", [layer](PanelContext& c) { go_to_layer(c.view, c.trace(), layer); },

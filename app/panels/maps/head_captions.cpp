@@ -29,10 +29,11 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         double value;
         Color color;
     };
+    if (is_cross(weights.stage)) return {"alignment " + format_number(score->alignment, {.decimals = 2}), colors.muted};
     const std::array<Candidate, 4> candidates = {
         {{"after repeat", score->induction_rows >= kFewestRows ? score->induction : 0, colors.chosen_text},
          {"previous", score->previous_token, colors.axis(Axis::T)},
-         {"first", score->first_token, colors.axis(Axis::S)},
+         {"sink", score->first_token, colors.axis(Axis::S)},
          {"same", score->same_token, colors.axis(Axis::H)}}};
     const auto best =
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
@@ -47,6 +48,7 @@ double head_pattern(const PanelContext& context, const StageId& weights, std::in
     if (pattern == "first token") return score->first_token;
     if (pattern == "same token") return score->same_token;
     if (pattern == "after a repeat") return score->induction_rows >= kFewestRows ? score->induction : 0;
+    if (pattern == "alignment") return is_cross(weights.stage) ? score->alignment : 0;
     return 0;
 }
 

@@ -22,7 +22,18 @@ std::uint64_t mix_text(std::uint64_t seed, const std::string& text) {
     return seed;
 }
 
-enum Variant : std::uint64_t { kTransposed = 1, kDifference, kRowSums, kOneHot, kParameter, kStage, kGradient, kHeadMean, kTotal };
+enum Variant : std::uint64_t {
+    kTransposed = 1,
+    kDifference,
+    kRowSums,
+    kOneHot,
+    kParameter,
+    kStage,
+    kGradient,
+    kHeadMean,
+    kTotal,
+    kWithoutFirst
+};
 
 }  // namespace
 
@@ -222,6 +233,32 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
     out.row_axis = matrix.row_axis;
     out.content = Content::Signed;
     out.is_gradient = true;
+    return out;
+}
+
+Matrix MatrixStore::without_first_key(const Matrix& weights) {
+    Matrix out = weights;
+    out.name += " without the first key";
+    out.data.row_stride = out.data.cols;
+    out.data.key = mix(weights.data.key, kWithoutFirst);
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    const auto cols = static_cast<std::size_t>(out.data.cols);
+    if (fresh) {
+        store.values.resize(static_cast<std::size_t>(out.data.rows) * cols);
+        store.keep.resize(store.values.size());
+        for (std::int64_t r = 0; r < out.data.rows; ++r) {
+            double sum = 0;
+            for (std::int64_t c = 1; c < out.data.cols; ++c) sum += static_cast<double>(weights.at(r, c));
+            for (std::int64_t c = 0; c < out.data.cols; ++c) {
+                const std::size_t at = static_cast<std::size_t>(r) * cols + static_cast<std::size_t>(c);
+                store.values[at] = c == 0 || sum == 0 ? 0 : static_cast<float>(static_cast<double>(weights.at(r, c)) / sum);
+                store.keep[at] = c != 0 && !weights.masked(r, c);
+            }
+        }
+    }
+    out.data.values = store.values.data();
+    out.data.keep = store.keep.data();
     return out;
 }
 

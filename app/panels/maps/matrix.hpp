@@ -77,6 +77,9 @@ public:
     Matrix transposed(const Matrix& matrix, std::string symbol);
     /// The gradients of the matrix' numbers, laid out as it is; empty for what has none (one-hot rows, differences, sums).
     Matrix gradient_of(const Matrix& matrix, const Trace<float>& trace, const GradientTrace<float>& gradients);
+    /// Weights without those on the first key: it is masked, and the others of each row are divided by their sum. Rows with nothing else
+    /// stay 0.
+    Matrix without_first_key(const Matrix& weights);
     /// One-hot rows of the tokens of a sequence, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.

@@ -19,6 +19,12 @@ bool shows_difference(const PanelContext& context) {
     return compare.on() && (compare.layout == CompareLayout::All || compare.layout == CompareLayout::Difference);
 }
 
+/// Cross-attention has no first key that all queries would see.
+bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
+    return context.view.without_first_key && (id.stage == Stage::Weights || id.stage == Stage::Dropped) && !context.view.compare.on() &&
+           !shows_gradients(context);
+}
+
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
     return context.matrices.difference(slice_of(context, sides.b), slice_of(context, sides.a));
@@ -34,7 +40,8 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) 
         return compared.empty() ? values : compared;
     }
     const auto of_loss = shown_gradients(context);
-    if (of_loss == nullptr) return values;
+    if (of_loss == nullptr)
+        return leaves_out_first_key(context, id) && !values.empty() ? context.matrices.without_first_key(values) : values;
     Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
     return gradients.empty() ? values : gradients;
 }
@@ -68,6 +75,7 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + (compare.swapped ? " of A" : " of B");
+    if (leaves_out_first_key(context, id)) return name + " without the first key, rescaled";
     return name + (shows_gradients(context) ? ": gradient of the loss" : "");
 }
 

@@ -13,7 +13,8 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
 float shown_reach(PanelContext& context, Stage stage);
 /// Colours of a shown slice: equal colours are equal numbers in every head and layer.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
-/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" or "Weights: B − A".
+/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" "Weights: B − A" or
+/// "Weights without the first key, rescaled".
 std::string shown_title(PanelContext& context, const StageId& id);
 /// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
 std::string shown_problem(PanelContext& context, const StageId& id);

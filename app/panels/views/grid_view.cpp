@@ -81,6 +81,24 @@ std::string tile_name(const Tile& tile) {
     return fmt::format("{}{}layer {} · head {}", stack, is_cross(tile.id.stage) ? "cross " : "", tile.id.layer, tile.head);
 }
 
+bool is_chosen(const PanelContext& context, const Tile& tile) {
+    const StageId& stage = context.view.stage;
+    return tile.head == context.view.head && tile.id.layer == stage.layer && tile.id.stack == stage.stack &&
+           is_cross(tile.id.stage) == is_cross(stage.stage);
+}
+
+/// Another head than in the frame before: it is scrolled to, by keys or by its name.
+bool has_been_chosen(const PanelContext& context) {
+    const StageId& stage = context.view.stage;
+    const int now = (stage.layer * 4096 + static_cast<int>(context.view.head)) * 8 + static_cast<int>(stage.stack) * 2 +
+                    (is_cross(stage.stage) ? 1 : 0);
+    ImGuiStorage& memory = *ImGui::GetStateStorage();
+    const ImGuiID id = ImGui::GetID("chosen");
+    const bool other = memory.GetInt(id, -1) != now;
+    memory.SetInt(id, now);
+    return other;
+}
+
 void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, float room, float reach) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -88,8 +106,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     const Matrix matrix = shown_slice(context, tile.id, tile.head);
     if (!matrix.empty()) context.canvas.heatmap(list, at, end, {matrix.data, shown_style(context, matrix, tile.id, reach)});
     draw_edited_corner(context, matrix, at, end);
-    const bool chosen = tile.head == context.view.head && tile.id.layer == context.view.stage.layer &&
-                        tile.id.stack == context.view.stage.stack && is_cross(tile.id.stage) == is_cross(context.view.stage.stage);
+    const bool chosen = is_chosen(context, tile);
     const bool hovered = ImGui::IsItemHovered();
     list.AddRect(at, end, chosen ? colors.chosen : hovered ? colors.accent : colors.line, 0, 0, context.px(chosen || hovered ? 2 : 1));
     HeadCaption caption = head_caption(context, tile.weights, tile.head);
@@ -175,10 +192,14 @@ void draw_grid_view(PanelContext& context) {
         draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
                   c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean");
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
+    const bool reveals = has_been_chosen(context);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const auto row = static_cast<std::int64_t>(i) / grid.columns, col = static_cast<std::int64_t>(i) % grid.columns;
         const ImVec2 at{origin.x + grid.label + static_cast<float>(col) * grid.pitch_x,
                         origin.y + header + static_cast<float>(row) * grid.pitch_y};
+        if (reveals && is_chosen(context, tiles[i])) {
+            if (at.y < ImGui::GetWindowPos().y || at.y + grid.tile > bottom) ImGui::SetScrollFromPosY(at.y - ImGui::GetWindowPos().y, 0.5F);
+        }
         if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
         if (col == 0 && ordered)
             draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F}, colors.muted,

@@ -16,7 +16,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeadLabels = 52, kKeyLabels = 76, kMostHeadRow = 24, kMostKey = 30;
+constexpr float kHeadLabels = 60, kKeyLabels = 76, kMostHeadRow = 24, kMostKey = 30;
 
 std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::format("L{} H{}", rows.maps[row].layer, rows.heads[row]); }
 
