@@ -58,10 +58,10 @@ struct SettingSection {
 constexpr std::array<SettingSection, 14> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
-    {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
+    {"shown", "Shown", "stage layer head text sequence up to leave out first key sink times what they move norm length",
+     LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
     {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
-    {"heads", "Find heads",
-     "previous token first token same token after a repeat induction pattern sorted sink leave out first key alignment",
+    {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted  sink alignment",
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"masks", "Masks", "causal padding", LessonControl::Masks, in_every_view, masks_value, draw_masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,

@@ -93,6 +93,7 @@ struct ViewState {
     HistogramView histogram;
     TokenPathState token_path;
 
+    bool times_moved = false;        ///< maps of weights of many heads: times the length of what each moves
     bool without_first_key = false;  ///< maps of weights of many heads leave it out, and rescale the others
     std::string sort_heads_by;       ///< "" = layer, head; else the name of a pattern
     TextEdit text;                   ///< the sequence being edited

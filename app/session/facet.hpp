@@ -161,6 +161,14 @@ struct HeadMean {
     bool operator==(const HeadMean&) const = default;
 };
 
+/// How much the heads of an attention move from each key with a weight of 1, [B,H,S]; see moved_norms().
+struct MovedNorms {
+    using Value = Tensor<float>;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    StageId weights;
+    bool operator==(const MovedNorms&) const = default;
+};
+
 /// What all numbers of a stage are like, or the gradients of the loss by them.
 struct Statistics {
     using Value = TensorStatistics;
@@ -191,7 +199,7 @@ struct Dump {
 
 using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                            facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation,
-                           facet::HeadMean, facet::Statistics, facet::TokenPath, facet::Dump>;
+                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::TokenPath, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

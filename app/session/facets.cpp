@@ -17,6 +17,7 @@
 #include "app/session/token_path.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
@@ -66,6 +67,7 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
         head = explanation->head;
     }
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
+    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) id = values_of(moved->weights);
     if (const auto* statistics = std::get_if<facet::Statistics>(&facet)) id = statistics->stage;
     if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
     return inside_with(trace, *id, head);
@@ -163,6 +165,7 @@ struct FacetMaker::Make {
         if (stage == nullptr) throw Error("this model has no stage " + tensor_name(facet.stage));
         return value(head_mean(*stage));
     }
+    FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
         const RecordedStage<float>* stage =
             facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);

@@ -151,8 +151,8 @@ TEST_F(Chips, LongTextsTakeTwoLines) {
     for (int i = 10; i < 1000; ++i) tokens.push_back({.text = "tok", .id = i});
     frames(2, contents);
     EXPECT_LT(vertices(), 8000) << "only what is visible";
-    // Chips of 37 pixels every 43; lines of 26 every 30, whose middle stands where that of the one line stood.
-    const auto in_a_line = static_cast<int>((800 - 10 + 6) / 43);
+    // Chips of 37 pixels every 41; lines of 26 every 30, whose middle stands where that of the one line stood.
+    const auto in_a_line = static_cast<int>((800 - 10 + 4) / 41);
     click(50 + 5, 25, contents);
     EXPECT_EQ(clicked, 0);
     click(50 + 5, 57, contents);
@@ -162,7 +162,7 @@ TEST_F(Chips, LongTextsTakeTwoLines) {
     EXPECT_EQ(clicked, 2 * in_a_line);
     options.marks.query = 700;
     frames(2, contents);
-    click(50 + 43 * static_cast<float>(700 % in_a_line) + 5, 57, contents);
+    click(50 + 41 * static_cast<float>(700 % in_a_line) + 5, 57, contents);
     EXPECT_EQ(clicked, 700) << "the chosen one is in sight";
 }
 

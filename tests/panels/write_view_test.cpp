@@ -64,6 +64,7 @@ TEST_F(WriteViewTest, MomentsAreGoneBackTo) {
     ASSERT_TRUE(click_until("##written", [&] { return writing().shown == 1; }));
     EXPECT_EQ(session->wait()->trace->tokens.ids.size(), length - 2);
     EXPECT_EQ(writing().end, 3) << "what comes later stays in sight";
+    EXPECT_EQ(view.locked.on(Axis::T), static_cast<std::int64_t>(length) - 3) << "its last token is the query of other views";
     frames(2, ui_frame);
     ASSERT_NE(view.head_rows.last, nullptr);
     EXPECT_EQ(view.head_rows.last->position, static_cast<std::int64_t>(length) - 3) << "the heads are those of this moment";

@@ -32,7 +32,8 @@ enum Variant : std::uint64_t {
     kGradient,
     kHeadMean,
     kTotal,
-    kWithoutFirst
+    kWithoutFirst,
+    kTimesMoved
 };
 
 }  // namespace
@@ -259,6 +260,27 @@ Matrix MatrixStore::without_first_key(const Matrix& weights) {
     }
     out.data.values = store.values.data();
     out.data.keep = store.keep.data();
+    return out;
+}
+
+Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
+    Matrix out = weights;
+    out.name += " times moved";
+    out.symbol = weights.symbol + " ‖v W_O‖";
+    out.content = Content::Signed;
+    out.is_moved = true;
+    out.data.row_stride = out.data.cols;
+    out.data.key = mix(mix(weights.data.key, kTimesMoved), reinterpret_cast<std::uintptr_t>(norms.data()));
+    bool fresh = false;
+    Computed& store = computed(out.data.key, fresh);
+    if (fresh) {
+        const std::int64_t b = std::min(batch, norms.shape()[0].size - 1);
+        const float* of_head = norms.data() + (b * norms.shape()[1].size + head) * norms.shape()[2].size;
+        store.values.reserve(static_cast<std::size_t>(out.data.rows * out.data.cols));
+        for (std::int64_t r = 0; r < out.data.rows; ++r)
+            for (std::int64_t c = 0; c < out.data.cols; ++c) store.values.push_back(weights.at(r, c) * of_head[c]);
+    }
+    out.data.values = store.values.data();
     return out;
 }
 

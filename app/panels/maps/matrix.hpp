@@ -41,6 +41,7 @@ struct Matrix {
     LabelledBy labelled_by{};    ///< whose tokens stand beside rows and columns
     bool is_gradient = false;    ///< of the loss, instead of the value
     bool is_difference = false;  ///< of two states
+    bool is_moved = false;       ///< weights times the length of what they move
     bool is_transposed = false;  ///< drawn with rows and columns changed about
 
     bool empty() const { return data.empty(); }
@@ -80,6 +81,8 @@ public:
     /// Weights without those on the first key: it is masked, and the others of each row are divided by their sum. Rows with nothing else
     /// stay 0.
     Matrix without_first_key(const Matrix& weights);
+    /// Weights times the length of what each of them moves: moved_norms() [B,H,S] of their stage.
+    Matrix times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head);
     /// One-hot rows of the tokens of a sequence, [T,V].
     Matrix one_hot(const Trace<float>& trace, const StageId& tokens, std::int64_t batch);
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.

@@ -25,12 +25,27 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
            !shows_gradients(context);
 }
 
+/// Weights as the person wants to see them; without what is still being computed.
+Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
+    Matrix shown = leaves_out_first_key(context, id) ? context.matrices.without_first_key(values) : values;
+    if (!shows_moved(context, id) || head == kMeanHead) return shown;
+    StageId weights = id;
+    weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
+    const auto norms = context.ask(facet::MovedNorms{weights});
+    return norms ? context.matrices.times_moved(shown, *norms, context.view.batch, head) : Matrix();
+}
+
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
     return context.matrices.difference(slice_of(context, sides.b), slice_of(context, sides.a));
 }
 
 }  // namespace
+
+bool shows_moved(const PanelContext& context, const StageId& id) {
+    return context.view.times_moved && (to_self(id.stage) == Stage::Weights || to_self(id.stage) == Stage::Dropped) &&
+           !context.view.compare.on() && !shows_gradients(context);
+}
 
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
     const Matrix values = slice_of(context, shown_side(context, id, head));
@@ -40,21 +55,23 @@ Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) 
         return compared.empty() ? values : compared;
     }
     const auto of_loss = shown_gradients(context);
-    if (of_loss == nullptr)
-        return leaves_out_first_key(context, id) && !values.empty() ? context.matrices.without_first_key(values) : values;
+    if (of_loss == nullptr) return values.empty() ? values : measured(context, values, id, head);
     Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
     return gradients.empty() ? values : gradients;
 }
 
 float shown_reach(PanelContext& context, Stage stage) {
     float reach = 0;
-    if (!shows_difference(context)) return reach;
+    const bool moved = shows_moved(context, {stage, 0});
+    if (!shows_difference(context) && !moved) return reach;
     for (const PlanNode& node : context.trace().plan->nodes()) {
-        if (node.id.stage != stage) continue;
+        // Of a large model the layers that are not looked at are not computed for the sake of a range.
+        const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
+        if (node.id.stage != stage || (moved && !looked_at)) continue;
         for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
-            const Matrix difference = difference_of(context, node.id, head);
-            if (difference.empty()) continue;
-            const TensorStatistics& statistics = context.matrices.statistics(difference);
+            const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
+            if (map.empty()) continue;
+            const TensorStatistics& statistics = context.matrices.statistics(map);
             reach = std::max({reach, std::abs(statistics.min), std::abs(statistics.max)});
         }
     }
@@ -63,6 +80,13 @@ float shown_reach(PanelContext& context, Stage stage) {
 
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach) {
     if (matrix.is_gradient) return style_of(context, matrix);
+    if (matrix.is_moved) {
+        ColorOptions options = context.view.probability_colors;
+        if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
+        HeatmapStyle style = resolve_style(options, true, 0, reach);
+        style.hi = std::max(reach, 1e-6F);
+        return style;
+    }
     if (!matrix.is_difference) return style_of(context, matrix, id);
     ColorOptions options = context.view.signed_colors;
     if (options.range == RangeMode::Manual) options.range = RangeMode::Auto;
@@ -75,7 +99,9 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (!shown_problem(context, id).empty()) return name;
     if (shows_difference(context)) return name + (compare.swapped ? ": A − B" : ": B − A");
     if (compare.on()) return name + (compare.swapped ? " of A" : " of B");
-    if (leaves_out_first_key(context, id)) return name + " without the first key, rescaled";
+    const std::string moved = shows_moved(context, id) ? " × ‖v W_O‖" : "";
+    if (leaves_out_first_key(context, id)) return name + moved + " without the first key, rescaled";
+    if (!moved.empty()) return name + moved;
     return name + (shows_gradients(context) ? ": gradient of the loss" : "");
 }
 

@@ -9,12 +9,14 @@ namespace attn::app {
 
 /// A recorded stage's slice for a head; empty where the trace has none.
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head);
-/// The largest difference of any head of any layer, where differences are shown; else 0.
+/// Whether maps of this stage show the weights times the length of what they move.
+bool shows_moved(const PanelContext& context, const StageId& id);
+/// The largest difference, or weight times what it moves, of any head of any layer, where these are shown; else 0.
 float shown_reach(PanelContext& context, Stage stage);
 /// Colours of a shown slice: equal colours are equal numbers in every head and layer.
 HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const StageId& id, float reach);
-/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" "Weights: B − A" or
-/// "Weights without the first key, rescaled".
+/// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" "Weights: B − A" "Weights without the
+/// first key, rescaled" or "Weights × ‖v W_O‖".
 std::string shown_title(PanelContext& context, const StageId& id);
 /// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
 std::string shown_problem(PanelContext& context, const StageId& id);

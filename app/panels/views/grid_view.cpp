@@ -29,7 +29,8 @@ struct Tile {
 /// A last column has the means over the heads, of weights in the order of layers and where values are shown.
 bool shows_mean(const PanelContext& context) {
     const Stage stage = context.view.heads_stage;
-    return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() && !shows_gradients(context);
+    return has_head_mean(stage) && context.trace().config.num_heads > 1 && context.view.sort_heads_by.empty() &&
+           !shows_gradients(context) && !shows_moved(context, {stage, 0});
 }
 
 std::vector<Tile> tiles_of(const PanelContext& context) {

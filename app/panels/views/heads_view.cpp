@@ -147,7 +147,7 @@ void draw_heads_view(PanelContext& context) {
     room.x -= context.px(kHeadsBar);
     const Shape& shape = stage->value.shape();
     const std::int64_t heads = shape[1].size;
-    const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) ? heads + 1 : heads;
+    const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
     const Tiling tiling = best_tiling(context, room, tiles, aspect);

@@ -55,11 +55,26 @@ std::vector<WrittenChip> chips_of_branch(const PanelContext& context) {
     return chips;
 }
 
-/// How many continuations every token has; the first is the prompt's.
-std::vector<std::size_t> counts_of_continuations(const Writing& writing) {
-    std::vector<std::size_t> counts(writing.tokens.size() + 1);
-    for (const WrittenToken& token : writing.tokens) ++counts[static_cast<std::size_t>(token.after + 1)];
-    return counts;
+/// Where something else was written in a token's place.
+void mark_forks(const Writing& writing, std::vector<WrittenChip>& chips) {
+    std::vector<std::size_t> continuations(writing.tokens.size() + 1);  // the first are the prompt's
+    for (const WrittenToken& token : writing.tokens) ++continuations[static_cast<std::size_t>(token.after + 1)];
+    for (WrittenChip& chip : chips)
+        if (chip.place != kPrompt)
+            chip.others = continuations[static_cast<std::size_t>(writing.tokens[static_cast<std::size_t>(chip.place)].after + 1)] - 1;
+}
+
+/// The prompt's last token.
+std::size_t end_of_prompt(const std::vector<WrittenChip>& chips) {
+    const auto written = std::find_if(chips.begin(), chips.end(), [](const WrittenChip& chip) { return chip.place != kPrompt; });
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(written - chips.begin() - 1, 0));
+}
+
+/// Its last token becomes the query that other views look at.
+void go_to_moment(PanelContext& context, const std::vector<WrittenChip>& chips, std::size_t chip) {
+    const std::int64_t place = chips[chip].place;
+    context.view.locked.set(Axis::T, static_cast<std::int64_t>(place == kPrompt ? end_of_prompt(chips) : chip));
+    if (place != shown_writing(context).shown) context.commands.push_back({command::ShowWritten{place}, ""});
 }
 
 /// In lines; returns the height.
@@ -126,18 +141,12 @@ float written_chips_height(const PanelContext& context, float width) {
 void draw_written_chips(PanelContext& context) {
     const Writing& writing = shown_writing(context);
     std::vector<WrittenChip> chips = chips_of_branch(context);
+    mark_forks(writing, chips);
     const ImVec2 pad{context.px(3), context.px(3)}, at{ImGui::GetCursorScreenPos().x + pad.x, ImGui::GetCursorScreenPos().y + pad.y};
     const float height = lay_out_chips(context, chips, ImGui::GetContentRegionAvail().x - 2 * pad.x);
-    const std::vector<std::size_t> counts = counts_of_continuations(writing);
-    std::int64_t before = kPrompt;
     for (std::size_t i = 0; i < chips.size(); ++i) {
-        WrittenChip& chip = chips[i];
-        if (chip.place != kPrompt) {
-            chip.others = counts[static_cast<std::size_t>(before + 1)] - 1;
-            before = chip.place;
-        }
-        const bool last_of_prompt = chip.place == kPrompt && (i + 1 == chips.size() || chips[i + 1].place != kPrompt);
-        const bool shown = chip.place == kPrompt ? last_of_prompt && writing.shown == kPrompt : chip.place == writing.shown;
+        const WrittenChip& chip = chips[i];
+        const bool shown = chip.place == writing.shown && (chip.place != kPrompt || i == end_of_prompt(chips));
         const ImVec2 min{at.x + chip.at.x, at.y + chip.at.y};
         // While tokens come in the newest stays in sight; else the person scrolls.
         if (shown && context.writing) {
@@ -150,7 +159,7 @@ void draw_written_chips(PanelContext& context) {
         if (item.hovered) tooltip_for_last(context.ui(), tooltip_of(context, chip));
         ImGui::PopID();
         draw_chip(context, chip, item, shown);
-        if (item.pressed && chip.place != writing.shown) context.commands.push_back({command::ShowWritten{chip.place}, ""});
+        if (item.pressed) go_to_moment(context, chips, i);
     }
     ImGui::SetCursorScreenPos({at.x, at.y});
     ImGui::Dummy({1, height + pad.y});
