@@ -270,6 +270,38 @@ TEST_F(FrameTest, TheFirstKeyIsLeftOutOfThePictureAlone) {
     EXPECT_EQ(session->document().forward.edits.size(), 0U);
 }
 
+TEST_F(FrameTest, WeightsAreShownTimesWhatTheyMove) {
+    open_example("causal-attention");
+    const Matrix weights = matrices.stage(trace(), {Stage::Weights, 0}, 0, 1);
+    const auto norms = get(facet::MovedNorms{{Stage::Weights, 0}});
+    const Matrix moved = matrices.times_moved(weights, *norms, 0, 1);
+    EXPECT_TRUE(moved.is_moved);
+    const std::int64_t rows = moved.data.rows, cols = moved.data.cols;
+    std::vector<float> numbers;
+    float largest = 0;
+    for (std::int64_t t = 0; t < moved.data.rows; ++t)
+        for (std::int64_t s = 0; s < moved.data.cols; ++s) {
+            EXPECT_EQ(moved.at(t, s), weights.at(t, s) * (*norms)(0, 1, s));
+            numbers.push_back(moved.at(t, s));
+            largest = std::max(largest, numbers.back());
+        }
+    for (const View shown : {View::Heads, View::Grid}) {
+        view.view = shown;
+        view.times_moved = true;
+        canvas.calls.clear();
+        frames(3, ui_frame);
+        const auto call = std::find_if(canvas.calls.begin(), canvas.calls.end(), [&](const auto& one) {
+            return one.request.data.rows == rows && one.request.data.cols == cols &&
+                   std::equal(numbers.begin(), numbers.end(), one.request.data.values);
+        });
+        ASSERT_NE(call, canvas.calls.end());
+        EXPECT_EQ(call->request.style.map, ColorMap::Sequential);
+        EXPECT_EQ(call->request.style.lo, 0);
+        EXPECT_GE(call->request.style.hi, largest) << "nothing is cut off at the end of the scale";
+        with_context([](PanelContext& context) { EXPECT_EQ(shown_title(context, {Stage::Weights, 0}), "Weights × ‖v W_O‖"); });
+    }
+}
+
 TEST_F(FrameTest, MapsOfOneEquationShareTheZoomOfTheAxesTheyShare) {
     open_example("causal-attention");
     struct Case {

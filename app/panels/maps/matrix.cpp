@@ -267,7 +267,6 @@ Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norm
     Matrix out = weights;
     out.name += " times moved";
     out.symbol = weights.symbol + " ‖v W_O‖";
-    out.content = Content::Signed;
     out.is_moved = true;
     out.data.row_stride = out.data.cols;
     out.data.key = mix(mix(weights.data.key, kTimesMoved), reinterpret_cast<std::uintptr_t>(norms.data()));

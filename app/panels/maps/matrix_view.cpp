@@ -127,7 +127,7 @@ void draw_row_title(const PanelContext& context, const Matrix& matrix, const Box
 
 HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const MatrixViewOptions& options) {
     if (matrix.is_gradient) return style_of(context, matrix);
-    if (matrix.is_difference && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
+    if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
     return style_of(context, matrix);
@@ -242,7 +242,8 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const float bottom = box.min.y + std::min(box.height(), context.px(400));
     const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
     // A fixed range is meant for values, not for differences and gradients.
-    if (!result.is_difference && !result.is_gradient) drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors, bar);
+    if (!result.is_difference && !result.is_gradient && !result.is_moved)
+        drag_color_ends(context.ui(), "##ends", box.min, bottom, style, colors, bar);
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});
