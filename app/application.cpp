@@ -33,6 +33,8 @@ void remember(const ViewState& view, Settings& settings) {
     settings.strip_height = static_cast<double>(view.panes.strip_height);
     settings.folded_parts.assign(view.folded.begin(), view.folded.end());
     settings.toured = view.toured;
+    settings.models_folder = view.files.models_folder;
+    settings.memory_mib = view.memory_mib;
 }
 
 /// What is typed is there again at the next start; while a trained model is shown, what was there before it.
@@ -59,6 +61,8 @@ void recall(const Settings& settings, ViewState& view) {
     view.panes.strip_height = static_cast<float>(settings.strip_height);
     view.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
     view.toured = settings.toured;
+    view.files.models_folder = settings.models_folder;
+    view.memory_mib = settings.memory_mib;
 }
 
 }  // namespace
@@ -166,6 +170,7 @@ void Application::follow_files(Frame& frame) {
     if (opens_run_ && run.from_file && run.run != run_) view_.view = View::Train;
     if (run.run != std::exchange(run_, run.run)) opens_run_ = false;
     frame.settings.recent_files = files.recent;
+    frame.settings.recent_models = files.recent_models;
     frame.title = window_title(files);
 }
 
@@ -245,7 +250,7 @@ void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t 
 void Application::draw(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
-        session_.set_recent_files(frame.settings.recent_files);
+        session_.set_recent_files(frame.settings.recent_files, frame.settings.recent_models);
         if (patient_) view_.morphing = false;  // a picture shows what is, not what is on its way
     }
     first_frame_ = false;

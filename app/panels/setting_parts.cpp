@@ -7,12 +7,16 @@
 #include "app/panels/maps/head_captions.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/setting_parts.hpp"
+#include "app/panels/setting_values.hpp"
+#include "app/session/memory_budget.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 
 namespace attn::app {
 namespace {
+
+constexpr double kLeastMemoryMiB = 16;
 
 /// Views of one stage; the others show maps of many heads.
 bool shows_one_stage(View view) {
@@ -236,6 +240,30 @@ void draw_tokenizer(PanelContext& context) {
     if (context.ready())
         value_row(context.ui(), "vocabulary", format_count(static_cast<std::int64_t>(context.snapshot.vocabulary.size())),
                   "Number of tokens that the model knows, special ones included.");
+}
+
+void draw_memory_settings(PanelContext& context) {
+    const Ui ui = context.ui();
+    const double usual = default_memory_budget_mib();
+    const std::string shown = memory_value(context);
+    double& chosen = context.view.memory_mib;
+    double mib = memory_in_use(context);
+    const Edited edited = slider_row(ui, "at most", mib,
+                                     {.min = kLeastMemoryMiB,
+                                      .max = std::max(4 * usual, 2 * kLeastMemoryMiB),
+                                      .log = true,
+                                      .decimals = 0,
+                                      .shown = shown,
+                                      .notes = {.tooltip = "Memory that computed numbers may take, in MiB; the model's file is not counted."}});
+    if (edited) chosen = mib;
+    bool apply = edited.finished;
+    paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,
+              "Of what does not fit, the residual stream, keys and values are kept, and the rest is computed again where it is looked at.");
+    if (chosen > 0 && link(ui, "A quarter of this machine's", "As long as nothing else was chosen.")) {
+        chosen = 0;
+        apply = true;
+    }
+    if (apply) context.commands.push_back({command::SetMemoryBudget{memory_in_use(context)}, ""});
 }
 
 void draw_find_heads(PanelContext& context) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/session/memory_budget.hpp"
 
 namespace attn::app {
 namespace {
@@ -101,6 +102,15 @@ std::string parts_value(const PanelContext& context) {
     default:
         return std::string("sine, ") + norm;
     }
+}
+
+double memory_in_use(const PanelContext& context) {
+    return context.view.memory_mib > 0 ? context.view.memory_mib : default_memory_budget_mib();
+}
+
+std::string memory_value(const PanelContext& context) {
+    const double mib = memory_in_use(context);
+    return mib < 1024 ? fmt::format("{:.0f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
 }
 
 std::string mistake_value(const PanelContext& context) {

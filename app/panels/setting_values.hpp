@@ -19,5 +19,8 @@ std::string model_value(const PanelContext& context);
 std::string tokens_value(const PanelContext& context);
 std::string parts_value(const PanelContext& context);
 std::string mistake_value(const PanelContext& context);
+/// MiB that computed numbers may take, and in words.
+double memory_in_use(const PanelContext& context);
+std::string memory_value(const PanelContext& context);
 
 }  // namespace attn::app

@@ -41,6 +41,9 @@ bool shows_many_heads(const PanelContext& context) {
 
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut; }
 
+/// What belongs to the machine and not to what is shown.
+bool outside_lessons(const PanelContext& context) { return !context.view.lesson.open(); }
+
 /// Tokenizer and parts of an opened model are its own.
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
@@ -55,13 +58,13 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 14> kSections = {{
+constexpr std::array<SettingSection, 15> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to leave out first key sink times what they move norm length",
      LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
     {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
-    {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted  sink alignment",
+    {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted sink alignment",
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"masks", "Masks", "causal padding", LessonControl::Masks, in_every_view, masks_value, draw_masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
@@ -81,6 +84,7 @@ constexpr std::array<SettingSection, 14> kSections = {{
      "Q, K, V bias feed-forward layer plain gated activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
      LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
     {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, in_every_view, mistake_value, draw_mistake_settings},
+    {"memory", "Memory", "budget MB GB RAM how much", LessonControl::Model, outside_lessons, memory_value, draw_memory_settings},
 }};
 
 std::string lower_case(std::string_view text) {

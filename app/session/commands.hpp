@@ -149,6 +149,14 @@ struct CopySnippet {
 struct ListFolder {
     std::filesystem::path folder;
 };
+/// What models there are; `folder` is the person's own for them, empty where they have none.
+struct ListModels {
+    std::filesystem::path folder;
+};
+/// What is computed may take this much memory, from now on.
+struct SetMemoryBudget {
+    double mib = 0;
+};
 /// A look at what a file is, before it is opened.
 struct PreviewFile {
     std::filesystem::path path;
@@ -173,7 +181,7 @@ struct Command {
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
                  command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
-                 command::PreviewFile, command::TellFile, command::OpenDump, command::Undo, command::Redo>
+                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump, command::Undo, command::Redo>
         what;
     std::string merge;
 };

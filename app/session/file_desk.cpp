@@ -9,6 +9,7 @@
 
 #include "app/session/document_json.hpp"
 #include "app/session/file_preview.hpp"
+#include "app/session/model_shelf.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/readable_file.hpp"
 #include "app/session/scarce_memory.hpp"
@@ -69,6 +70,13 @@ std::string export_numbers(const std::filesystem::path& path, const Snapshot& sn
     else if (extension == ".npy") write_tensor_npy(path, snapshot, choice, gradients);
     else throw Error(shown(path) + ": numbers can be written as .csv, .npy, .npz or .safetensors");
     return (choice.gradients ? "the gradients of " : "") + name;
+}
+
+/// Puts a path first.
+void remember(std::vector<std::string>& recent, const std::filesystem::path& path) {
+    std::erase(recent, path.string());
+    recent.insert(recent.begin(), path.string());
+    if (recent.size() > kMostRecent) recent.resize(kMostRecent);
 }
 
 }  // namespace
@@ -144,6 +152,12 @@ void FileDesk::list(const command::ListFolder& list) {
     send([folder = list.folder](Result& result, const std::stop_token&) { result.listing = list_folder(folder); });
 }
 
+void FileDesk::list_models(const command::ListModels& list) {
+    send([folder = list.folder, recent = state_.recent_models](Result& result, const std::stop_token&) {
+        result.models = std::make_shared<const ModelShelf>(app::list_models(folder, recent, model_caches()));
+    });
+}
+
 void FileDesk::preview(const command::PreviewFile& preview) {
     send([path = preview.path](Result& result, const std::stop_token&) {
         result.preview = std::make_shared<const FilePreview>(preview_of(path));
@@ -198,15 +212,13 @@ void FileDesk::tell(std::string notice, bool failed) {
     ++state_.notices;
 }
 
-void FileDesk::remember(const std::filesystem::path& path) {
-    std::erase(state_.recent, path.string());
-    state_.recent.insert(state_.recent.begin(), path.string());
-    if (state_.recent.size() > kMostRecent) state_.recent.resize(kMostRecent);
-}
-
 void FileDesk::take(Result result, Opened& opened) {
     if (result.listing != nullptr) {
         state_.listing = std::move(result.listing);
+        return;
+    }
+    if (result.models != nullptr) {
+        state_.models = std::move(result.models);
         return;
     }
     if (result.preview != nullptr) {
@@ -220,7 +232,8 @@ void FileDesk::take(Result result, Opened& opened) {
         state_.clipboard = std::move(result.clipboard);
         ++state_.copies;
     }
-    if (!result.path.empty()) remember(result.path);
+    if (!result.path.empty()) remember(state_.recent, result.path);
+    if (result.opened == FileKind::Model) remember(state_.recent_models, result.path);
     if (result.saved != nullptr) set_document(result.path, std::move(result.saved));
     if (!result.opened) return;
     state_.opened = *result.opened;

@@ -38,6 +38,7 @@ public:
                        std::shared_ptr<const GradientTrace<float>> gradients);
     void copy_snippet(const command::CopySnippet& copy, std::shared_ptr<const Snapshot> snapshot);
     void list(const command::ListFolder& list);
+    void list_models(const command::ListModels& list);
     void preview(const command::PreviewFile& preview);
     /// What the text that was opened becomes: commands of the next update.
     void use_text(command::UseText::As as, const Document& document);
@@ -56,7 +57,10 @@ public:
     void set_made_by_run(std::shared_ptr<const Document> document);
     /// What was kept is taken up, as a document that is not as in its file, or could not be.
     void finish_restoring(bool done, std::filesystem::path file, std::string notice);
-    void set_recent(std::vector<std::string> recent) { state_.recent = std::move(recent); }
+    void set_recent(std::vector<std::string> recent, std::vector<std::string> models) {
+        state_.recent = std::move(recent);
+        state_.recent_models = std::move(models);
+    }
     const FilesState& state() const { return state_; }
     /// Waits until every job is done.
     void wait();
@@ -72,6 +76,7 @@ private:
         std::shared_ptr<const Document> saved;    ///< a document that now is in `path`
         std::shared_ptr<const std::string> text;  ///< a Text
         std::shared_ptr<const FolderListing> listing;
+        std::shared_ptr<const ModelShelf> models;
         std::shared_ptr<const FilePreview> preview;
         std::shared_ptr<const Lesson> lesson;  ///< a Lesson
         std::string clipboard;
@@ -83,7 +88,6 @@ private:
     void work(const std::stop_token& stop);
     void take(Result result, Opened& opened);
     bool would_be_lost(const Document& document) const;
-    void remember(const std::filesystem::path& path);
 
     const std::function<void()> wake_;
     FilesState state_;

@@ -13,6 +13,7 @@
 #include "engine/families/gguf_model.hpp"
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/safetensors_header.hpp"
 #include "engine/tensor/error.hpp"
@@ -81,8 +82,13 @@ std::string safetensors_words(const std::filesystem::path& path) {
                        steps == header.metadata.end() ? "?" : escaped(steps->second), size_words(run.model));
 }
 
+std::string words_for(const std::filesystem::path& path);
+
 std::string folder_words(const std::filesystem::path& path) {
-    if (OpenedModel::is_in(path)) return model_words(path);
+    if (OpenedModel::is_in(path)) {
+        const std::filesystem::path model = model_in_cache(path);
+        return std::filesystem::is_directory(model) ? model_words(model) : words_for(model);
+    }
     std::error_code unknown;
     return std::filesystem::exists(path / kCheckpointName, unknown) ? safetensors_words(path / kCheckpointName) : "";
 }

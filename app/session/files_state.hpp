@@ -11,6 +11,7 @@
 namespace attn::app {
 
 struct Lesson;
+struct ModelShelf;
 
 /// What a file turned out to be.
 enum class FileKind : std::uint8_t {
@@ -66,6 +67,8 @@ struct FilesState {
     std::shared_ptr<const FilePreview> preview;    ///< the one asked for last
     std::shared_ptr<const Lesson> lesson;          ///< the one opened last
     std::vector<std::string> recent;               ///< opened or saved, newest first
+    std::vector<std::string> recent_models;        ///< published ones, newest first
+    std::shared_ptr<const ModelShelf> models;      ///< as asked for last
     std::string clipboard;                         ///< a text to be copied
     std::uint64_t copies = 0;                      ///< grows with every such text
     std::uint64_t restorations = 0;                ///< grows with every RestoreWork that is done or has failed

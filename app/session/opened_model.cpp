@@ -6,6 +6,7 @@
 
 #include "engine/families/model_folder.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
 namespace attn::app {
@@ -20,15 +21,18 @@ std::vector<std::string> texts_of(const ModelTokenizer& tokenizer, std::int64_t 
 
 }  // namespace
 
-bool OpenedModel::is_in(const std::filesystem::path& path) { return is_gguf_file(path) || (has_tokenizer(path) && is_model_folder(path)); }
+bool OpenedModel::is_in(const std::filesystem::path& path) {
+    return is_gguf_file(path) || is_hub_entry(path) || (has_tokenizer(path) && is_model_folder(path));
+}
 
 std::shared_ptr<const OpenedModel> OpenedModel::open(const std::filesystem::path& path) {
     return std::shared_ptr<const OpenedModel>(new OpenedModel(path));
 }
 
 OpenedModel::OpenedModel(const std::filesystem::path& path)
-    : path_(std::filesystem::absolute(path).lexically_normal()), folder_(std::make_unique<const ModelFolder>(open_model_folder(path))) {
-    if (folder_->tokenizer == nullptr && is_gguf_file(path))
+    : path_(std::filesystem::absolute(model_in_cache(path)).lexically_normal()),
+      folder_(std::make_unique<const ModelFolder>(open_model_folder(path_))) {
+    if (folder_->tokenizer == nullptr && is_gguf_file(path_))
         throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "tokenizer.ggml.model", "there is no tokenizer in this file");
     if (folder_->tokenizer == nullptr)
         throw FileError(FileFault::Unsupported, escaped(path.native(), 0), "",
@@ -38,7 +42,10 @@ OpenedModel::OpenedModel(const std::filesystem::path& path)
 
 OpenedModel::~OpenedModel() = default;
 
-std::string OpenedModel::name() const { return (path_.has_filename() ? path_.filename() : path_.parent_path().filename()).string(); }
+std::string OpenedModel::name() const {
+    if (std::string name = hub_name(path_); !name.empty()) return name;
+    return (path_.has_filename() ? path_.filename() : path_.parent_path().filename()).string();
+}
 
 std::string_view OpenedModel::family() const { return folder_->family->name; }
 

@@ -21,15 +21,15 @@ namespace attn::app {
 
 class OpenedModel {
 public:
-    /// Whether this is a GGUF file, or a folder that holds a published model with its tokenizer. A training run of ours has a config.json
-    /// too, but no tokenizer.
+    /// Whether this is a GGUF file, a folder of Hugging Face's cache, or a folder that holds a published model with its tokenizer. A
+    /// training run of ours has a config.json too, but no tokenizer.
     static bool is_in(const std::filesystem::path& path);
     /// Reads all but the weights. Throws FileError as open_model_folder() does, and Unsupported for a model without a tokenizer.
     static std::shared_ptr<const OpenedModel> open(const std::filesystem::path& path);
     ~OpenedModel();
 
     const std::filesystem::path& path() const { return path_; }
-    /// What the person knows it by: the name of the folder or the file.
+    /// What the person knows it by: "ORG/NAME" out of Hugging Face's cache, else the name of the folder or the file.
     std::string name() const;
     /// "GPT-2".
     std::string_view family() const;

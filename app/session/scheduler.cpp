@@ -29,7 +29,7 @@ bool contains(const std::vector<Request>& requests, const Request& request) {
 }  // namespace
 
 Scheduler::Scheduler(Computation computation, std::function<void()> wake, double budget_mib)
-    : computation_(std::move(computation)), wake_(std::move(wake)), budget_mib_(budget_mib), threads_(thread_budget()),
+    : computation_(std::move(computation)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib),
       facts_(std::make_shared<const Results::Facts>()) {
     for (const Lane lane : {Lane::Prompt, Lane::Patient})
         workers_[static_cast<std::size_t>(lane)] = std::jthread([this, lane](const std::stop_token& stop) { work(lane, stop); });
@@ -39,6 +39,19 @@ Scheduler::~Scheduler() {
     for (std::jthread& worker : workers_) worker.request_stop();
     const std::lock_guard lock(mutex_);
     for (Running& running : running_) running.stop.request_stop();
+}
+
+void Scheduler::set_budget(double mib) {
+    auto facts = std::make_shared<const Results::Facts>();  // what is dropped is destroyed after the lock is given back
+    {
+        const std::lock_guard lock(mutex_);
+        if (mib == budget_mib_) return;
+        budget_mib_ = mib;
+        for (Running& running : running_)
+            if (running.request) running.stop.request_stop();
+        facts_.swap(facts);
+    }
+    changed_.notify_all();
 }
 
 void Scheduler::want(std::vector<Request> wanted, bool following) {

@@ -31,6 +31,8 @@ public:
     /// Takes the place of what was wanted before. `following`: the states are moments of a run under way, of which there will be a newer
     /// one soon: then facets that take long are let finish, and computed again only from time to time.
     void want(std::vector<Request> wanted, bool following = false);
+    /// From now on; what is known is computed again with it.
+    void set_budget(double mib);
     Results results() const;
     /// Waits until all that is wanted is there, or its problem.
     void wait();
@@ -75,11 +77,11 @@ private:
 
     const Computation computation_;
     const std::function<void()> wake_;
-    const double budget_mib_;
     const int threads_;
 
-    mutable std::mutex mutex_;  // guards the five below; held for looking things up and pointer swaps only
+    mutable std::mutex mutex_;  // guards the six below; held for looking things up and pointer swaps only
     std::condition_variable_any changed_;
+    double budget_mib_;
     std::vector<Request> wanted_;
     bool following_ = false;
     bool untold_ = false;  ///< nobody was woken for the last fact, as more was to follow at once

@@ -134,7 +134,9 @@ void Session::wait_for_writing() {
 
 const FilesState& Session::files() const { return impl_->files.state(); }
 
-void Session::set_recent_files(std::vector<std::string> recent) { impl_->files.set_recent(std::move(recent)); }
+void Session::set_recent_files(std::vector<std::string> recent, std::vector<std::string> models) {
+    impl_->files.set_recent(std::move(recent), std::move(models));
+}
 
 bool Session::can_undo() const { return impl_->history.can_undo(); }
 

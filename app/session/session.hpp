@@ -104,7 +104,7 @@ public:
     void hand_runs_over_to(KeepRun keep);
 
     /// What was opened before this session.
-    void set_recent_files(std::vector<std::string> recent);
+    void set_recent_files(std::vector<std::string> recent, std::vector<std::string> models = {});
 
     bool can_undo() const;
     bool can_redo() const;

@@ -72,6 +72,8 @@ struct Session::Impl {
     void carry_out(const command::ExportTensor& chosen, const std::string& merge);
     void carry_out(const command::CopySnippet& copy, const std::string& merge);
     void carry_out(const command::ListFolder& list, const std::string& merge);
+    void carry_out(const command::ListModels& list, const std::string& merge);
+    void carry_out(const command::SetMemoryBudget& set, const std::string& merge);
     void carry_out(const command::PreviewFile& preview, const std::string& merge);
     void carry_out(const command::TellFile& tell, const std::string& merge);
 

@@ -40,6 +40,8 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("texts", settings.texts);
     object.read("source_texts", settings.source_texts);
     object.read("recent_files", settings.recent_files);
+    object.read("recent_models", settings.recent_models);
+    object.read("models_folder", settings.models_folder);
     object.read("folded_parts", settings.folded_parts);
     object.read("toured", settings.toured);
     object.read("memory_mib", settings.memory_mib, 0, kMaxMemoryMiB);
@@ -118,6 +120,8 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"texts", settings.texts},
         {"source_texts", settings.source_texts},
         {"recent_files", settings.recent_files},
+        {"recent_models", settings.recent_models},
+        {"models_folder", settings.models_folder},
         {"folded_parts", settings.folded_parts},
         {"toured", settings.toured},
         {"memory_mib", settings.memory_mib},

@@ -12,6 +12,7 @@
 #include "engine/families/gguf_model.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -290,7 +291,8 @@ bool is_gguf_file(const std::filesystem::path& path) {
     return path.extension() == ".gguf" && !std::filesystem::is_directory(path, none);
 }
 
-ModelFolder open_model_folder(const std::filesystem::path& path) {
+ModelFolder open_model_folder(const std::filesystem::path& place) {
+    const std::filesystem::path path = model_in_cache(place);
     ModelFolder folder;
     folder.path = path;
     match_tensors(folder, is_gguf_file(path) ? read_file(folder) : read_folder(folder));

@@ -41,9 +41,9 @@ bool is_model_folder(const std::filesystem::path& folder);
 /// Whether the path names a GGUF file.
 bool is_gguf_file(const std::filesystem::path& path);
 
-/// Opens a folder or a GGUF file without reading its weights. Throws FileError: Unsupported for a family or an option that there is not,
-/// saying what it would need, Schema for a tensor that is missing or has another shape than config.json says, and what the readers of the
-/// files throw.
+/// Opens a folder, a GGUF file or what model_in_cache() finds, without reading its weights. Throws FileError: Unsupported for a family or
+/// an option that there is not, saying what it would need, Schema for a tensor that is missing or has another shape than config.json says,
+/// and what the readers of the files throw.
 ModelFolder open_model_folder(const std::filesystem::path& folder);
 
 /// The parameters where the file has them, mapped: in its precision, and transposed where it has them so. Copied are columns that lie

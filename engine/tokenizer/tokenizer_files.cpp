@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/io/file_error.hpp"
+#include "engine/io/hub_cache.hpp"
 #include "engine/tokenizer/component_json.hpp"
 #include "engine/tokenizer/gguf_tokenizer.hpp"
 #include "engine/tokenizer/sentence_piece_file.hpp"
@@ -119,7 +120,8 @@ std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const fs::path& path) 
     return parse_tokenizer_json(read_tokenizer_file(path), source_of(path));
 }
 
-std::shared_ptr<const ModelTokenizer> read_tokenizer(const fs::path& path) {
+std::shared_ptr<const ModelTokenizer> read_tokenizer(const fs::path& place) {
+    const fs::path path = model_in_cache(place);
     std::error_code none;
     const fs::path kind = path.extension();
     if (fs::is_directory(path, none)) {

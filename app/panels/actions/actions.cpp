@@ -309,6 +309,7 @@ std::vector<Action> table() {
          [](const C& c) { return c.document.trained.has_value(); }},
 
         {"Command palette", "Help", {ctrl('K'), ctrl_shift('P')}, kAll, "everything, by name", [](C& c) { open_palette(c.view.palette); }},
+        {"Open a model", "File", {}, kAll, "recent models folder cache", [](C& c) { begin_open_model(c); }},
         {"Open a file", "File", {ctrl('O')}, kAll, "open any file", [](C& c) { begin_open(c); }},
         {"Save the document", "File", {ctrl('S')}, kAll, "save; save as", [](C& c) { begin_save(c, false); }},
         {"Save the document as", "File", {ctrl_shift('S')}, kAll, "save; save as", [](C& c) { begin_save(c, true); }},

@@ -3,6 +3,7 @@
 
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
+#include "app/panels/files/model_list.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 
@@ -27,13 +28,24 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     view.path.text = std::move(path);
     view.path.focus = true;
     view.listed.reset();
+    view.shelved.reset();
+    view.shelf = false;
 }
 
 bool can_compute_again(const PanelContext& context) { return context.has_stage(context.view.stage); }
 
 }  // namespace
 
-void begin_open(PanelContext& context) { begin(context, FileTask::Open, usual_folder(context)); }
+void begin_open(PanelContext& context) {
+    // Who has opened nothing yet is shown what there is to open.
+    if (context.files.document.empty() && context.files.recent.empty()) return begin_open_model(context);
+    begin(context, FileTask::Open, usual_folder(context));
+}
+
+void begin_open_model(PanelContext& context) {
+    begin(context, FileTask::Open, "");
+    show_models(context);
+}
 
 void begin_save(PanelContext& context, bool ask) {
     if (!ask && !context.files.document.empty()) {
@@ -41,7 +53,7 @@ void begin_save(PanelContext& context, bool ask) {
         return;
     }
     const std::string name = context.document.trained          ? "trained"
-                             : context.document.model          ? context.document.model->name()
+                             : context.document.model          ? std::filesystem::path(context.document.model->name()).filename().string()
                              : context.document.preset.empty() ? "untitled"
                                                                : context.document.preset;
     begin(context, FileTask::Save,
@@ -68,6 +80,8 @@ float draw_file_menu(PanelContext& context) {
         return context.px(kWidth);
     if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
+    if (menu_item(ui, "Open a model ...", false, "Models opened lately, those of your models folder, and what transformers has downloaded."))
+        begin_open_model(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
     if (menu_item(ui, "Export ...", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);

@@ -42,6 +42,9 @@ struct FileView {
     bool whole_window = false;
     std::optional<std::string> listed;  ///< the folder whose listing was asked for last
     FileFilter filter = FileFilter::All;
+    bool shelf = false;                  ///< the list of the Open sheet is the person's models, not a folder
+    std::string models_folder;           ///< where they keep their own; "" for nowhere
+    std::optional<std::string> shelved;  ///< the models folder with which the models were asked for last
     std::string previewed;               ///< the path whose preview was asked for last
     std::optional<PictureWish> picture;  ///< for the platform to take
     std::uint64_t notice = 0;            ///< the one shown, or already gone

@@ -14,7 +14,10 @@ bool refusal_is_shown(const PanelContext& context);
 /// The sheet that is open, if one is, and the notice about the last file.
 void draw_file_sheet(PanelContext& context);
 
+/// On the folder used last; on the models before anything was opened.
 void begin_open(PanelContext& context);
+/// On the models that the person has.
+void begin_open_model(PanelContext& context);
 /// Saves where the document is, or asks where.
 void begin_save(PanelContext& context, bool ask);
 void begin_save_run(PanelContext& context);

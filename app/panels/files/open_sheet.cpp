@@ -8,6 +8,7 @@
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
+#include "app/panels/files/model_list.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/item.hpp"
@@ -43,6 +44,7 @@ std::vector<Place> places(const PanelContext& context) {
 
 void go_to_path(PanelContext& context, const std::string& path) {
     PathField& field = context.view.files.path;
+    context.view.files.shelf = false;
     field.text = path;
     field.chosen = -1;
     field.focus = true;
@@ -67,20 +69,18 @@ Item draw_row(PanelContext& context, const char* id, std::string_view name, std:
 void draw_places(PanelContext& context, float height) {
     ImGui::BeginChild("##places", {context.px(kPlacesWidth), height}, false, ImGuiWindowFlags_NoNav);
     section_heading(context.ui(), "Places");
-    const std::string here = without_tilde(folder_part(context.view.files.path.text));
+    const bool models = models_are_listed(context);
+    const std::string here = models ? "" : without_tilde(folder_part(context.view.files.path.text));
+    const Item shelf = draw_row(context, "##models", "Models", "", models, true);
+    if (shelf.hovered) tooltip_for_last(context.ui(), "Models opened lately, those of your models folder, and what transformers has downloaded.");
+    if (shelf.pressed) show_models(context);
     for (const Place& place : places(context)) {
         const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);
         if (item.hovered) tooltip_for_last(context.ui(), visible_text(place.folder, true));
         if (item.pressed) go_to_path(context, place.folder);
     }
+    draw_models_folder_choice(context);
     ImGui::EndChild();
-}
-
-std::string bytes_words(std::uint64_t bytes) {
-    if (bytes < 1000) return fmt::format("{} B", bytes);
-    if (bytes < 1'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
-    if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-    return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
 }
 
 /// What stands at the right end of a line: a size, or that the file is one of the recent ones.
@@ -93,6 +93,11 @@ std::string note_of(const PanelContext& context, const std::string& path) {
     return "";
 }
 
+ModelLine path_line(const PanelContext& context, const std::string& folder, const std::string& path) {
+    const bool here = path.starts_with(folder) && folder_part(path.substr(0, path.size() - 1)) == folder;
+    return {visible_text(here ? path.substr(folder.size()) : path, true), note_of(context, path)};
+}
+
 /// The lines are drawn that are seen: a folder may have thousands.
 void draw_contents(PanelContext& context, float height, bool& opens) {
     PathField& field = context.view.files.path;
@@ -100,6 +105,7 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     ImGui::BeginChild("##contents", {0, height}, false, ImGuiWindowFlags_NoNav);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
     const std::string folder = folder_part(field.text);
+    const bool models = models_are_listed(context);
     const float line = context.px(kRow), room = ImGui::GetWindowHeight();
     const float from = static_cast<float>(std::max(field.chosen, 0)) * line;
     if (field.chosen >= 0 && from < ImGui::GetScrollY()) ImGui::SetScrollY(from);
@@ -109,11 +115,10 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
     while (clipper.Step()) {
         for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
             const std::string path = field.completions[static_cast<std::size_t>(i)];
-            const bool is_folder = path.ends_with('/'),
-                       here = path.starts_with(folder) && folder_part(path.substr(0, path.size() - 1)) == folder;
+            const bool is_folder = path.ends_with('/');
+            const ModelLine shown = models ? model_line(context, path) : path_line(context, folder, path);
             ImGui::PushID(i);
-            const Item item = draw_row(context, "##entry", visible_text(here ? path.substr(folder.size()) : path, true),
-                                       note_of(context, path), i == field.chosen, is_folder);
+            const Item item = draw_row(context, "##entry", shown.name, shown.note, i == field.chosen, is_folder);
             ImGui::PopID();
             if (!item.pressed) continue;
             if (is_folder) {
@@ -126,7 +131,8 @@ void draw_contents(PanelContext& context, float height, bool& opens) {
         }
     }
     clipper.End();
-    const FolderListing* listing = listing_of(context);
+    const FolderListing* listing = models ? nullptr : listing_of(context);
+    if (models) draw_model_sources(context);
     if (field.completions.empty() && listing != nullptr)
         paragraph(context.ui(), fonts.label, colors.faint,
                   !listing->problem.empty() ? "This folder cannot be read: " + listing->problem + "." : "Nothing here fits.");
@@ -206,11 +212,18 @@ void draw_open_sheet(PanelContext& context) {
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
     text_line(ui, fonts.heading, colors.text, "Open");
     gap(ui, 6);
-    keep_listing(context);
-    find_completions(context);
-    const PathFieldResult typed = path_field(ui, "##path", view.path, "path of a file, or of the folder of a model or a run");
+    const bool models = models_are_listed(context);
+    if (models) {
+        find_models(context);
+    } else {
+        view.shelf = false;
+        keep_listing(context);
+        find_completions(context);
+    }
+    const PathFieldResult typed = path_field(ui, "##path", view.path, "name of a model, path of a file, or of the folder of a model or a run");
     gap(ui, 8);
-    draw_filter(context);
+    if (models) draw_models_folder(context);
+    else draw_filter(context);
     gap(ui, 8);
     const float room = ImGui::GetIO().DisplaySize.y * 0.72F - context.px(260);
     const float height = std::clamp(room, context.px(4 * kRow), context.px(kMostRows * kRow));

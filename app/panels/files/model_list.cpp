@@ -1,0 +1,152 @@
+#include "app/panels/files/model_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+
+#include "app/panels/files/folder_view.hpp"
+#include "app/session/model_shelf.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/field_text.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr std::array<const char*, 4> kSources = {
+    "A folder from Hugging Face, cloned or downloaded by other means: config.json, .safetensors files and a tokenizer.",
+    "The cache that transformers keeps (~/.cache/huggingface/hub): the models in it are listed here by themselves.",
+    "GGUF files of llama.cpp; of Ollama a link to the model's blob whose name ends in .gguf.",
+    "Good to begin with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. Nothing is downloaded by "
+    "attnscope."};
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return text;
+}
+
+/// With the home folder as "~".
+std::string short_path(const std::string& path) {
+    const char* home = std::getenv("HOME");
+    const std::string base = home == nullptr ? "" : home;
+    return visible_text(base.size() > 1 && path.starts_with(base + "/") ? "~" + path.substr(base.size()) : path, true);
+}
+
+const ModelShelf* shelf_of(const PanelContext& context) {
+    const ModelShelf* shelf = context.files.models.get();
+    return shelf != nullptr && shelf->folder == context.view.files.models_folder ? shelf : nullptr;
+}
+
+const char* place_words(ModelShelf::Place place) {
+    switch (place) {
+    case ModelShelf::Place::Recent:
+        return "recent";
+    case ModelShelf::Place::Folder:
+        return "models folder";
+    case ModelShelf::Place::Cache:
+        return "cache";
+    }
+    return "";
+}
+
+std::string note_of(const ModelShelf::Model& model) {
+    if (!model.problem.empty()) return model.problem.size() < 40 ? model.problem : "cannot be opened";
+    return model.bytes == 0 ? place_words(model.place) : fmt::format("{}   {}", place_words(model.place), bytes_words(model.bytes));
+}
+
+void use_models_folder(PanelContext& context, std::string folder) {
+    if (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+    context.view.files.models_folder = std::move(folder);
+    show_models(context);
+}
+
+}  // namespace
+
+std::string bytes_words(std::uint64_t bytes) {
+    if (bytes < 1000) return fmt::format("{} B", bytes);
+    if (bytes < 1'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
+    if (bytes < 1'000'000'000) return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+    return fmt::format("{:.1f} GB", static_cast<double>(bytes) / 1e9);
+}
+
+void show_models(PanelContext& context) {
+    FileView& view = context.view.files;
+    view.shelf = true;
+    view.shelved.reset();
+    view.path.text.clear();
+    view.path.chosen = -1;
+    view.path.focus = true;
+    stop_typing();  // the field takes the new text when it is typed into again
+}
+
+bool models_are_listed(const PanelContext& context) {
+    const FileView& view = context.view.files;
+    return view.shelf && view.path.text.find('/') == std::string::npos && !view.path.text.starts_with('~');
+}
+
+void find_models(PanelContext& context) {
+    FileView& view = context.view.files;
+    if (view.shelved != view.models_folder) {
+        view.shelved = view.models_folder;
+        context.commands.push_back({command::ListModels{view.models_folder}, ""});
+    }
+    view.path.completions.clear();
+    const ModelShelf* shelf = shelf_of(context);
+    if (shelf == nullptr) return;
+    const std::string typed = lower(view.path.text);
+    for (const ModelShelf::Model& model : shelf->models)
+        if (lower(model.name).find(typed) != std::string::npos) view.path.completions.push_back(model.path.string());
+}
+
+ModelLine model_line(const PanelContext& context, const std::string& path) {
+    if (const ModelShelf* shelf = shelf_of(context))
+        for (const ModelShelf::Model& model : shelf->models)
+            if (model.path == path) return {visible_text(model.name, true), note_of(model)};
+    return {visible_text(path, true), ""};
+}
+
+void draw_models_folder(PanelContext& context) {
+    const Ui ui = context.ui();
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string& folder = context.view.files.models_folder;
+    const ModelShelf* shelf = shelf_of(context);
+    ImGui::BeginGroup();
+    if (folder.empty()) {
+        text_line(ui, fonts.label, colors.muted, "Models folder: none. Go to a folder of models and use it as yours.");
+    } else {
+        const std::string problem = shelf != nullptr && !shelf->folder_problem.empty() ? " cannot be read: " + shelf->folder_problem : "";
+        const float room = ImGui::GetContentRegionAvail().x - context.px(90);
+        text_line(ui, fonts.label, problem.empty() ? colors.muted : colors.chosen_text,
+                  elide(fonts.label, "Models folder: " + short_path(folder) + problem, room));
+        ImGui::SameLine(0, context.px(12));
+        if (link(ui, "Forget it", "The folder stays as it is; its models are no longer listed here.")) use_models_folder(context, "");
+    }
+    ImGui::EndGroup();
+}
+
+void draw_models_folder_choice(PanelContext& context) {
+    const std::string here = without_tilde(folder_part(context.view.files.path.text));
+    const std::string& folder = context.view.files.models_folder;
+    if (models_are_listed(context) || here.empty() || here == folder + "/") return;
+    gap(context.ui(), 8);
+    if (link(context.ui(), "Use as models folder", "Its models, also those one folder deeper, are listed under Models from now on."))
+        use_models_folder(context, here);
+}
+
+void draw_model_sources(const PanelContext& context) {
+    const ModelShelf* shelf = shelf_of(context);
+    if (shelf == nullptr || !context.view.files.path.text.empty()) return;
+    const auto& [colors, fonts, scale] = context.theme;
+    gap(context.ui(), 6);
+    if (shelf->models.empty()) paragraph(context.ui(), fonts.label, colors.text, "No models yet. They come from:");
+    for (const char* source : kSources) {
+        gap(context.ui(), 5);
+        paragraph(context.ui(), fonts.label, colors.faint, source);
+    }
+}
+
+}  // namespace attn::app

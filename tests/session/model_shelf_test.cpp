@@ -1,0 +1,168 @@
+/// Which models are listed, and what becomes of them when they are opened.
+
+#include "app/session/model_shelf.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+
+#include "app/session/file_preview.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const fs::path kGpt2Folder = fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+
+class Shelf : public testing::Test {
+protected:
+    fs::path put_file(const fs::path& name, const std::string& contents = "x") const {
+        fs::create_directories((folder / name).parent_path());
+        std::ofstream(folder / name, std::ios::binary) << contents;
+        return folder / name;
+    }
+    void put_model(const fs::path& name) const {
+        put_file(name / "config.json");
+        put_file(name / "model.safetensors", "12345");
+    }
+    /// In the cache's layout, with the golden model.
+    fs::path put_entry(const std::string& name) const {
+        const fs::path snapshot = folder / name / "snapshots/abc";
+        fs::create_directories(snapshot);
+        for (const auto& file : fs::directory_iterator(kGpt2Folder)) fs::create_symlink(file.path(), snapshot / file.path().filename());
+        return folder / name;
+    }
+    static std::vector<std::string> names(const ModelShelf& shelf) {
+        std::vector<std::string> all;
+        for (const ModelShelf::Model& model : shelf.models) all.push_back(model.name);
+        return all;
+    }
+
+    test::TemporaryFolder folder;
+};
+
+TEST_F(Shelf, ListsFoldersAndGgufFilesSideBySideAndOneFolderDeeper) {
+    put_model("gpt2");
+    put_model("org/small");
+    put_model("too/deep/model");
+    put_model(".hidden");
+    put_file("a.gguf", "1234567");
+    put_file("org/b.gguf");
+    put_file("notes.txt");
+    put_file("run/config.json");
+    const ModelShelf shelf = list_models(folder.path(), {}, {});
+    EXPECT_THAT(names(shelf), ElementsAre("a.gguf", "gpt2", "org/b.gguf", "org/small"));
+    EXPECT_EQ(shelf.models[0].bytes, 7U);
+    EXPECT_EQ(shelf.models[1].bytes, 5U);
+    EXPECT_EQ(shelf.models[1].place, ModelShelf::Place::Folder);
+    EXPECT_EQ(shelf.folder_problem, "");
+    EXPECT_NE(list_models(folder / "none", {}, {}).folder_problem, "");
+}
+
+TEST_F(Shelf, TheCachesModelsHaveTheirNamesAndTheirProblems) {
+    const fs::path whole = put_entry("models--some--tiny");
+    fs::create_directories(folder / "models--some--empty");
+    fs::create_directories(folder / "datasets--some--texts/snapshots/abc");
+    put_file("models--some--quants/snapshots/abc/q4.gguf");
+    put_file("models--some--quants/snapshots/abc/q8.gguf");
+    const ModelShelf shelf = list_models({}, {}, {folder.path()});
+    EXPECT_THAT(names(shelf), ElementsAre("some/empty", "some/quants/q4.gguf", "some/quants/q8.gguf", "some/tiny"));
+    EXPECT_THAT(shelf.models[0].problem, HasSubstr("there is no snapshot"));
+    EXPECT_EQ(shelf.models[3].problem, "");
+    EXPECT_EQ(shelf.models[3].path, whole);
+    EXPECT_EQ(shelf.models[3].bytes, fs::file_size(kGpt2Folder / "model.safetensors") + fs::file_size(kGpt2Folder / "expected.safetensors"));
+}
+
+TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {
+    put_model("gpt2");
+    put_model("other");
+    const ModelShelf shelf = list_models(folder.path(), {folder / "other", folder / "gone"}, {folder.path()});
+    EXPECT_THAT(names(shelf), ElementsAre("other", "gone", "gpt2"));
+    EXPECT_EQ(shelf.models[0].place, ModelShelf::Place::Recent);
+    EXPECT_EQ(shelf.models[0].problem, "");
+    EXPECT_EQ(shelf.models[1].problem, "it is not there any more");
+}
+
+TEST_F(Shelf, LinksInACircleEndTheListing) {
+    fs::create_directories(folder / "a");
+    fs::create_symlink(folder.path(), folder / "a/b");
+    fs::create_symlink("c", folder / "c");
+    put_model("gpt2");
+    EXPECT_THAT(names(list_models(folder.path(), {}, {})), ElementsAre("gpt2"));
+}
+
+/// The variables that transformers and llama.cpp look at.
+TEST_F(Shelf, CachesAreWhereTheVariablesSay) {
+    std::map<std::string, std::optional<std::string>> before;
+    for (const char* name : {"HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME", "HOME", "LLAMA_CACHE"}) {
+        if (const char* value = std::getenv(name)) before[name] = value;
+        else before[name] = std::nullopt;
+        unsetenv(name);
+    }
+    EXPECT_THAT(model_caches(), IsEmpty());
+    for (const char* name : {"home/.cache/huggingface/hub", "home/.cache/llama.cpp", "hf/hub", "own", "xdg/huggingface/hub"})
+        fs::create_directories(folder / name);
+    setenv("HOME", (folder / "home").c_str(), 1);
+    EXPECT_THAT(model_caches(), ElementsAre(folder / "home/.cache/huggingface/hub", folder / "home/.cache/llama.cpp"));
+    setenv("HF_HOME", (folder / "hf").c_str(), 1);
+    setenv("HF_HUB_CACHE", (folder / "own").c_str(), 1);
+    setenv("XDG_CACHE_HOME", (folder / "xdg").c_str(), 1);
+    EXPECT_THAT(model_caches(), ElementsAre(folder / "own", folder / "hf/hub", folder / "xdg/huggingface/hub"));
+    setenv("HF_HUB_CACHE", "relative", 1);
+    EXPECT_THAT(model_caches(), ElementsAre(folder / "hf/hub", folder / "xdg/huggingface/hub"));
+    for (const auto& [name, value] : before) {
+        if (value) setenv(name.c_str(), value->c_str(), 1);
+        else unsetenv(name.c_str());
+    }
+}
+
+TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
+    const fs::path entry = put_entry("models--some--tiny");
+    EXPECT_THAT(preview_of(entry).words, HasSubstr("GPT-2 model"));
+    Session session(open_preset("causal-attention"), [] {});
+    session.apply({command::OpenFile{entry}, ""});
+    session.wait_for_files();
+    ASSERT_FALSE(session.files().failed) << session.files().notice;
+    ASSERT_NE(session.document().model, nullptr);
+    EXPECT_EQ(session.document().model->name(), "some/tiny");
+    EXPECT_EQ(session.document().model->path(), entry / "snapshots/abc");
+    EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string()));
+    session.apply({command::ListModels{}, ""});
+    session.wait_for_files();
+    ASSERT_NE(session.files().models, nullptr);
+    EXPECT_EQ(session.files().models->models.front().name, "some/tiny");
+
+    fs::remove_all(entry / "snapshots");
+    fs::create_directories(entry / "snapshots");
+    EXPECT_TRUE(preview_of(entry).refused);
+    session.apply({command::OpenFile{entry}, ""});
+    session.wait_for_files();
+    EXPECT_TRUE(session.files().failed);
+    EXPECT_THAT(session.files().notice, HasSubstr("there is no snapshot"));
+    EXPECT_EQ(session.document().model->name(), "some/tiny") << "what was open stays";
+}
+
+/// What does not fit is an outline, or refused; with more memory it is computed.
+TEST_F(Shelf, AnotherMemoryBudgetCountsAtOnce) {
+    Session session(open_preset("causal-attention"), [] {}, 1e-3);
+    EXPECT_EQ(session.wait()->trace, nullptr);
+    EXPECT_THAT(session.wait()->problem, HasSubstr("memory budget"));
+    session.apply({command::SetMemoryBudget{512}, ""});
+    EXPECT_NE(session.wait()->trace, nullptr);
+    session.apply({command::SetMemoryBudget{1e-3}, ""});
+    EXPECT_THAT(session.wait()->problem, HasSubstr("memory budget"));
+}
+
+}  // namespace
+}  // namespace attn::app
