@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "engine/io/json.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/compare_tokens.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "engine/tokenizer/tokenizer_files.hpp"
 
@@ -21,7 +24,8 @@ namespace attn::app {
 namespace {
 
 struct TokenizeOptions {
-    std::filesystem::path model, texts_file;
+    std::vector<std::filesystem::path> models;
+    std::filesystem::path texts_file;
     std::vector<std::string> texts;
     bool no_special = false, steps = false, json = false;
 };
@@ -99,12 +103,72 @@ void print_steps(const ModelTokenizer& tokenizer, const std::string& text, const
     print_line(line);
 }
 
+struct NamedTokenizer {
+    std::string name;
+    std::shared_ptr<const ModelTokenizer> tokenizer;
+};
+
+/// The pieces from one place on, each in quotes.
+std::string quoted_pieces(const ModelTokenizer& tokenizer, const Encoding& encoding, std::size_t first, std::size_t count) {
+    std::string line;
+    for (std::size_t i = first; i < std::min(first + count, encoding.size()); ++i)
+        line += fmt::format("{}\"{}\"", line.empty() ? "" : " ", escaped(tokenizer.token_bytes(encoding[i].id), 0));
+    return line.empty() ? "nothing" : line;
+}
+
+/// Both rows of pieces, and the first place where they differ.
+void print_comparison(const std::vector<NamedTokenizer>& both, const std::string& text, bool special) {
+    const ModelTokenizer &one = *both[0].tokenizer, &other = *both[1].tokenizer;
+    const Encoding a = one.encode(text, special), b = other.encode(text, special);
+    fmt::print("\"{}\"\n", escaped(text));
+    const std::size_t width = std::max(both[0].name.size(), both[1].name.size());
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", both[0].name, width, a.size(), a.size() == 1 ? "token " : "tokens",
+               quoted_pieces(one, a, 0, a.size()));
+    fmt::print("  {:<{}}  {:>4} {}  {}\n", both[1].name, width, b.size(), b.size() == 1 ? "token " : "tokens",
+               quoted_pieces(other, b, 0, b.size()));
+    const std::optional<TokenDifference> found = first_difference(text, a, b);
+    if (!found) return fmt::print("  both cut it alike\n");
+    fmt::print("  first difference: bytes {} to {}, \"{}\": {} here, {} there\n", found->begin, found->end,
+               escaped(text.substr(found->begin, found->end - found->begin)), quoted_pieces(one, a, found->a, found->count_a),
+               quoted_pieces(other, b, found->b, found->count_b));
+}
+
+Json comparison_json(const std::vector<NamedTokenizer>& both, const std::string& text, bool special) {
+    Json line = Json::object();
+    line["a"] = encoding_json(*both[0].tokenizer, text, special);
+    line["b"] = encoding_json(*both[1].tokenizer, text, special);
+    const auto found = first_difference(text, both[0].tokenizer->encode(text, special), both[1].tokenizer->encode(text, special));
+    if (!found) return line;
+    const std::vector<std::uint32_t> before = code_points_before(text);
+    line["first_difference"] = {{"a", found->a},
+                                {"b", found->b},
+                                {"count_a", found->count_a},
+                                {"count_b", found->count_b},
+                                {"begin", before[found->begin]},
+                                {"end", before[found->end]}};
+    return line;
+}
+
 void tokenize(TokenizeOptions options) {
     if (!options.texts_file.empty())
         for (std::string& text : read_text_list(options.texts_file)) options.texts.push_back(std::move(text));
     else if (options.texts.empty()) throw Error("tokenize: expected a text, by --text or --texts");
-    const std::shared_ptr<const ModelTokenizer> tokenizer = read_tokenizer(options.model);
-    for (const std::string& note : tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
+    std::vector<NamedTokenizer> tokenizers;
+    if (options.models.size() > 2)
+        throw Error(fmt::format("--model: expected one tokenizer, or two to compare, found {}", options.models.size()));
+    if (options.models.size() == 2 && options.steps) throw Error("--steps follows one tokenizer: give one --model");
+    for (const std::filesystem::path& model : options.models) {
+        tokenizers.push_back({escaped(model.native(), 0), read_tokenizer(model)});
+        for (const std::string& note : tokenizers.back().tokenizer->notes()) fmt::print(stderr, "attnscope: {}\n", note);
+    }
+    if (tokenizers.size() == 2) {
+        for (const std::string& text : options.texts) {
+            if (options.json) print_line(comparison_json(tokenizers, text, !options.no_special));
+            else print_comparison(tokenizers, text, !options.no_special);
+        }
+        return;
+    }
+    const std::shared_ptr<const ModelTokenizer>& tokenizer = tokenizers.front().tokenizer;
     for (const std::string& text : options.texts) {
         if (options.steps) print_steps(*tokenizer, text, options);
         else if (options.json) print_line(encoding_json(*tokenizer, text, !options.no_special));
@@ -118,11 +182,13 @@ void add_tokenize_command(CliCommand program, int&) {
     auto options = std::make_shared<TokenizeOptions>();
     CliCommand command = program.command("tokenize", "Split texts into tokens as a published model's tokenizer does");
     command
-        .option("--model", options->model,
-                "Folder with a tokenizer (tokenizer.json, vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
+        .option("--model", options->models,
+                "Given twice, two tokenizers side by side, with the first piece that differs. Folder with a tokenizer (tokenizer.json, "
+                "vocab.json and merges.txt, tokenizer.model, vocab.txt, NAME.tiktoken), such a "
                 "file, or "
                 "a GGUF file")
         .shown_as("DIR|FILE.gguf")
+        .one_at_a_time()
         .required();
     command.option("--text", options->texts, "A text; may be given several times").shown_as("TEXT").one_at_a_time();
     command.option("--texts", options->texts_file, "A JSON file with a list of texts").shown_as("FILE.json");
@@ -132,6 +198,7 @@ void add_tokenize_command(CliCommand program, int&) {
     command.footer("Examples:\n"
                    "  attnscope tokenize --model DIR --text \"The cat sat\" --text \"on the mat\"\n"
                    "  attnscope tokenize --model DIR --text \"unhappily\" --steps\n"
+                   "  attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"\n"
                    "  attnscope tokenize --model DIR --texts FILE.json --no-special --json\n");
     command.on_run([options] { tokenize(*options); });
 }

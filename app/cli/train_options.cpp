@@ -12,6 +12,7 @@
 #include "engine/io/input_file.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 #include "engine/train/resume.hpp"
 #include "engine/train/run_json.hpp"
 
@@ -48,6 +49,9 @@ RunSettings changed(const TrainOptions& options, RunSettings settings) {
     // A rate that falls over the whole run is to do so over a shorter or longer one too; a run under way has a rule of its own.
     if (options.steps && follows && options.resume_file.empty()) settings.train.schedule.total_steps = *options.steps;
     if (options.seed) settings.seed = *options.seed;
+    if (!options.tokenizer.empty()) settings.task.tokenizer = options.tokenizer == "bpe" ? TokenizerKind::Bpe : TokenizerKind::Character;
+    if (options.vocab && settings.task.tokenizer != TokenizerKind::Bpe) throw Error("--vocab is the number of pieces of --tokenizer bpe");
+    if (options.vocab) settings.task.vocab = *options.vocab;
     for (const std::string& assignment : options.assignments) settings = with_setting(settings, assignment);
     if (!options.bug.empty()) settings.train.forward.mistake = mistake_by_name(options.bug);
     return settings;
@@ -120,9 +124,17 @@ WantedRun resumed(const TrainOptions& options) {
 void add_train_options(CliCommand command, TrainOptions& options) {
     const Argument task =
         command.option("--task", options.task, with_names("What to learn", task_names())).shown_as("NAME").suggest(task_names());
-    const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, character by character")
+    const Argument text = command.option("--text-file", options.text_file, "Learn to continue this text, by characters or by pieces")
                               .shown_as("FILE")
                               .excludes(task);
+    command
+        .option("--tokenizer", options.tokenizer,
+                "What a text is cut into: character, or bpe, pieces that byte-pair encoding learns from it")
+        .shown_as("NAME")
+        .one_of({"character", "bpe"});
+    command.option("--vocab", options.vocab, "Pieces of --tokenizer bpe, the 256 bytes included (1024 by default)")
+        .shown_as("N")
+        .between(kByteTokens, kMostOwnTokens);
     command.option("--steps", options.steps, "Total number of steps after which the run ends").shown_as("N").between(1, kMaxTotalSteps);
     const Argument seed = command.option("--seed", options.seed, "Seed of parameters, data and dropout; the same seed gives the same run")
                               .shown_as("N")

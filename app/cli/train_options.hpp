@@ -23,6 +23,8 @@ struct TrainOptions {
     std::optional<std::int64_t> steps;
     std::optional<std::uint64_t> seed;
     std::vector<std::string> assignments;  ///< of --set
+    std::string tokenizer;                 ///< of a text: "character" or "bpe"; "": as the configuration says
+    std::optional<std::int64_t> vocab;     ///< pieces of "bpe"
     std::string bug;                       ///< name of a mistake to make on purpose; "" for none
     int threads = 0;                       ///< 0: all
     bool json = false;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/panels/setting_parts.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/slider.hpp"
 
@@ -150,6 +151,7 @@ void draw_model_settings(PanelContext& context) {
               : divides ? fmt::format("{} ÷ {} = {}", config.d_model, config.num_heads, config.head_size())
                         : fmt::format("{} ÷ {} leaves {}", config.d_model, config.num_heads, config.d_model % config.num_heads),
               "Numbers per head: d_model divided by the heads, without a remainder.");
+    draw_memory_settings(context);
 }
 
 void draw_part_settings(PanelContext& context) {

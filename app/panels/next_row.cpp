@@ -12,6 +12,7 @@
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -23,7 +24,7 @@ constexpr float kNextChip = 32, kTemperature = 170, kWriteButton = 104, kCutGap 
 bool writes(const PanelContext& context) { return can_write(context) && context.view.view != View::Train && !context.view.lesson.open(); }
 
 std::string shown_word(const PanelContext& context, const NextWord& word) {
-    return elide(context.theme.fonts.mono_body, visible_text(word.text), context.px(110));
+    return elide(context.theme.fonts.mono_body, shown_bytes(word.text), context.px(110));
 }
 
 float next_word_width(const PanelContext& context, const NextWord& word) {

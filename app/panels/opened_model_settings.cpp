@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/panels/setting_parts.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
@@ -23,6 +24,7 @@ void draw_opened_model(PanelContext& context) {
     value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward block's hidden layer.");
     value_row(ui, "context", format_count(config.context_length), "The longest text, in tokens.");
     value_row(ui, "vocabulary", format_count(config.vocab_size), "Different tokens the model knows.");
+    draw_memory_settings(context);
 }
 
 }  // namespace attn::app

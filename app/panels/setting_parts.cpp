@@ -243,18 +243,20 @@ void draw_tokenizer(PanelContext& context) {
 }
 
 void draw_memory_settings(PanelContext& context) {
+    if (context.view.lesson.open()) return;
     const Ui ui = context.ui();
     const double usual = default_memory_budget_mib();
     const std::string shown = memory_value(context);
     double& chosen = context.view.memory_mib;
     double mib = memory_in_use(context);
-    const Edited edited = slider_row(ui, "at most", mib,
-                                     {.min = kLeastMemoryMiB,
-                                      .max = std::max(4 * usual, 2 * kLeastMemoryMiB),
-                                      .log = true,
-                                      .decimals = 0,
-                                      .shown = shown,
-                                      .notes = {.tooltip = "Memory that computed numbers may take, in MiB; the model's file is not counted."}});
+    const Edited edited =
+        slider_row(ui, "memory", mib,
+                   {.min = kLeastMemoryMiB,
+                    .max = std::max(4 * usual, 2 * kLeastMemoryMiB),
+                    .log = true,
+                    .decimals = 0,
+                    .shown = shown,
+                    .notes = {.tooltip = "Memory that computed numbers may take, in MiB; the model's file is not counted."}});
     if (edited) chosen = mib;
     bool apply = edited.finished;
     paragraph(ui, context.theme.fonts.label, context.theme.colors.faint,

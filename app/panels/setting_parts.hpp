@@ -16,7 +16,7 @@ void draw_masks(PanelContext& context);
 void draw_other_masks(PanelContext& context);
 void draw_softmax(PanelContext& context);
 void draw_tokenizer(PanelContext& context);
-/// How much memory computed numbers may take.
+/// How much memory computed numbers may take; not in a lesson.
 void draw_memory_settings(PanelContext& context);
 
 }  // namespace attn::app

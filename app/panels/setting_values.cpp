@@ -85,6 +85,8 @@ std::string tokens_value(const PanelContext& context) {
         return "words";
     case TokenizerKind::Byte:
         return "bytes";
+    case TokenizerKind::Bpe:
+        return "trained pieces";
     }
     return "";
 }

@@ -41,9 +41,6 @@ bool shows_many_heads(const PanelContext& context) {
 
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut; }
 
-/// What belongs to the machine and not to what is shown.
-bool outside_lessons(const PanelContext& context) { return !context.view.lesson.open(); }
-
 /// Tokenizer and parts of an opened model are its own.
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }
 bool model_is_opened(const PanelContext& context) { return context.document.model != nullptr; }
@@ -58,7 +55,7 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 15> kSections = {{
+constexpr std::array<SettingSection, 14> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to leave out first key sink times what they move norm length",
@@ -73,9 +70,9 @@ constexpr std::array<SettingSection, 15> kSections = {{
     {"edits", "Edits", "changed numbers clear all compare", LessonControl::Edits, in_every_view, edits_value, draw_edit_list},
     {"compare", "Compare with", "unmasked unedited correct pin this state again step layer head text difference in place",
      LessonControl::Compare, can_be_compared, compare_value, draw_compare_settings},
-    {"model", "Model", "layers heads K/V key value heads d_model d_head width", LessonControl::Model, model_is_ours, model_value,
+    {"model", "Model", "layers heads K/V key value heads d_model d_head width memory", LessonControl::Model, model_is_ours, model_value,
      draw_model_settings},
-    {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary", LessonControl::Model, model_is_opened,
+    {"model", "Model", "folder family layers heads d_model d_head d_ff context vocabulary memory", LessonControl::Model, model_is_opened,
      model_value, draw_opened_model},
     {"tokens", "Tokens", "tokenizer character word byte vocabulary", LessonControl::Tokens, model_is_ours, tokens_value, draw_tokenizer},
     {"parts", "Parts",
@@ -84,7 +81,6 @@ constexpr std::array<SettingSection, 15> kSections = {{
      "Q, K, V bias feed-forward layer plain gated activation ReLU GELU tanh SiLU feed-forward bias output head tied head seed",
      LessonControl::Parts, model_is_ours, parts_value, draw_part_settings},
     {"mistakes", "Break it on purpose", "mistake wrong bug", LessonControl::Mistakes, in_every_view, mistake_value, draw_mistake_settings},
-    {"memory", "Memory", "budget MB GB RAM how much", LessonControl::Model, outside_lessons, memory_value, draw_memory_settings},
 }};
 
 std::string lower_case(std::string_view text) {

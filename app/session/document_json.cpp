@@ -6,12 +6,14 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/input_file.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/plan/config_json.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
 #include "engine/trace/settings_json.hpp"
 #include "engine/train/run_json.hpp"
 
@@ -20,7 +22,7 @@ namespace attn::app {
 namespace {
 
 constexpr std::string_view kFormat = "attnscope-document/1";
-constexpr std::array<std::string_view, 3> kTokenizers{"character", "word", "byte"};  // in the order of TokenizerKind
+constexpr std::array<std::string_view, 4> kTokenizers{"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
 
 constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 20;
@@ -124,6 +126,26 @@ Written written_from_json(JsonObject object, std::size_t texts) {
 
 Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
 
+/// JSON holds no bytes: pieces are written in letters of bytes.
+std::vector<std::string> written_vocabulary(const Setup& setup) {
+    std::vector<std::string> words = setup.vocabulary;
+    if (setup.tokenizer == TokenizerKind::Bpe)
+        for (std::string& word : words) word = letters_of_bytes(word);
+    return words;
+}
+
+void read_vocabulary(JsonObject& object, Setup& setup) {
+    std::vector<std::string> words;
+    if (!object.read("vocabulary", words)) return;
+    if (setup.tokenizer == TokenizerKind::Bpe)
+        for (std::string& word : words) {
+            std::optional<std::string> bytes = bytes_of_letters(word);
+            if (!bytes) object.fail("vocabulary", fmt::format("\"{}\" is not written in letters of bytes", escaped(word)));
+            word = std::move(*bytes);
+        }
+    if (setup.shipped == nullptr) setup.vocabulary = std::move(words);
+}
+
 void add_setup(Json& json, const Setup& setup) {
     json["texts"] = setup.texts;
     if (!setup.written.ids.empty()) json["written"] = to_json(setup.written);
@@ -131,7 +153,7 @@ void add_setup(Json& json, const Setup& setup) {
     json["tokenizer"] = tokenizer_name(setup.tokenizer);
     json["special_tokens"] = setup.special_tokens;
     json["vocabulary_texts"] = setup.vocabulary_texts;
-    json["vocabulary"] = setup.vocabulary;
+    json["vocabulary"] = written_vocabulary(setup);
     json["config"] = to_json(setup.config);
     json["forward"] = to_json(setup.forward);
     if (setup.model != nullptr) json["model"] = setup.model->path().string();
@@ -157,7 +179,7 @@ State state_from_json(JsonObject object) {
     Setup setup;
     read_setup(object, setup);
     object.read("vocabulary_texts", setup.vocabulary_texts);
-    object.read("vocabulary", setup.vocabulary);
+    read_vocabulary(object, setup);
     Source source;
     if (object.has("trained")) {
         const TrainedModel trained = trained_from_json(object.object("trained"));
@@ -241,7 +263,6 @@ Document document_from_json(std::string_view text, std::string_view source) {
     Document document;
     object.read("preset", document.preset);
     object.read("vocabulary_texts", document.vocabulary_texts);
-    object.read("vocabulary", document.vocabulary);
     if (object.has("trained")) document.trained = trained_from_json(object.object("trained"));
     if (object.has("pinned")) document.pins = pins_from_json(object.object("pinned"));
     if (object.has("sampling")) document.sampling = sampling_from_json(object.object("sampling"));
@@ -253,6 +274,7 @@ Document document_from_json(std::string_view text, std::string_view source) {
     const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
     if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
         object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");
+    read_vocabulary(object, document);  // what its words are is known now
     object.expect_no_more();
     return document;
 }

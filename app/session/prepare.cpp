@@ -122,10 +122,29 @@ Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>&
 }
 
 /// Pieces as the model has them: a part of a character, "##ing", what the template adds and stands nowhere in the text.
-void show_pieces(const OpenedModel& model, const Encoded& text, std::vector<std::vector<Token>>& chips) {
+void show_pieces(const std::vector<std::string>& vocabulary, const Encoded& text, std::vector<std::vector<Token>>& chips) {
     for (std::size_t b = 0; b < text.sequences.size(); ++b)
         for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
-            chips[b][t].text = model.vocabulary().at(static_cast<std::size_t>(text.sequences[b][t].id));
+            chips[b][t].text = vocabulary.at(static_cast<std::size_t>(text.sequences[b][t].id));
+}
+
+/// The segment of every position of a model that tells the two texts of a pair apart: a separator that was typed ends the first. Empty
+/// where there is no pair.
+std::vector<std::int32_t> segments_of(const OpenedModel& model, const TokenBatch& tokens) {
+    const std::optional<std::int32_t> separator = model.config().num_segments > 1 ? model.tokenizer().separator() : std::nullopt;
+    if (!separator) return {};
+    std::vector<std::int32_t> segments(tokens.ids.size());
+    bool any = false;
+    for (std::int64_t b = 0; b < tokens.size(); ++b) {
+        const std::int64_t begin = b * tokens.length, end = begin + tokens.lengths[static_cast<std::size_t>(b)];
+        std::int64_t at = begin;
+        while (at < end && tokens.ids[static_cast<std::size_t>(at)] != *separator) ++at;
+        for (++at; at < end; ++at) {
+            segments[static_cast<std::size_t>(at)] = 1;
+            any = true;
+        }
+    }
+    return any ? segments : std::vector<std::int32_t>();
 }
 
 /// Every text of a decoder needs one of its encoder.
@@ -255,12 +274,13 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
     measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, 0);
+    prepared.tokens.segments = segments_of(model, prepared.tokens);
     prepared.chips = chips_of(text, 0);
-    show_pieces(model, text, prepared.chips);
+    show_pieces(model.vocabulary(), text, prepared.chips);
     if (reads) {
         prepared.source = make_batch(source.sequences, 0);
         prepared.source_chips = chips_of(source, 0);
-        show_pieces(model, source, prepared.source_chips);
+        show_pieces(model.vocabulary(), source, prepared.source_chips);
     }
     prepared.vocabulary = model.vocabulary();
     return prepared;
@@ -281,6 +301,7 @@ Prepared prepare(const Setup& setup, double room_mib) {
     measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
     prepared.chips = chips_of(text, tokenizer.pad_id());
+    if (tokenizer.kind() == TokenizerKind::Bpe) show_pieces(tokenizer.vocabulary(), text, prepared.chips);
     if (has_source(setup)) {
         prepared.source = make_batch(source.sequences, tokenizer.pad_id());
         prepared.source_chips = chips_of(source, tokenizer.pad_id());

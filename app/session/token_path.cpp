@@ -10,6 +10,7 @@
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn::app {
 namespace {
@@ -384,9 +385,10 @@ private:
 }  // namespace
 
 TokenPath token_path(const Setup& setup, std::int64_t sequence) {
-    if (setup.model == nullptr) throw Error("only the tokenizers of published models are followed step by step");
     const auto index = static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1));
-    return PathMaker(setup.model->tokenizer(), setup.texts.at(index)).make();
+    if (setup.model != nullptr) return PathMaker(setup.model->tokenizer(), setup.texts.at(index)).make();
+    if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
+    return PathMaker(*own_bpe(setup.vocabulary), setup.texts.at(index)).make();
 }
 
 }  // namespace attn::app

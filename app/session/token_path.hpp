@@ -1,5 +1,6 @@
 #pragma once
-/// A text's way to the pieces that a published model reads, laid out in columns: one for each character that was typed.
+/// A text's way to the pieces that a published model, or one with a tokenizer trained here, reads, laid out in columns: one for each
+/// character that was typed.
 
 #include <cstdint>
 #include <string>
@@ -60,7 +61,7 @@ struct TokenPath {
     std::vector<Piece> pieces;  ///< as many as tokens
 };
 
-/// Of one text of a state. Throws Error when it was not cut by a published model's tokenizer, or is too long for this.
+/// Of one text of a state. Throws Error when it was not cut into pieces, or is too long for this.
 TokenPath token_path(const Setup& setup, std::int64_t sequence);
 
 }  // namespace attn::app

@@ -55,6 +55,8 @@ std::string text_with_bytes(std::string_view text) {
 
 }  // namespace
 
+std::string shown_bytes(std::string_view text) { return has_part_of_character(text) ? text_with_bytes(text) : visible_text(text); }
+
 std::string chip_text(const Token& token) {
     if (token.padding) return "pad";
     return has_part_of_character(token.text) ? text_with_bytes(token.text) : visible_text(token.text, true);

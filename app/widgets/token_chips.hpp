@@ -32,6 +32,8 @@ struct ChipResult {
     float width = 0;                  ///< pixels that the chips took, for what is placed after them
 };
 
+/// A text that may hold parts of characters, as chips show it: their bytes in hexadecimal. Every space is shown.
+std::string shown_bytes(std::string_view text);
 /// The token's text as chips show it: whole characters as visible_text() does, bytes of parts of characters in hexadecimal, "␣F0 9F 98".
 std::string chip_text(const Token& token);
 

@@ -27,7 +27,7 @@ bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatc
     const auto depends_on_length = [](const PlanNode& node) {
         return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope;
     };
-    return tokens.size() == 1 && tokens.lengths[0] == tokens.length && can_cache(config, settings) &&
+    return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length && can_cache(config, settings) &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 

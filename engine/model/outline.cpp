@@ -163,7 +163,7 @@ std::int64_t positions_kept(const Trace<Scalar>& outline, const TokenBatch& toke
     const TokenBatch& before = outline.tokens;
     const bool one_text =
         before.size() == 1 && tokens.size() == 1 && before.lengths[0] == before.length && tokens.lengths[0] == tokens.length;
-    if (!one_text || !can_cache(outline.config, outline.settings)) return 0;
+    if (!one_text || !before.segments.empty() || !tokens.segments.empty() || !can_cache(outline.config, outline.settings)) return 0;
     if (!keeps_positions(*outline.plan, before.length, tokens.length)) return 0;
     // What is computed again of the positions that are kept must not depend on how many there are.
     const bool again = !holds_attended(outline) && !can_compute_in_rows(*outline.plan, outline.config, before, outline.settings);

@@ -42,6 +42,12 @@ std::optional<unsigned char> byte_of_letter(char32_t letter) {
     return all.bytes[letter];
 }
 
+std::string letters_of_bytes(std::string_view bytes) {
+    std::string letters;
+    for (const char byte : bytes) letters += byte_letter(static_cast<unsigned char>(byte));
+    return letters;
+}
+
 std::optional<std::string> bytes_of_letters(std::string_view letters) {
     std::string out;
     bool all = true;

@@ -13,6 +13,8 @@ namespace attn {
 std::string_view byte_letter(unsigned char byte);
 /// The byte of a character, nothing for one that stands for none.
 std::optional<unsigned char> byte_of_letter(char32_t letter);
+/// The letters of all bytes of a text.
+std::string letters_of_bytes(std::string_view bytes);
 /// The bytes that a text of such characters stands for; nothing when it holds another character.
 std::optional<std::string> bytes_of_letters(std::string_view letters);
 

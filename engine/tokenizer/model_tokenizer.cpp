@@ -83,6 +83,13 @@ Encoding ModelTokenizer::encode_pair(std::string_view first, std::string_view se
     return finish(std::move(parts), special);
 }
 
+std::optional<std::int32_t> ModelTokenizer::separator() const {
+    const Encoding pair = encode_pair("", "");
+    const auto second = std::find_if(pair.begin(), pair.end(), [](const EncodedToken& token) { return token.type > 0; });
+    if (second == pair.begin() || second == pair.end()) return std::nullopt;
+    return (second - 1)->id;
+}
+
 Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) const {
     for (const PostProcessor& step : parts_.post_processors) parts = step.apply(std::move(parts), special);
     Encoding out;

@@ -80,6 +80,8 @@ public:
     std::string token_bytes(std::int64_t id) const;
     /// Id of what stands for a text that the vocabulary cannot spell.
     std::optional<std::int32_t> unknown_id() const { return parts_.model->unknown(); }
+    /// Id of what the template puts between two texts that it tells apart; nothing where it does not.
+    std::optional<std::int32_t> separator() const;
     /// "BPE", "Unigram", ...
     const char* model_type() const { return parts_.model->type(); }
     const std::vector<AddedToken>& added_tokens() const { return added_.all(); }

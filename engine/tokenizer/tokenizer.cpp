@@ -8,6 +8,7 @@
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/character_class.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::int32_t kUnknownId = 1;
 constexpr std::int64_t kMaxPositions = std::int64_t{1} << 26;
 
 /// One symbol at the front of a text: its bytes, whether it is a token at all, and whether it is a stray byte.
-struct Piece {
+struct Symbol {
     std::size_t bytes = 1;
     bool is_token = true;
     bool valid = true;
@@ -48,7 +49,7 @@ bool word_at(std::string_view text) {
     return unit.valid && is_word(unit.code_point);
 }
 
-Piece first_word(std::string_view text) {
+Symbol first_word(std::string_view text) {
     const Utf8Unit first = first_utf8(text);
     if (!first.valid) return {1, true, false};
     if (is_white_space(first.code_point)) return {first.bytes, false, true};
@@ -64,7 +65,7 @@ Piece first_word(std::string_view text) {
     return {end, true, true};
 }
 
-Piece first_piece(TokenizerKind kind, std::string_view text) {
+Symbol first_piece(TokenizerKind kind, std::string_view text) {
     if (kind == TokenizerKind::Word) return first_word(text);
     if (kind == TokenizerKind::Byte) return {1, true, true};
     const Utf8Unit unit = first_utf8(text);
@@ -81,7 +82,7 @@ template <class Use>
 void each_token(TokenizerKind kind, std::string_view text, Use&& use) {
     expect_length(text);
     for (std::size_t at = 0; at < text.size();) {
-        const Piece piece = first_piece(kind, text.substr(at));
+        const Symbol piece = first_piece(kind, text.substr(at));
         if (piece.is_token) use(text.substr(at, piece.bytes), piece, at);
         at += piece.bytes;
     }
@@ -90,7 +91,7 @@ void each_token(TokenizerKind kind, std::string_view text, Use&& use) {
 }  // namespace
 
 const char* tokenizer_name(TokenizerKind kind) {
-    static constexpr const char* kNames[] = {"character", "word", "byte"};
+    static constexpr const char* kNames[] = {"character", "word", "byte", "bpe"};
     return kNames[static_cast<int>(kind)];
 }
 
@@ -99,8 +100,9 @@ Tokenizer::Tokenizer(TokenizerKind kind, bool special_tokens) : kind_(kind), spe
 }
 
 Tokenizer::Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens) : Tokenizer(kind, special_tokens) {
+    if (kind_ == TokenizerKind::Bpe) throw ConfigError("the pieces of a tokenizer of kind bpe are trained: there is no vocabulary of them");
     for (const std::string& text : texts)
-        each_token(kind_, text, [this](std::string_view symbol, const Piece&, std::size_t) { add(symbol); });
+        each_token(kind_, text, [this](std::string_view symbol, const Symbol&, std::size_t) { add(symbol); });
 }
 
 bool Tokenizer::add(std::string_view symbol) {
@@ -112,15 +114,25 @@ bool Tokenizer::add(std::string_view symbol) {
     return true;
 }
 
+Tokenizer Tokenizer::trained(std::string_view text, std::int64_t size) {
+    return from_vocabulary(TokenizerKind::Bpe, train_bpe(text, size), false);
+}
+
 Tokenizer Tokenizer::from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens) {
     Tokenizer tokenizer(kind, special_tokens);
+    if (kind == TokenizerKind::Bpe) {
+        if (special_tokens) throw ConfigError("a vocabulary of kind bpe has no special tokens");
+        tokenizer.pieces_ = own_bpe(vocabulary);
+        tokenizer.vocabulary_.assign(vocabulary.begin(), vocabulary.end());
+        return tokenizer;
+    }
     const std::vector<std::string>& specials = tokenizer.vocabulary_;
     if (vocabulary.size() < specials.size() || !std::equal(specials.begin(), specials.end(), vocabulary.begin()))
         throw ConfigError(fmt::format("a vocabulary with special tokens begins with {} and {}", kPad, kUnknown));
     for (std::size_t id = specials.size(); id < vocabulary.size(); ++id) {
         const std::string& symbol = vocabulary[id];
         if (symbol.empty()) throw ConfigError(fmt::format("the symbol of id {} is empty", id));
-        const Piece piece = first_piece(kind, symbol);
+        const Symbol piece = first_piece(kind, symbol);
         if (!piece.is_token || piece.bytes != symbol.size())
             throw ConfigError(fmt::format("the symbol of id {}, \"{}\", is not one {}", id, escaped(symbol), tokenizer_name(kind)));
         if (!tokenizer.add(symbol)) throw ConfigError(fmt::format("the symbol of id {}, \"{}\", is given twice", id, escaped(symbol)));
@@ -130,7 +142,11 @@ Tokenizer Tokenizer::from_vocabulary(TokenizerKind kind, std::span<const std::st
 
 std::vector<TextToken> Tokenizer::encode(std::string_view text) const {
     std::vector<TextToken> tokens;
-    each_token(kind_, text, [&](std::string_view symbol, const Piece& piece, std::size_t at) {
+    if (pieces_ != nullptr) {
+        for (const EncodedToken& token : pieces_->encode(text)) tokens.push_back({token.id, false, false, token.begin, token.end});
+        return tokens;
+    }
+    each_token(kind_, text, [&](std::string_view symbol, const Symbol& piece, std::size_t at) {
         TextToken token{kUnknownId, true, !piece.valid, at, at + piece.bytes};
         if (const auto known = ids_.find(symbol); known != ids_.end()) {
             token.id = known->second;

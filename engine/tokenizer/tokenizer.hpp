@@ -1,9 +1,10 @@
 #pragma once
-/// Tokenizers whose vocabulary is built from texts: characters, words or bytes.
+/// Tokenizers whose vocabulary is built from texts: characters, words, bytes, or pieces that byte-pair encoding joins.
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,12 +15,15 @@
 
 namespace attn {
 
+class ModelTokenizer;
+
 enum class TokenizerKind : std::uint8_t {
     Character,  ///< Unicode code points; a byte that is not part of valid UTF-8 is a symbol of its own
     Word,       ///< runs of letters and digits (an apostrophe between letters belongs to them), every other visible symbol alone
     Byte,
+    Bpe,  ///< pieces of words, joined from bytes (own_bpe.hpp)
 };
-/// "character", "word", "byte"
+/// "character", "word", "byte", "bpe"
 const char* tokenizer_name(TokenizerKind kind);
 
 /// One symbol of a text and where it stands there: bytes begin..end.
@@ -38,10 +42,13 @@ inline constexpr std::size_t kMaxVocabulary = std::size_t{1} << 20;
 class Tokenizer {
 public:
     /// Ids in order of first appearance in `texts`; with `special_tokens` id 0 is "<pad>", id 1 "<unk>" and the symbols follow.
-    /// Throws ConfigError for texts or vocabularies beyond the limits above. Empty texts give a vocabulary of only the special tokens.
+    /// Throws ConfigError for texts or vocabularies beyond the limits above, and for pieces, which have to be trained. Empty texts give a
+    /// vocabulary of only the special tokens.
     Tokenizer(TokenizerKind kind, std::span<const std::string> texts, bool special_tokens = true);
-    /// From a stored vocabulary (vocabulary()). Throws ConfigError for a symbol given twice, an empty symbol, a symbol that is not
-    /// one token of this kind, or missing special tokens.
+    /// Pieces: the vocabulary is trained on the text, and has no special tokens. Throws ConfigError as train_bpe() does.
+    static Tokenizer trained(std::string_view text, std::int64_t size);
+    /// From a stored vocabulary (vocabulary()), of pieces as own_bpe() takes it. Throws ConfigError for a symbol given twice, an empty
+    /// symbol, a symbol that is not one token of this kind, or missing special tokens.
     static Tokenizer from_vocabulary(TokenizerKind kind, std::span<const std::string> vocabulary, bool special_tokens);
 
     /// No tokens for a text without symbols (empty, or only white space for words): the caller decides what that means.
@@ -54,6 +61,8 @@ public:
     bool has_special_tokens() const { return special_tokens_; }
     /// Text of every id, as bytes: stray bytes are not valid UTF-8, show them with escaped().
     const std::vector<std::string>& vocabulary() const { return vocabulary_; }
+    /// What cuts texts into pieces, step by step if wanted; null for every other kind.
+    const std::shared_ptr<const ModelTokenizer>& pieces() const { return pieces_; }
     std::int64_t size() const { return static_cast<std::int64_t>(vocabulary_.size()); }
     /// What fills a batch's padding: "<pad>", or id 0 in a vocabulary without special tokens.
     std::int32_t pad_id() const { return 0; }
@@ -71,6 +80,7 @@ private:
     TokenizerKind kind_;
     bool special_tokens_;
     std::vector<std::string> vocabulary_;
+    std::shared_ptr<const ModelTokenizer> pieces_;
     std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> ids_;  ///< without the special tokens: no text spells them
 };
 

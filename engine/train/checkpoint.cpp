@@ -19,6 +19,7 @@
 #include "engine/io/safetensors.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/byte_alphabet.hpp"
 #include "engine/train/run_json.hpp"
 
 namespace attn {
@@ -30,7 +31,7 @@ constexpr const char *kFormatKey = "attnscope", *kFormat = "attnscope-checkpoint
 constexpr const char *kSettings = "settings", *kVocabulary = "vocabulary", *kSteps = "steps", *kPlateau = "plateau",
                      *kChecksum = "checksum";
 constexpr std::string_view kFirstMoments = "optimizer.exp_avg.", kSecondMoments = "optimizer.exp_avg_sq.", kText = "task.text";
-constexpr std::array<std::string_view, 3> kTokenizers = {"character", "word", "byte"};  // in the order of TokenizerKind
+constexpr std::array<std::string_view, 4> kTokenizers = {"character", "word", "byte", "bpe"};  // in the order of TokenizerKind
 constexpr std::uint64_t kMaxConfigJson = 1 << 20;
 
 /// FNV-1a in 64 bits over 8 bytes at a time: any single flipped bit changes it, and it costs little beside writing the file.
@@ -76,7 +77,9 @@ std::string checksum(const CheckpointMetadata& metadata, std::span<const ArrayVi
 Json vocabulary_json(const std::string& file, const Checkpoint& checkpoint) {
     Json symbols = Json::list(), bytes = Json::list();
     for (const std::string& symbol : checkpoint.vocabulary) {
-        if (find_invalid_utf8(symbol)) {
+        if (checkpoint.tokenizer == TokenizerKind::Bpe) {
+            symbols.push_back(letters_of_bytes(symbol));
+        } else if (find_invalid_utf8(symbol)) {
             if (symbol.size() != 1)
                 throw FileError(FileFault::Format, file, "vocabulary", fmt::format("\"{}\" is not a symbol", escaped(symbol)));
             bytes.push_back({symbols.size(), static_cast<unsigned char>(symbol[0])});
@@ -106,6 +109,12 @@ void read_vocabulary(const std::string& text, const std::string& source, Checkpo
             object.fail("bytes", fmt::format("[{}, {}] is not an id and a byte of 128 to 255", id, byte));
         checkpoint.vocabulary[static_cast<std::size_t>(id)] = std::string(1, static_cast<char>(byte));
     }
+    if (checkpoint.tokenizer == TokenizerKind::Bpe)
+        for (std::string& symbol : checkpoint.vocabulary) {
+            std::optional<std::string> spelled = bytes_of_letters(symbol);
+            if (!spelled) object.fail("symbols", fmt::format("\"{}\" is not written in letters of bytes", escaped(symbol)));
+            symbol = std::move(*spelled);
+        }
     try {
         Tokenizer::from_vocabulary(checkpoint.tokenizer, checkpoint.vocabulary, checkpoint.special_tokens);
     } catch (const ConfigError& error) {

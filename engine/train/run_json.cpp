@@ -9,6 +9,7 @@
 #include "engine/io/json_fields.hpp"
 #include "engine/plan/config_json.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 #include "engine/trace/settings_json.hpp"
 
 namespace attn {
@@ -21,12 +22,16 @@ constexpr std::int64_t kMaxCount = std::int64_t{1} << 53;  // what other JSON re
 constexpr double kMaxNumber = std::numeric_limits<double>::max();
 
 Json to_json(const TaskSettings& task) {
-    return {{"kind", task_info(task.kind).name},
-            {"length", task.length},
-            {"shortest", task.shortest},
-            {"symbols", task.symbols},
-            {"validation_share", finite("validation_share", task.validation_share)},
-            {"text_name", task.text_name}};
+    Json object{{"kind", task_info(task.kind).name},
+                {"length", task.length},
+                {"shortest", task.shortest},
+                {"symbols", task.symbols},
+                {"validation_share", finite("validation_share", task.validation_share)},
+                {"text_name", task.text_name}};
+    if (task.tokenizer == TokenizerKind::Character) return object;
+    object["tokenizer"] = tokenizer_name(task.tokenizer);
+    object["vocab"] = task.vocab;
+    return object;
 }
 
 Json to_json(const Schedule& schedule) {
@@ -70,6 +75,11 @@ void read_task(JsonObject object, TaskSettings& task) {
     object.read("symbols", task.symbols, 0, kMaxCount);
     object.read("validation_share", task.validation_share, 0, 1);
     object.read("text_name", task.text_name);
+    constexpr std::array<std::string_view, 2> kTaskTokenizers = {"character", "bpe"};
+    std::size_t tokenizer = 0;
+    if (object.read_choice("tokenizer", kTaskTokenizers, tokenizer))
+        task.tokenizer = tokenizer == 0 ? TokenizerKind::Character : TokenizerKind::Bpe;
+    object.read("vocab", task.vocab, kByteTokens, kMostOwnTokens);
     object.expect_no_more();
 }
 

@@ -9,6 +9,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 #include "engine/train/adamw.hpp"
 
 namespace attn {
@@ -131,6 +132,9 @@ std::string learns_nothing(const RunSettings& settings, std::int64_t steps) {
 void validate(const TaskSettings& task) {
     constexpr std::int64_t kLongest = 1024, kSymbols = 62, kLargestModulus = 997, kMostDigits = 8, kShortestStory = 16;
     require_between("the share held out", task.validation_share, 0.01, 0.9);
+    if (task.tokenizer != TokenizerKind::Character && (task.kind != TaskKind::Text || task.tokenizer != TokenizerKind::Bpe))
+        throw ConfigError("only the task text has a choice of tokenizer: character or bpe");
+    if (task.tokenizer == TokenizerKind::Bpe) require_between("the number of pieces", task.vocab, kByteTokens, kMostOwnTokens);
     if (task.kind == TaskKind::Translate) return;
     if (task.kind == TaskKind::Addition) {
         require_between("the modulus", task.symbols, std::int64_t{5}, kLargestModulus);

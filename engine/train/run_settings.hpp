@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/plan/config.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "engine/trace/trace.hpp"
 #include "engine/train/schedule.hpp"
 
@@ -70,6 +71,8 @@ struct TaskSettings {
     std::string text_name;                    ///< of Text: the file's name; "" = the sample text
     std::shared_ptr<const std::string> text;  ///< of Text: the whole text, compared by identity; null = the sample text
     std::int64_t shortest = 0;  ///< symbols of the shortest question or repeated string; 0: one length only, of Repeat from half of it on
+    TokenizerKind tokenizer = TokenizerKind::Character;  ///< of Text: Character or Bpe
+    std::int64_t vocab = 1024;                           ///< of Bpe: pieces, the 256 bytes included
     bool operator==(const TaskSettings&) const = default;
 };
 

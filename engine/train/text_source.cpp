@@ -16,6 +16,12 @@ namespace {
 
 const std::string& text_of(const TaskSettings& settings) { return settings.text != nullptr ? *settings.text : *sample_text(); }
 
+Tokenizer tokenizer_of(const TaskSettings& settings) {
+    const std::string& text = text_of(settings);
+    if (settings.tokenizer == TokenizerKind::Bpe) return Tokenizer::trained(text, settings.vocab);
+    return {TokenizerKind::Character, std::span(&text, 1), false};
+}
+
 /// Encoded piece by piece, because a token of encode() is much larger than an id.
 std::vector<std::int32_t> ids_of(const Tokenizer& tokenizer, std::string_view text) {
     constexpr std::size_t kPiece = 1 << 16;
@@ -32,16 +38,16 @@ std::vector<std::int32_t> ids_of(const Tokenizer& tokenizer, std::string_view te
 class TextSource : public SequenceSource {
 public:
     explicit TextSource(const TaskSettings& settings)
-        : tokenizer_(TokenizerKind::Character, std::span(&text_of(settings), 1), false), ids_(ids_of(tokenizer_, text_of(settings))),
-          length_(settings.length) {
+        : tokenizer_(tokenizer_of(settings)), ids_(ids_of(tokenizer_, text_of(settings))), length_(settings.length) {
         const std::int64_t size = static_cast<std::int64_t>(ids_.size());
         training_ = size - static_cast<std::int64_t>(static_cast<double>(size) * settings.validation_share);
         const std::int64_t shorter = std::min(training_, size - training_);
         if (shorter < length_ + 1)
-            throw ConfigError(fmt::format(
-                "{} is too short: of its {} characters {} are for training and {} held out; expected at least {} in each "
-                "part (the task's length and one more)",
-                settings.text_name.empty() ? "the text" : escaped(settings.text_name), size, training_, size - training_, length_ + 1));
+            throw ConfigError(fmt::format("{} is too short: of its {} {} {} are for training and {} held out; expected at least {} in each "
+                                          "part (the task's length and one more)",
+                                          settings.text_name.empty() ? "the text" : escaped(settings.text_name), size,
+                                          settings.tokenizer == TokenizerKind::Bpe ? "pieces" : "characters", training_, size - training_,
+                                          length_ + 1));
         windows_ = (size - training_ - 1) / length_;
     }
 
@@ -69,7 +75,7 @@ private:
     Tokenizer tokenizer_;
     std::vector<std::int32_t> ids_;
     std::int64_t length_;
-    std::int64_t training_ = 0;  ///< characters before the held-out part
+    std::int64_t training_ = 0;  ///< tokens before the held-out part
     std::int64_t windows_ = 0;   ///< of the held-out part, side by side
 };
 

@@ -222,6 +222,11 @@ Group training() {
                           EXPECT_EQ(read_checkpoint(place.path("runs/my/model.safetensors")).settings.model.num_layers, 3);
                       }}),
                  "attnscope train --text-file my.txt --steps 30 --set model.num_layers=3 --out runs/my", another},
+                {"attnscope train --text-file my.txt --tokenizer bpe --vocab 1024 --out runs/pieces",
+                 [](const Outcome&, const Place& place) {
+                     EXPECT_EQ(read_checkpoint(place.path("runs/pieces/model.safetensors")).tokenizer, TokenizerKind::Bpe);
+                 },
+                 "attnscope train --text-file my.txt --tokenizer bpe --vocab 1024 --steps 3 --set task.length=16 --out runs/pieces"},
                 {"attnscope train --resume runs/my/model.safetensors --steps 6000 --out runs/my",
                  all({trained("runs/my", 30, 60), moved("before.safetensors", "runs/my/model.safetensors"), says("resumed after step 30")}),
                  "attnscope train --resume runs/my/model.safetensors --steps 60 --out runs/my", copied},
@@ -432,6 +437,8 @@ Group verdicts() {
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"The cat sat\" --text \"on the mat\""},
              {"attnscope tokenize --model DIR --text \"unhappily\" --steps", says(": rank "),
               "attnscope tokenize --model tests/golden/hf/gpt2 --text \"the weights\" --steps"},
+             {"attnscope tokenize --model DIR --model FILE.gguf --text \"unhappily\"", says("both cut it alike"),
+              "attnscope tokenize --model tests/golden/hf/gpt2 --model tests/golden/hf/gpt2 --text \"unhappily\""},
              {"attnscope tokenize --model DIR --texts FILE.json --no-special --json",
               [](const Outcome& outcome, const Place&) { EXPECT_EQ(lines_of(outcome.out).size(), 2U); },
               "attnscope tokenize --model tests/golden/hf/gpt2 --texts texts.json --no-special --json",

@@ -81,6 +81,43 @@ TEST(TokenizeCommand, TakesTextsOneByOneAndLeavesTheTemplateOut) {
     EXPECT_EQ(std::count(with.out.begin(), with.out.end(), '\n'), 2);
 }
 
+TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
+    const std::string one = kFolders + "tokenizers/bert_uncased", other = kFolders + "tokenizers/qwen2";
+    const Outcome shown = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9"});
+    EXPECT_EQ(shown.exit_code, 0) << shown.err;
+    EXPECT_THAT(shown.out, HasSubstr("first difference: bytes "));
+    EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9"}).out, HasSubstr("both cut it alike"));
+    const Outcome json = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9", "--json"});
+    for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(json.out, HasSubstr(key));
+    EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);
+    EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--text", "a", "--steps"}).exit_code, 2);
+}
+
+/// Hugging Face's cache: every command that takes a model takes its folder there.
+TEST(ModelCommand, OpensWhatLiesInTheCache) {
+    const ScratchFolder folder;
+    const std::filesystem::path entry = folder.path("models--some--tiny"), snapshot = entry / "snapshots/abc";
+    std::filesystem::create_directories(snapshot);
+    for (const auto& file : std::filesystem::directory_iterator(kFolders + "gpt2"))
+        std::filesystem::create_symlink(file.path(), snapshot / file.path().filename());
+    for (const std::string& path : {entry.string(), entry.string() + "/", (entry / "snapshots").string()}) {
+        EXPECT_THAT(attnscope({"model", path}).out, HasSubstr("28 tensors, 0 not used"));
+        EXPECT_THAT(attnscope({"tokenize", "--model", path, "--text", "The cat"}).out, HasSubstr("\"The cat\": "));
+        EXPECT_EQ(attnscope({"trace", "--model", path, "--text", "The cat", "--out", folder.path("trace.safetensors")}).exit_code, 0);
+        EXPECT_EQ(attnscope({"sample", "--model", path, "--prompt", "The cat", "--tokens", "2"}).exit_code, 0);
+    }
+    std::filesystem::remove_all(snapshot);
+    for (const std::vector<std::string>& command :
+         std::vector<std::vector<std::string>>{{"model", entry},
+                                               {"tokenize", "--model", entry, "--text", "a"},
+                                               {"sample", "--model", entry, "--prompt", "a"},
+                                               {"trace", "--model", entry, "--out", folder.path("x.safetensors")}}) {
+        const Outcome refused = attnscope(command);
+        EXPECT_EQ(refused.exit_code, 2);
+        EXPECT_THAT(refused.err, HasSubstr("there is no snapshot in this folder of Hugging Face's cache"));
+    }
+}
+
 TEST(TokenizeCommand, RefusesInOneLine) {
     const ScratchFolder folder;
     std::ofstream(folder.path("numbers.json")) << "[\"a\", 1]";

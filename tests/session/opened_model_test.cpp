@@ -99,6 +99,42 @@ TEST(OpenedModel, ThatIsAnEncoderSeesAllOfTheText) {
     EXPECT_EQ(prepare(document, kRoom).tokens.ids, ids_of(*model, document.texts.at(0), true)) << "with what its template adds";
 }
 
+/// What stands behind the first separator belongs to the second text, as in the tokenizer's own pairs.
+TEST(OpenedModel, ATextWithASeparatorIsAPair) {
+    const test::TemporaryFolder folder;
+    put_together(folder.path(), "bert", "bert_uncased");
+    const auto model = OpenedModel::open(folder.path());
+    Document document = document_of_model(model);
+    EXPECT_TRUE(prepare(document, kRoom).tokens.segments.empty()) << "one text";
+    document.texts = {"the cat[SEP]on the mat", "a longer text that is alone in it"};
+    const Prepared prepared = prepare(document, kRoom);
+    std::vector<std::int32_t> types;
+    for (const EncodedToken& token : model->tokenizer().encode_pair("the cat", "on the mat")) types.push_back(token.type);
+    ASSERT_EQ(prepared.tokens.segments.size(), prepared.tokens.ids.size());
+    ASSERT_EQ(prepared.tokens.lengths[0], static_cast<std::int64_t>(types.size()));
+    for (std::size_t i = 0; i < prepared.tokens.segments.size(); ++i)
+        EXPECT_EQ(prepared.tokens.segments[i], i < types.size() ? types[i] : 0);
+    for (const bool causal : {false, true}) {
+        document.texts = {"the cat[SEP]on the mat"};
+        document.forward.masks.causal = causal;
+        Session session(document, [] {});
+        const auto snapshot = session.wait();
+        ASSERT_NE(snapshot->trace, nullptr) << snapshot->problem;
+        const Trace<float> expected =
+            trace_forward<float>(model->parameters(), prepare(document, kRoom).tokens, {}, snapshot->trace->settings);
+        TokenBatch alone = expected.tokens;
+        alone.segments.clear();
+        const Trace<float> without = trace_forward<float>(model->parameters(), alone, {}, snapshot->trace->settings);
+        const auto weights = [](const Trace<float>& trace) {
+            const auto values = trace.find({Stage::Weights, 1})->value.values();
+            return std::vector<float>(values.begin(), values.end());
+        };
+        EXPECT_EQ(weights(*snapshot->trace), weights(expected));
+        EXPECT_NE(weights(*snapshot->trace), weights(without)) << "the segments count";
+        EXPECT_TRUE(session.get(facet::Verification{})->ok()) << "the second implementation agrees";
+    }
+}
+
 TEST(OpenedModel, RefusesATextBeyondItsContext) {
     Document document = document_of_model(OpenedModel::open(kGpt2));
     document.texts = {std::string(400, '!')};

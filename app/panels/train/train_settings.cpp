@@ -17,6 +17,7 @@
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn::app {
 namespace {
@@ -66,6 +67,26 @@ bool run_section(PanelContext& context, const char* name, const char* title, con
     return open_section(context, name, title, value, about);
 }
 
+/// What the text is cut into.
+void draw_text_tokens(PanelContext& context) {
+    const Ui ui = context.ui();
+    const TaskSettings& task = context.document.run.task;
+    static constexpr std::array<std::string_view, 2> kNames = {"characters", "pieces (BPE)"};
+    int chosen = task.tokenizer == TokenizerKind::Bpe ? 1 : 0;
+    gap(ui, 6);
+    if (segmented(
+            ui, "##text_tokens", kNames, chosen, 0,
+            {.tooltip = "What the model reads and writes: single characters, or pieces that byte-pair encoding learns from the text."})) {
+        RunSettings run = context.document.run;
+        run.task.tokenizer = chosen == 1 ? TokenizerKind::Bpe : TokenizerKind::Character;
+        emit_run(context, std::move(run), "");
+    }
+    if (task.tokenizer != TokenizerKind::Bpe) return;
+    count_slider(context, "vocabulary", task.vocab,
+                 {.min = kByteTokens, .max = 16384, .log = true, .notes = {.tooltip = "Pieces at most, the 256 bytes included."}},
+                 [](RunSettings& r, std::int64_t v) { r.task.vocab = v; });
+}
+
 void draw_text_choice(PanelContext& context) {
     const Ui ui = context.ui();
     const TaskSettings& task = context.document.run.task;
@@ -77,6 +98,7 @@ void draw_text_choice(PanelContext& context) {
     const bool pressed = button(ui, "Load", {.width = -1, .notes = {.tooltip = "Reads the file; the next run trains on it."}});
     if ((entered || pressed) && !train.text_path.empty()) context.commands.push_back({command::OpenTrainingText{train.text_path}, ""});
     if (!context.message.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.bad, context.message);
+    draw_text_tokens(context);
     if (task.text == nullptr) return;
     const std::string size = fmt::format("{} bytes", format_count(static_cast<std::int64_t>(task.text->size())));
     value_row(ui, task.text_name, size, "The text of the next run.");

@@ -298,8 +298,9 @@ bool same_text(const TokenPath& a, const TokenPath& b) {
 }  // namespace
 
 bool has_token_path(const PanelContext& context) {
-    return context.view.stage.stack != Stack::Encoder && context.snapshot.state != nullptr &&
-           context.snapshot.state->setup->model != nullptr;
+    if (context.view.stage.stack == Stack::Encoder || context.snapshot.state == nullptr) return false;
+    const Setup& setup = *context.snapshot.state->setup;
+    return setup.model != nullptr || setup.tokenizer == TokenizerKind::Bpe;
 }
 
 void draw_token_path(PanelContext& context, const Box& area) {

@@ -1,0 +1,129 @@
+/// The models in the Open sheet, the models folder, and the memory that is set in the settings.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "app/panels/files/files.hpp"
+#include "app/panels/files/model_list.hpp"
+#include "app/session/model_shelf.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "app/widgets/token_chips.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class ModelList : public InterfaceFixture {
+protected:
+    ModelList() {
+        carry_out = false;
+        session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+        session->wait();
+        frames(3, ui_frame);
+    }
+    void open_sheet() {
+        with_context([](PanelContext& context) { begin_open_model(context); });
+        frames(3, ui_frame);
+    }
+    void put_models() {
+        auto shelf = std::make_shared<ModelShelf>();
+        shelf->folder = view.files.models_folder;
+        shelf->models = {{"mine/gpt2", "/m/gpt2", ModelShelf::Place::Recent, 0, "it is not there any more"},
+                         {"openai-community/gpt2", "/c/models--openai-community--gpt2", ModelShelf::Place::Cache, 548'105'171, ""},
+                         {"small.gguf", "/m/small.gguf", ModelShelf::Place::Folder, 900, ""}};
+        files.models = shelf;
+        frames(2, ui_frame);
+    }
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Command& command : commands)
+            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
+        return found;
+    }
+};
+
+TEST_F(ModelList, WhoHasOpenedNothingSeesTheModels) {
+    with_context([](PanelContext& context) { begin_open(context); });
+    frames(3, ui_frame);
+    EXPECT_TRUE(view.files.shelf);
+    ASSERT_EQ(all<command::ListModels>().size(), 1U) << "asked for once";
+    view.files.task = FileTask::None;
+    files.recent = {"/data/a.json"};
+    with_context([](PanelContext& context) { begin_open(context); });
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.files.shelf);
+    EXPECT_EQ(view.files.path.text, "/data/");
+}
+
+TEST_F(ModelList, TypingFiltersByNameAndEnterOpens) {
+    open_sheet();
+    put_models();
+    EXPECT_THAT(view.files.path.completions, ElementsAre("/m/gpt2", "/c/models--openai-community--gpt2", "/m/small.gguf"));
+    type("OPENAI", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_THAT(view.files.path.completions, ElementsAre("/c/models--openai-community--gpt2"));
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/c/models--openai-community--gpt2");
+    EXPECT_EQ(view.files.task, FileTask::None);
+}
+
+TEST_F(ModelList, TheArrowsChooseAndWhatIsChosenIsLookedAt) {
+    open_sheet();
+    put_models();
+    press(Key::Down, ui_frame);
+    press(Key::Down, ui_frame);
+    frames(2, ui_frame);
+    ASSERT_FALSE(all<command::PreviewFile>().empty());
+    EXPECT_EQ(all<command::PreviewFile>().back().path, "/c/models--openai-community--gpt2");
+    press(Key::Down, ui_frame);
+    press(Key::Enter, ui_frame);
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/m/small.gguf");
+}
+
+TEST_F(ModelList, APathLeavesTheModels) {
+    open_sheet();
+    put_models();
+    type("/data/", ui_frame);
+    frames(2, ui_frame);
+    EXPECT_FALSE(view.files.shelf);
+    ASSERT_FALSE(all<command::ListFolder>().empty());
+    EXPECT_EQ(all<command::ListFolder>().back().folder, "/data/");
+}
+
+TEST_F(ModelList, LinesSayWhereAModelIsHowLargeAndWhatIsWrong) {
+    open_sheet();
+    put_models();
+    with_context([](const PanelContext& context) {
+        EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").name, "openai-community/gpt2");
+        EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").note, "cache   548.1 MB");
+        EXPECT_EQ(model_line(context, "/m/gpt2").note, "it is not there any more");
+        EXPECT_EQ(model_line(context, "/m/small.gguf").note, "models folder   900 B");
+    });
+}
+
+TEST_F(ModelList, AModelsFolderIsAskedForAnew) {
+    open_sheet();
+    view.files.models_folder = "/m";
+    frames(2, ui_frame);
+    ASSERT_EQ(all<command::ListModels>().size(), 2U);
+    EXPECT_EQ(all<command::ListModels>().back().folder, "/m");
+    EXPECT_TRUE(view.files.path.completions.empty()) << "what was listed without it does not count";
+    put_models();
+    EXPECT_EQ(view.files.path.completions.size(), 3U);
+}
+
+TEST(ShownBytes, PartsOfCharactersAreHexadecimal) {
+    EXPECT_EQ(shown_bytes("\x88"), "88");
+    EXPECT_EQ(shown_bytes(" \xF0\x9F"), "\u2423F0 9F");
+    EXPECT_EQ(shown_bytes(" the"), "\u2423the");
+}
+
+}  // namespace
+}  // namespace attn::app::test
