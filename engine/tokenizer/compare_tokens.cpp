@@ -38,8 +38,14 @@ std::vector<Signs> signs_of(std::string_view text, const Encoding& encoding) {
 std::optional<TokenDifference> first_difference(std::string_view text, const Encoding& a, const Encoding& b) {
     const std::vector<Signs> left = signs_of(text, a), right = signs_of(text, b);
     const auto alike = [](const Signs& x, const Signs& y) { return x.begin == y.begin && x.end == y.end; };
-    const auto [x, y] = std::mismatch(left.begin(), left.end(), right.begin(), right.end(), alike);
+    auto [x, y] = std::mismatch(left.begin(), left.end(), right.begin(), right.end(), alike);
     if (x == left.end() && y == right.end()) return std::nullopt;
+    // A character that is in more pieces here than there differs from its first piece on.
+    const auto shares_character = [](const std::vector<Signs>& all, auto at) { return at != all.end() && (at - 1)->end > at->begin; };
+    while (x != left.begin() && (shares_character(left, x) || shares_character(right, y))) {
+        --x;
+        --y;
+    }
     TokenDifference found;
     found.a = x == left.end() ? a.size() : x->place;
     found.b = y == right.end() ? b.size() : y->place;

@@ -81,7 +81,8 @@ public:
         }
         for (auto& [letters, count] : counted_words(text)) {
             Word& word = words_.emplace_back(Word{{}, count});
-            for (const char byte : bytes_of_letters(letters).value()) word.ids.push_back(ids[static_cast<unsigned char>(byte)]);
+            const std::string bytes = bytes_of_letters(letters).value();
+            for (const char byte : bytes) word.ids.push_back(ids[static_cast<unsigned char>(byte)]);
             add_pairs(words_.size() - 1, 1);
         }
         for (const auto& [pair, found] : pairs_) queue_.push({found.count, pair});

@@ -142,16 +142,21 @@ TEST(OwnBpe, LearnsWhatTheTokenizersLibraryDoes) {
     for (const std::string& token : tokenizer.vocabulary()) own.push_back(letters_of_bytes(token));
     EXPECT_EQ(own, letters);
     EXPECT_EQ(ids_by(tokenizer, text), expected);
-    EXPECT_GT(letters.size(), 400U);
+    EXPECT_GT(letters.size(), 300U);
 }
 
+/// A cut inside a word would change how often its pairs occur, and with that their order.
 TEST(OwnBpe, ALongTextIsCutBetweenWords) {
-    std::string text;
-    while (text.size() < 200'000) text += random_text(static_cast<std::uint32_t>(text.size()), 500) + " seam ";
-    const std::vector<std::string> whole = train_bpe(text, 300);
-    EXPECT_EQ(whole.size(), 300U);
-    EXPECT_EQ(whole, train_bpe(text, 300)) << "the same text gives the same vocabulary";
-    EXPECT_NE(std::find(whole.begin(), whole.end(), " seam"), whole.end());
+    const auto repeated = [](std::size_t times) {
+        std::string text;
+        for (std::size_t i = 0; i < times; ++i) text += i == 0 ? "abcdefgh" : " abcdefgh";
+        return text;
+    };
+    const std::vector<std::string> tokens = train_bpe(repeated(40'000), 1024);
+    EXPECT_EQ(tokens, train_bpe(repeated(50), 1024));
+    EXPECT_EQ(tokens.back(), " abcdefgh");
+    const std::string text = random_text(3, 150'000);
+    EXPECT_EQ(train_bpe(text, 300), train_bpe(text, 300)) << "the same text gives the same vocabulary";
 }
 
 TEST(OwnBpe, SmallAndOddTexts) {
@@ -161,8 +166,8 @@ TEST(OwnBpe, SmallAndOddTexts) {
     EXPECT_EQ(train_bpe("ab ab", 1024), trained_plainly("ab ab", 1024).tokens);
     const std::string run(3000, 'a');
     const std::vector<std::string> tokens = train_bpe(run, 1024);
-    EXPECT_EQ(tokens.back(), std::string(256, 'a')) << "no longer ones";
-    EXPECT_EQ(Tokenizer::from_vocabulary(TokenizerKind::Bpe, tokens, false).encode(run).size(), 3000U / 256 + 5);
+    EXPECT_EQ(tokens.back(), std::string(256, 'a')) << "no longer ones; " << tokens.size();
+    EXPECT_EQ(Tokenizer::from_vocabulary(TokenizerKind::Bpe, tokens, false).encode(run).size(), 3000U / 256 + 4);
     EXPECT_THROW(train_bpe("a", 255), ConfigError);
     EXPECT_THROW(train_bpe("a", 65'537), ConfigError);
     EXPECT_THROW(Tokenizer(TokenizerKind::Bpe, std::vector<std::string>{"a"}, false), ConfigError);

@@ -21,6 +21,7 @@
 #include "engine/io/file_error.hpp"
 #include "engine/io/text_file.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/reference/verification.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -131,7 +132,7 @@ TEST(OpenedModel, ATextWithASeparatorIsAPair) {
         };
         EXPECT_EQ(weights(*snapshot->trace), weights(expected));
         EXPECT_NE(weights(*snapshot->trace), weights(without)) << "the segments count";
-        EXPECT_TRUE(session.get(facet::Verification{})->ok()) << "the second implementation agrees";
+        EXPECT_TRUE(session.get(facet::Verification{})->ok) << "the second implementation agrees";
     }
 }
 
