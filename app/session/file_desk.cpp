@@ -9,7 +9,7 @@
 
 #include "app/session/document_json.hpp"
 #include "app/session/file_preview.hpp"
-#include "app/session/model_shelf.hpp"
+#include "app/session/model_listing.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/readable_file.hpp"
 #include "app/session/scarce_memory.hpp"

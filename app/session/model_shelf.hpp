@@ -26,13 +26,4 @@ struct ModelShelf {
     std::vector<Model> models;     ///< recent ones first, each path once
 };
 
-/// The folders in which transformers keeps what it downloads ($HF_HUB_CACHE, $HF_HOME/hub, else huggingface/hub in $XDG_CACHE_HOME or
-/// ~/.cache), and llama.cpp's ($LLAMA_CACHE, ~/.cache/llama.cpp). Only those that are there.
-std::vector<std::filesystem::path> model_caches();
-
-/// Looks at names and sizes alone. In the models folder and the caches models lie side by side or one folder deeper. Never throws but for
-/// want of memory.
-ModelShelf list_models(const std::filesystem::path& folder, const std::vector<std::string>& recent,
-                       const std::vector<std::filesystem::path>& caches);
-
 }  // namespace attn::app

@@ -17,7 +17,6 @@
 #include "app/widgets/slider.hpp"
 #include "app/widgets/text.hpp"
 #include "app/widgets/text_field.hpp"
-#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn::app {
 namespace {
@@ -83,7 +82,7 @@ void draw_text_tokens(PanelContext& context) {
     }
     if (task.tokenizer != TokenizerKind::Bpe) return;
     count_slider(context, "vocabulary", task.vocab,
-                 {.min = kByteTokens, .max = 16384, .log = true, .notes = {.tooltip = "Pieces at most, the 256 bytes included."}},
+                 {.min = 256, .max = 16384, .log = true, .notes = {.tooltip = "Pieces at most, the 256 bytes included."}},
                  [](RunSettings& r, std::int64_t v) { r.task.vocab = v; });
 }
 

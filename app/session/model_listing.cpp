@@ -1,4 +1,4 @@
-#include "app/session/model_shelf.hpp"
+#include "app/session/model_listing.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 /// Which models are listed, and what becomes of them when they are opened.
 
-#include "app/session/model_shelf.hpp"
+#include "app/session/model_listing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
