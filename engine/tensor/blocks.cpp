@@ -146,17 +146,17 @@ BlockNumber group_of(BlockKind kind, const std::byte* block, std::int64_t place)
     return out;
 }
 
-template <BlockKind kind>
+template <BlockKind kKind>
 void expand(const std::byte* blocks, std::int64_t first, std::span<float> out) {
-    const BlockFormat& format = block_format(kind);
+    const BlockFormat& format = block_format(kKind);
     const auto count = static_cast<std::int64_t>(out.size());
     for (std::int64_t i = 0; i < count;) {
         const std::int64_t index = first + i, place = index % format.numbers;
         const std::byte* const block = blocks + index / format.numbers * format.bytes;
-        BlockNumber number = group_of(kind, block, place);
+        BlockNumber number = group_of(kKind, block, place);
         const std::int64_t run = std::min(format.group - place % format.group, count - i);
         for (std::int64_t j = 0; j < run; ++j) {
-            number.quantum = quantum_at(kind, block, place + j);
+            number.quantum = quantum_at(kKind, block, place + j);
             out[static_cast<std::size_t>(i + j)] = number.value();
         }
         i += run;
