@@ -53,6 +53,8 @@ TEST_F(ModelList, WhoHasOpenedNothingSeesTheModels) {
     EXPECT_TRUE(view.files.shelf);
     ASSERT_EQ(all<command::ListModels>().size(), 1U) << "asked for once";
     view.files.task = FileTask::None;
+    ImGui::ClearActiveID();
+    frames(2, ui_frame);
     files.recent = {"/data/a.json"};
     with_context([](PanelContext& context) { begin_open(context); });
     frames(2, ui_frame);
