@@ -83,11 +83,12 @@ TEST(TokenizeCommand, TakesTextsOneByOneAndLeavesTheTemplateOut) {
 
 TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     const std::string one = kFolders + "tokenizers/bert_uncased", other = kFolders + "tokenizers/qwen2";
-    const Outcome shown = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9"});
+    const Outcome shown = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639"});
     EXPECT_EQ(shown.exit_code, 0) << shown.err;
-    EXPECT_THAT(shown.out, HasSubstr("first difference: bytes "));
-    EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9"}).out, HasSubstr("both cut it alike"));
-    const Outcome json = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9", "--json"});
+    EXPECT_THAT(shown.out, HasSubstr("first difference: bytes 10 to 14"));
+    EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9 \U0001F639"}).out,
+                HasSubstr("both cut it alike"));
+    const Outcome json = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
     for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(json.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--text", "a", "--steps"}).exit_code, 2);
