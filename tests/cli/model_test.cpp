@@ -88,8 +88,8 @@ TEST(TokenizeCommand, TwoTokenizersStandSideBySide) {
     EXPECT_THAT(shown.out, HasSubstr("first difference: bytes 10 to 14"));
     EXPECT_THAT(attnscope({"tokenize", "--model", one, "--model", one, "--text", "The caf\u00E9 \U0001F639"}).out,
                 HasSubstr("both cut it alike"));
-    const Outcome json = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
-    for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(json.out, HasSubstr(key));
+    const Outcome line = attnscope({"tokenize", "--model", one, "--model", other, "--text", "The caf\u00E9 \U0001F639", "--json"});
+    for (const char* key : {"\"a\":", "\"b\":", "\"first_difference\":"}) EXPECT_THAT(line.out, HasSubstr(key));
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--model", one, "--text", "a"}).exit_code, 2);
     EXPECT_EQ(attnscope({"tokenize", "--model", one, "--model", one, "--text", "a", "--steps"}).exit_code, 2);
 }
