@@ -216,7 +216,7 @@ TEST(ParsePreset, IsStrict) {
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l"})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": []})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": "a"})",
-             R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "tokenizer": "bpe"})",
+             R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "tokenizer": "morse"})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "colour": 1})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "config": {"d_modle": 4}})",
              R"({"name": "n", "title": "t", "order": 1, "look_at": "l", "texts": ["a"], "forward": {"masks": {"window": 1.5}}})",
