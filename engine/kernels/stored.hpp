@@ -48,7 +48,6 @@ void widen_bf16(const Byte* in, std::int64_t n, float* __restrict out) {
 
 /// Sixteen quanta, as bytes and as floats.
 typedef unsigned char Quanta __attribute__((vector_size(16)));
-typedef signed char SignedQuanta __attribute__((vector_size(16)));
 typedef std::int32_t WideQuanta __attribute__((vector_size(64)));
 typedef float Sixteen __attribute__((vector_size(64)));
 
@@ -67,8 +66,7 @@ ATTN_INLINE void put(float* out, Quanta q, float factor, float added) {
 }
 /// out[i] = factor (q[i] - middle)
 ATTN_INLINE void put_centred(float* out, Quanta q, float factor, int middle) {
-    const SignedQuanta centred = reinterpret_cast<SignedQuanta>(q) - static_cast<signed char>(middle);
-    const Sixteen y = factor * __builtin_convertvector(__builtin_convertvector(centred, WideQuanta), Sixteen);
+    const Sixteen y = factor * __builtin_convertvector(__builtin_convertvector(q, WideQuanta) - middle, Sixteen);
     __builtin_memcpy(out, &y, sizeof y);
 }
 
@@ -110,8 +108,9 @@ void expand_q5_1(const Byte* block, float* out) {
 
 void expand_q8_0(const Byte* block, float* out) {
     const float d = half_at(block);
-    put_centred(out, quanta_at(block + 2), d, 0);
-    put_centred(out + 16, quanta_at(block + 18), d, 0);
+    constexpr Byte kSign = 128;  // turned over, the bytes count from -128 on
+    put_centred(out, quanta_at(block + 2) ^ kSign, d, kSign);
+    put_centred(out + 16, quanta_at(block + 18) ^ kSign, d, kSign);
 }
 
 void expand_q2_k(const Byte* block, float* out) {
@@ -319,6 +318,43 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* first, std::int64
     return sum;
 }
 
+#if defined(__AVX512F__)
+/// The same of Q8_0, two blocks of each row at a time, which are turned as fours of bytes and widened behind that.
+ATTN_INLINE Vec<float> sum_byte_columns(const float* a, const Byte* first, std::int64_t row_bytes, std::int64_t p, std::int64_t depth) {
+    constexpr std::int64_t kBlock = 34, kNumbers = 32;
+    Vec<float> sum{};
+    for (std::int64_t q = p; q < p + depth; q += 2 * kNumbers) {
+        Vec<float> square[16];
+        std::uint16_t scales[2][16];
+#pragma GCC unroll 16
+        for (int i = 0; i < 16; ++i) {
+            const Byte* block = first + i * row_bytes + q / kNumbers * kBlock;
+            scales[0][i] = read_half(block);
+            scales[1][i] = read_half(block + kBlock);
+            const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 2));
+            const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + kBlock + 2));
+            square[i] = _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
+            __builtin_prefetch(block + 16 * row_bytes);
+        }
+        transpose_rounds<1, float>(square);
+        for (int half = 0; half < 2; ++half) {
+            const Vec<float> scale = _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales[half])));
+#pragma GCC unroll 8
+            for (int j = 0; j < 8; ++j) {
+                const __m512i four = _mm512_castps_si512(square[half * 8 + j]);
+                const float* here = a + q + half * kNumbers + j * 4;
+                const __m512i bytes[4] = {_mm512_srai_epi32(_mm512_slli_epi32(four, 24), 24),
+                                          _mm512_srai_epi32(_mm512_slli_epi32(four, 16), 24),
+                                          _mm512_srai_epi32(_mm512_slli_epi32(four, 8), 24), _mm512_srai_epi32(four, 24)};
+#pragma GCC unroll 4
+                for (int t = 0; t < 4; ++t) sum = multiply_add(splat(here[t]), scale * _mm512_cvtepi32_ps(bytes[t]), sum);
+            }
+        }
+    }
+    return sum;
+}
+#endif
+
 /// Columns [j, j + columns) of C after the steps [p, p + depth) of k, whose sums these are.
 ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::int64_t columns, std::int64_t p, std::int64_t depth,
                             Vec<float> sum) {
@@ -345,6 +381,16 @@ void multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, s
             store_sums(g, j, kWidth<float>, p, depth_at(g, p),
                        sum_columns<kKind>(g.a, b.data + j * b.row_bytes, b.row_bytes, p, depth_at(g, p)));
 }
+
+#if defined(__AVX512F__)
+/// The same of Q8_0, for a k of whole pairs of blocks.
+void multiply_byte_row(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
+    for (std::int64_t j = 0; j < end_column; j += kWidth<float>)
+        for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth)
+            store_sums(g, j, kWidth<float>, p, depth_at(g, p),
+                       sum_byte_columns(g.a, b.data + j * b.row_bytes, b.row_bytes, p, depth_at(g, p)));
+}
+#endif
 
 /// The same of columns that are widened first, so many numbers of them at a time that these begin with a block and end with a sum.
 void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t first_column, std::int64_t end_column) {
@@ -384,7 +430,8 @@ bool multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
         multiply_row_across<NumberKind::BF16>(g, b, 0, whole);
         break;
     case NumberKind::Q8_0:
-        multiply_row_across<NumberKind::Q8_0>(g, b, 0, whole);
+        if (g.k % 64 == 0) multiply_byte_row(g, b, whole);
+        else multiply_row_across<NumberKind::Q8_0>(g, b, 0, whole);
         break;
 #endif
     default:
