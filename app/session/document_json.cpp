@@ -106,7 +106,7 @@ Writing writing_from_json(JsonObject object) {
     } catch (const Error& error) {
         object.fail("ids", error.what());
     }
-    return writing;
+    return writing.tokens.empty() ? Writing() : writing;  // of nothing only that is kept
 }
 
 Json to_json(const Written& written) {
@@ -121,7 +121,7 @@ Written written_from_json(JsonObject object, std::size_t texts) {
     written.ids = integers_from_json<std::int32_t>(object, "ids", 0);
     if (written.ids.size() > kMostWritten) object.fail("ids", fmt::format("expected at most {}", kMostWritten));
     object.expect_no_more();
-    return written;
+    return written.ids.empty() ? Written() : written;
 }
 
 Json to_json(const MomentOfRun& moment) { return {{"run", moment.run}, {"step", moment.step}}; }
@@ -271,6 +271,8 @@ Document document_from_json(std::string_view text, std::string_view source) {
     if (object.read("task_text", task_text)) document.run.task.text = std::make_shared<const std::string>(std::move(task_text));
     if (object.has("writing")) document.writing = writing_from_json(object.object("writing"));
     read_document_fields(object, document);
+    if (const std::size_t texts = document.texts.size(); document.writing.sequence >= static_cast<std::int64_t>(texts))
+        object.fail("writing", fmt::format("goes on from text {}, and there are {}", document.writing.sequence + 1, texts));
     const Written shown{document.writing.sequence, ids_to(document.writing, document.writing.shown)};
     if (document.written != shown && !(shown.ids.empty() && document.written.ids.empty()))
         object.fail("written", "expected the tokens up to the one that \"writing\" says is shown");

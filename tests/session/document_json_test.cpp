@@ -46,6 +46,30 @@ TEST(DocumentJson, GivesAnEqualDocumentBack) {
     for (const Preset& preset : presets()) EXPECT_EQ(document_from_json(document_to_json(preset.document), "d"), preset.document);
 }
 
+TEST(DocumentJson, WhatIsWrittenGoesOnFromATextThatThereIs) {
+    const auto with_writing = [](const std::string& sequence, const std::string& rest) {
+        return R"({"format": "attnscope-document/1", "texts": ["a", "b"], "writing": {"sequence": )" + sequence + ", " + rest + "}}";
+    };
+    const std::string one = R"("ids": [1], "after": [-1], "predicted": [0.5], "chance": [0.5], "shown": -1, "end": 0)";
+    EXPECT_EQ(document_from_json(with_writing("1", one), "d").writing.sequence, 1);
+    try {
+        document_from_json(with_writing("2", one), "d");
+        ADD_FAILURE() << "accepted";
+    } catch (const FileError& error) {
+        EXPECT_NE(std::string(error.what()).find("/writing: goes on from text 3, and there are 2"), std::string::npos) << error.what();
+    }
+}
+
+/// Nothing written behind some text is nothing written: it is not saved either.
+TEST(DocumentJson, KeepsNoPlaceOfNothing) {
+    const std::string start = R"({"format": "attnscope-document/1", "texts": ["a", "b"], )";
+    const Document written = document_from_json(start + R"("written": {"sequence": 1, "ids": []}})", "d");
+    EXPECT_EQ(document_from_json(document_to_json(written), "d"), written);
+    const Document writing =
+        document_from_json(start + R"("writing": {"sequence": 1, "ids": [], "after": [], "predicted": [], "chance": []}})", "d");
+    EXPECT_EQ(document_from_json(document_to_json(writing), "d"), writing);
+}
+
 TEST(DocumentJson, RefusesOtherFormatsAndUnknownFields) {
     const auto message = [](const std::string& json) {
         try {
