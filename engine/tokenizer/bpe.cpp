@@ -44,7 +44,10 @@ Bpe::Bpe(Vocabulary vocabulary, const std::vector<Merge>& merges, BpeOptions opt
         };
         std::string whole = left;
         whole += right.starts_with(options_.continuing_prefix) ? right.substr(options_.continuing_prefix.size()) : right;
-        joins_[key_of(id_of(left), id_of(right))] = {static_cast<std::int32_t>(rank), id_of(whole)};
+        // One after the other, so that every compiler names the same token where several are missing.
+        const std::int32_t left_id = id_of(left);
+        const std::int32_t right_id = id_of(right);
+        joins_[key_of(left_id, right_id)] = {static_cast<std::int32_t>(rank), id_of(whole)};
     }
 }
 
