@@ -15,6 +15,7 @@ namespace attn {
 namespace {
 
 constexpr std::int64_t kMostSize = std::int64_t{1} << 24;
+constexpr std::int64_t kMostLayers = std::int64_t{1} << 10;  // as validate() has it; something is kept of each before that is asked
 constexpr double kLeastFactor = std::numeric_limits<double>::min(), kMostFactor = 1e9;
 
 /// The metadata of one architecture, and the tensors beside them. Keys are given without the architecture: "block_count".
@@ -24,17 +25,17 @@ public:
         : architecture_(architecture), json_(own_keys(file, architecture)), file_(file), weights_(weights) {}
 
     bool has(std::string_view key) const { return json_.has(full(key)); }
-    std::int64_t size(std::string_view key, std::int64_t least = 1) {
+    std::int64_t size(std::string_view key, std::int64_t least = 1, std::int64_t most = kMostSize) {
         std::int64_t value = 0;
-        if (!read_size(key, value, least)) json_.fail_missing(full(key));
+        if (!read_size(key, value, least, most)) json_.fail_missing(full(key));
         return value;
     }
     /// A number, or a list with the number of every layer, which have to be the same.
-    bool read_size(std::string_view key, std::int64_t& value, std::int64_t least = 1) {
+    bool read_size(std::string_view key, std::int64_t& value, std::int64_t least = 1, std::int64_t most = kMostSize) {
         const Json* found = json_.value(full(key));
-        if (found == nullptr || !found->is_list()) return json_.read(full(key), value, least, kMostSize);
+        if (found == nullptr || !found->is_list()) return json_.read(full(key), value, least, most);
         std::vector<double> layers;
-        json_.read(full(key), layers, static_cast<double>(least), static_cast<double>(kMostSize));
+        json_.read(full(key), layers, static_cast<double>(least), static_cast<double>(most));
         if (layers.empty()) fail(key, "is an empty list", FileFault::Format);
         if (std::any_of(layers.begin(), layers.end(), [&](double layer) { return layer != layers.front(); }))
             fail(key, "differs from layer to layer, which would need layers of several sizes", FileFault::Unsupported);
@@ -110,7 +111,7 @@ Config read_gguf_sizes(GgufKeys& keys) {
     if (table.size() != 2) throw FileError(FileFault::Schema, keys.source(), "token_embd.weight", "there is no such table of words");
     config.vocab_size = table[0];
     config.d_model = keys.size("embedding_length");
-    config.num_layers = keys.size("block_count");
+    config.num_layers = keys.size("block_count", 1, kMostLayers);
     config.num_heads = keys.size("attention.head_count");
     keys.read_size("attention.head_count_kv", config.num_kv_heads);
     if (config.num_kv_heads == config.num_heads) config.num_kv_heads = 0;

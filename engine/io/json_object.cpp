@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/io/file_error.hpp"
@@ -16,6 +17,8 @@ constexpr std::size_t kLongestPlace = 200;  ///< characters of a JSON pointer in
 std::string shown(const Json& value) {
     if (value.is_object()) return "an object";
     if (value.is_list()) return "a list";
+    // JSON has no such numbers, but the metadata of GGUF files do: a dump would call them null.
+    if (value.is_number() && !std::isfinite(value.number())) return fmt::format("{}", value.number());
     return escaped(value.dump(-1, Json::InvalidUtf8::Replace));
 }
 

@@ -297,13 +297,16 @@ TEST(GgufModel, RefusesMetadataThatCannotBe) {
     EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(0)), HasSubstr("/llama.block_count"));
     EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(2)), HasSubstr("tensors are missing: blk.1.attn_norm.weight"));
     EXPECT_THAT(with("llama.block_count", 4, le(~std::uint32_t{0})), HasSubstr("/llama.block_count"));
-    EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(9'000'000)), HasSubstr("expected 1 to 1024"));
+    EXPECT_THAT(with("llama.block_count", 4, le<std::uint32_t>(9'000'000)),
+                HasSubstr("/llama.block_count: expected an integer from 1 to 1024"));
     EXPECT_THAT(with("llama.embedding_length", 4, le<std::uint32_t>(48)), HasSubstr("by the metadata it would be"));
     EXPECT_THAT(with("llama.attention.head_count", 4, le<std::uint32_t>(5)), HasSubstr("llama.gguf"));
     EXPECT_THAT(with("llama.attention.head_count_kv", 4, le<std::uint32_t>(3)), HasSubstr("llama.gguf"));
     EXPECT_THAT(with("llama.attention.value_length", 4, le<std::uint32_t>(4)), HasSubstr("heads would need two sizes"));
     EXPECT_THAT(with("llama.rope.dimension_count", 4, le<std::uint32_t>(99)), HasSubstr("a head has 8 numbers"));
-    EXPECT_THAT(with("llama.rope.freq_base", 6, le(std::numeric_limits<float>::quiet_NaN())), HasSubstr("/llama.rope.freq_base"));
+    EXPECT_THAT(with("llama.rope.freq_base", 6, le(std::numeric_limits<float>::quiet_NaN())),
+                AllOf(HasSubstr("/llama.rope.freq_base"), HasSubstr("found nan")));
+    EXPECT_THAT(with("llama.rope.freq_base", 6, le(-std::numeric_limits<float>::infinity())), HasSubstr("found -inf"));
     EXPECT_THAT(with("llama.attention.layer_norm_rms_epsilon", 6, le(-1.0F)), HasSubstr("rms_epsilon"));
     EXPECT_THAT(with("general.architecture", 8, test::gguf_text("mamba")),
                 HasSubstr("models of the architecture \"mamba\" cannot be opened"));
