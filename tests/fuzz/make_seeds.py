@@ -205,6 +205,11 @@ class Seeds:
         header += text('a.weight') + struct.pack('<IQQIQ', 2, 4, 2, 0, 0)
         self.add('gguf', 'vocabulary', header + b'\0' * (-len(header) % 32) + b'\0' * 32)
 
+    def models(self):
+        for path in sorted((ROOT / 'tests/golden/gguf').glob('*.gguf')):
+            if path.stat().st_size <= LONGEST:
+                self.add('gguf_model', path.stem, path.read_bytes())
+
     def texts(self):
         for path in sorted((ROOT / 'assets/lessons').glob('*.json')):
             self.add('lesson', path.name, path.read_bytes())
@@ -228,6 +233,7 @@ def main():
         seeds.arrays()
         seeds.cases()
         seeds.tokenizers()
+        seeds.models()
         seeds.texts()
 
 
