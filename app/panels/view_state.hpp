@@ -110,7 +110,7 @@ struct ViewState {
     PaneState panes;
     std::set<std::string, std::less<>> folded;  ///< parts of the pane at the left, by name: see app/panels/section.hpp
     SettingsSearch search;
-    bool toured = false;  ///< the tour has been taken to its end
+    bool toured = false;    ///< the tour has been taken to its end
     double memory_mib = 0;  ///< that what is computed may take; 0: a quarter of the machine's memory
     bool dark = true;
     double ui_zoom = 1;                             ///< size of everything, on top of the display's scale

@@ -181,7 +181,8 @@ struct Command {
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
                  command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
-                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump, command::Undo, command::Redo>
+                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump, command::Undo,
+                 command::Redo>
         what;
     std::string merge;
 };

@@ -127,8 +127,9 @@ std::vector<fs::path> model_caches() {
     const fs::path home = from_variable("HOME"), xdg = from_variable("XDG_CACHE_HOME");
     const fs::path cache = xdg.empty() ? in_folder_of(home, ".cache") : xdg;
     std::vector<fs::path> found;
-    for (const fs::path& folder : {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub"),
-                                   in_folder_of(cache, "huggingface/hub"), from_variable("LLAMA_CACHE"), in_folder_of(cache, "llama.cpp")}) {
+    for (const fs::path& folder :
+         {from_variable("HF_HUB_CACHE"), in_folder_of(from_variable("HF_HOME"), "hub"), in_folder_of(cache, "huggingface/hub"),
+          from_variable("LLAMA_CACHE"), in_folder_of(cache, "llama.cpp")}) {
         std::error_code unknown;
         if (!folder.empty() && fs::is_directory(folder, unknown) && std::find(found.begin(), found.end(), folder) == found.end())
             found.push_back(folder);

@@ -183,9 +183,7 @@ private:
             throw Error("the trace has head " + std::to_string(*stage->only_head) + " of " + tensor_name(id) + " and no other");
         return static_cast<double>(stage->value.data()[before]);
     }
-    double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override {
-        return trace_.parameters->number(whole, flat);
-    }
+    double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override { return trace_.parameters->number(whole, flat); }
     const Mask* mask(const StageId& id) const override { return held(id)->mask.get(); }
 
     const Trace<Scalar>& trace_;

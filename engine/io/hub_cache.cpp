@@ -69,7 +69,8 @@ fs::path snapshot_of(const fs::path& entry) {
     std::error_code unknown;
     if (const std::string commit = main_commit(entry); !commit.empty()) {
         if (fs::is_directory(snapshots / commit, unknown)) return snapshots / commit;
-        throw broken_entry(entry, fmt::format("refs/main names the snapshot {}, which is not there: the download was not finished", commit));
+        throw broken_entry(entry,
+                           fmt::format("refs/main names the snapshot {}, which is not there: the download was not finished", commit));
     }
     const fs::path newest = newest_snapshot(snapshots);
     if (newest.empty()) throw broken_entry(entry, "there is no snapshot in this folder of Hugging Face's cache: nothing was downloaded");

@@ -1,7 +1,6 @@
 #pragma once
-/// Hugging Face's cache: a folder models--ORG--NAME for each model, with snapshots/COMMIT of links into blobs, and refs/main, which names the
-/// snapshot that counts. Nothing is ever fetched.
-/// Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
+/// Hugging Face's cache: a folder models--ORG--NAME for each model, with snapshots/COMMIT of links into blobs, and refs/main, which names
+/// the snapshot that counts. Nothing is ever fetched. Layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
 
 #include <filesystem>
 #include <string>

@@ -25,10 +25,10 @@ namespace {
 #include "engine/kernels/gemm_row.hpp"
 
 #include "engine/kernels/gemm.hpp"
-#include "engine/kernels/stored.hpp"
 #include "engine/kernels/peak.hpp"
 #include "engine/kernels/rows.hpp"
 #include "engine/kernels/softmax.hpp"
+#include "engine/kernels/stored.hpp"
 
 #include "engine/kernels/activations.hpp"
 #include "engine/kernels/learning.hpp"

@@ -18,8 +18,8 @@ inline constexpr std::uint64_t kMaxTokenizerFile = std::uint64_t{128} << 20;
 std::shared_ptr<const ModelTokenizer> read_tokenizer_json(const std::filesystem::path& path);
 std::shared_ptr<const ModelTokenizer> parse_tokenizer_json(std::string_view text, std::string_view source);
 
-/// The tokenizer of a folder, which has to have one, or of one in Hugging Face's cache, or a file by itself: tokenizer.json, a GGUF file (.gguf), SentencePiece's or
-/// tiktoken's (.model, .tiktoken), BERT's vocab.txt. Throws FileError.
+/// The tokenizer of a folder, which has to have one, or of one in Hugging Face's cache, or a file by itself: tokenizer.json, a GGUF file
+/// (.gguf), SentencePiece's or tiktoken's (.model, .tiktoken), BERT's vocab.txt. Throws FileError.
 std::shared_ptr<const ModelTokenizer> read_tokenizer(const std::filesystem::path& path);
 
 /// The tokenizer of a model's folder; nullptr when it has none. The first of these that is there, the rest of what they need from

@@ -32,7 +32,8 @@ void compare_notebook_head(CaseFile& file, const std::string& prefix, const Tens
     const std::int64_t length = x.shape()[1].size, width = x.shape()[2].size;
     const auto project = [&](const char* weight, Axis position) {
         const auto matrix = file.numbers<double>(prefix + weight, {{Axis::C, width}, {Axis::D, head_size}});
-        return split_heads(linear(x, LinearMap{MatrixView::of(matrix.data(), width, head_size), nullptr}, {Axis::N, head_size}), {Axis::H, 1}, position);
+        return split_heads(linear(x, LinearMap{MatrixView::of(matrix.data(), width, head_size), nullptr}, {Axis::N, head_size}),
+                           {Axis::H, 1}, position);
     };
     const Tensor<double> q = project("w_q", Axis::T), k = project("w_k", Axis::S), v = project("w_v", Axis::S);
     const Permissions everyone = allow_all(length);

@@ -81,7 +81,8 @@ TEST_F(Shelf, TheCachesModelsHaveTheirNamesAndTheirProblems) {
     EXPECT_THAT(shelf.models[0].problem, HasSubstr("there is no snapshot"));
     EXPECT_EQ(shelf.models[3].problem, "");
     EXPECT_EQ(shelf.models[3].path, whole);
-    EXPECT_EQ(shelf.models[3].bytes, fs::file_size(kGpt2Folder / "model.safetensors") + fs::file_size(kGpt2Folder / "expected.safetensors"));
+    EXPECT_EQ(shelf.models[3].bytes,
+              fs::file_size(kGpt2Folder / "model.safetensors") + fs::file_size(kGpt2Folder / "expected.safetensors"));
 }
 
 TEST_F(Shelf, RecentModelsComeFirstAndOnceAndSayWhenTheyAreGone) {
@@ -155,7 +156,8 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
 
 /// What does not fit is an outline, or refused; with more memory it is computed.
 TEST_F(Shelf, AnotherMemoryBudgetCountsAtOnce) {
-    Session session(open_preset("causal-attention"), [] {}, 1e-3);
+    Session session(
+        open_preset("causal-attention"), [] {}, 1e-3);
     EXPECT_EQ(session.wait()->trace, nullptr);
     EXPECT_THAT(session.wait()->problem, HasSubstr("memory budget"));
     session.apply({command::SetMemoryBudget{512}, ""});

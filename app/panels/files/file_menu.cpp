@@ -80,7 +80,8 @@ float draw_file_menu(PanelContext& context) {
         return context.px(kWidth);
     if (menu_item(ui, "Open ...", false, "A document, training run or text; files can also be dropped on the window.", "Ctrl + O"))
         begin_open(context);
-    if (menu_item(ui, "Open a model ...", false, "Models opened lately, those of your models folder, and what transformers has downloaded."))
+    if (menu_item(ui, "Open a model ...", false,
+                  "Models opened lately, those of your models folder, and what transformers has downloaded."))
         begin_open_model(context);
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);

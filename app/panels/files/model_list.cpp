@@ -21,7 +21,8 @@ constexpr std::array<const char*, 4> kSources = {
     "A folder from Hugging Face, cloned or downloaded by other means: config.json, .safetensors files and a tokenizer.",
     "The cache that transformers keeps (~/.cache/huggingface/hub): the models in it are listed here by themselves.",
     "GGUF files of llama.cpp; of Ollama a link to the model's blob whose name ends in .gguf.",
-    "Good to begin with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. Nothing is downloaded by "
+    "Good to begin with: openai-community/gpt2, EleutherAI/pythia-70m, HuggingFaceTB/SmolLM2-135M, Qwen/Qwen2.5-0.5B. Nothing is "
+    "downloaded by "
     "attnscope."};
 
 std::string lower(std::string text) {

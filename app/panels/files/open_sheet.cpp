@@ -72,7 +72,8 @@ void draw_places(PanelContext& context, float height) {
     const bool models = models_are_listed(context);
     const std::string here = models ? "" : without_tilde(folder_part(context.view.files.path.text));
     const Item shelf = draw_row(context, "##models", "Models", "", models, true);
-    if (shelf.hovered) tooltip_for_last(context.ui(), "Models opened lately, those of your models folder, and what transformers has downloaded.");
+    if (shelf.hovered)
+        tooltip_for_last(context.ui(), "Models opened lately, those of your models folder, and what transformers has downloaded.");
     if (shelf.pressed) show_models(context);
     for (const Place& place : places(context)) {
         const Item item = draw_row(context, place.folder.c_str(), place.name, "", place.folder == here, false);
@@ -220,7 +221,8 @@ void draw_open_sheet(PanelContext& context) {
         keep_listing(context);
         find_completions(context);
     }
-    const PathFieldResult typed = path_field(ui, "##path", view.path, "name of a model, path of a file, or of the folder of a model or a run");
+    const PathFieldResult typed =
+        path_field(ui, "##path", view.path, "name of a model, path of a file, or of the folder of a model or a run");
     gap(ui, 8);
     if (models) draw_models_folder(context);
     else draw_filter(context);
