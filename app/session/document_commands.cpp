@@ -168,7 +168,8 @@ void Session::Impl::travel(bool back) {
 
 void Session::Impl::changed(const Document& before) {
     const bool other_setup = static_cast<const Setup&>(document()) != static_cast<const Setup&>(before);
-    // What is being written goes on from what was there.
+    // What is being written goes on from what was there, and what ended the last writing may no longer be so.
+    if (!writing.taking) writing.problem.clear();
     if (!writing.taking && (other_setup || document().writing != before.writing || document().trained != before.trained)) stop_writing();
     if (document().run != before.run) trainer.apply(document().run);
     if (document().trained && document().trained->run != run().run && is_kept(document().trained->run))

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/session/memory_budget.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/session_impl.hpp"
 #include "engine/tensor/error.hpp"
 
@@ -28,6 +30,10 @@ std::vector<Edit> edits_of(const std::vector<Edit>& edits, std::int64_t sequence
     return own;
 }
 
+std::string full_context(const Config& config) {
+    return fmt::format("the text fills the model's context of {} tokens", config.context_length);
+}
+
 /// Goes on from the text of a trace; an encoder-decoder answers its source, and ends with the token that the source ends with.
 WritingJob job_of(const Trace<float>& trace, std::int64_t sequence, const SamplingSettings& sampling, std::size_t written) {
     const Config& config = trace.config;
@@ -47,7 +53,7 @@ WritingJob job_of(const Trace<float>& trace, std::int64_t sequence, const Sampli
     job.sampling = sampling;
     job.drawn = written;
     const std::int64_t room = config.context_length - static_cast<std::int64_t>(job.text.size());
-    if (room <= 0) throw Error(fmt::format("the text fills the model's context of {} tokens", config.context_length));
+    if (room <= 0) throw Error(full_context(config));
     job.sampling.tokens = std::min(sampling.tokens, room);
     return job;
 }
@@ -88,6 +94,7 @@ void Session::Impl::carry_out(const command::WriteToken& write, const std::strin
     Document next = ready_to_write(write.sequence);
     const std::int64_t place = put_token(next.writing, {write.id, next.writing.shown, write.predicted, write.chance});
     show_written(next, place);
+    prepare(next, default_memory_budget_mib());  // throws where it would not fit into the context
     change(std::move(next), merge);
 }
 
@@ -164,6 +171,8 @@ void Session::Impl::take_written() {
     writing.tip = tip;
     change_by_writing(std::move(next));
     if (!ended) return;
+    const Config& config = writing.job.parameters->config();
+    if (problem.empty() && static_cast<std::int64_t>(writing.job.text.size()) >= config.context_length) problem = full_context(config);
     writing.problem = problem;
     stop_writing();
 }

@@ -249,11 +249,30 @@ TEST_F(WritingSession, FollowsWhatIsChangedByHand) {
 TEST_F(WritingSession, EndsWithTheContext) {
     open("stories");
     const std::int64_t context = session->wait()->trace->config.context_length;
+    write(3);
+    EXPECT_EQ(session->writing_problem(), "");
     write(context + 50);
     EXPECT_EQ(static_cast<std::int64_t>(shown_ids().size()), context);
+    EXPECT_THAT(session->writing_problem(), HasSubstr("context")) << "it says why there are fewer than were asked for";
     write(1);
     EXPECT_THAT(session->writing_problem(), HasSubstr("context"));
     EXPECT_EQ(static_cast<std::int64_t>(shown_ids().size()), context);
+    apply({command::ShowWritten{2}, ""});
+    EXPECT_EQ(session->writing_problem(), "") << "there is room again";
+}
+
+TEST_F(WritingSession, TakesNoTokenByHandBeyondTheContext) {
+    open("stories");
+    write(session->wait()->trace->config.context_length);
+    const Document before = document();
+    apply({command::WriteToken{0, 5, 0.1, 0}, ""});
+    EXPECT_EQ(document(), before);
+    EXPECT_THAT(session->message(), HasSubstr("context"));
+    EXPECT_EQ(session->wait()->problem, "");
+    // One that is there already is gone to.
+    apply({command::ShowWritten{0}, ""});
+    apply({command::WriteToken{0, before.writing.tokens[1].id, 0.1, 0}, ""});
+    EXPECT_EQ(document().writing.shown, 1);
 }
 
 TEST_F(WritingSession, AnswersASourceUpToItsEnd) {
