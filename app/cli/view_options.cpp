@@ -64,7 +64,7 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "layer; grid: "
                 "all layers; lines: weights as lines from "
                 "token to token; totals: attention over all layers; lens: what each layer would predict; "
-                "knock-out: what each head is worth; train: a training run; "
+                "knock-out: what each head is worth; write: what may come next, and what is written on; train: a training run; "
                 "doctor: what is wrong")
         .shown_as("VIEW")
         .one_of(names);

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "app/panels/maps/head_captions.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/head_rows.hpp"
+#include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -68,6 +70,11 @@ TEST_F(WriteViewTest, MomentsAreGoneBackTo) {
     frames(2, ui_frame);
     ASSERT_NE(view.head_rows.last, nullptr);
     EXPECT_EQ(view.head_rows.last->position, static_cast<std::int64_t>(length) - 3) << "the heads are those of this moment";
+    const auto snapshot = session->wait();
+    EXPECT_EQ(view.head_rows.word, visible_text(snapshot->tokens[0].back().text));
+    ASSERT_EQ(view.head_rows.keys.size(), 1U);
+    EXPECT_EQ(view.head_rows.keys[0].size(), length - 2);
+    EXPECT_EQ(view.head_rows.keys[0].front(), visible_text(snapshot->tokens[0].front().text));
 }
 
 TEST_F(WriteViewTest, BranchesAreLookedAtComparedAndGivenUp) {
@@ -121,6 +128,19 @@ TEST_F(WriteViewTest, FitsSmallWindows) {
         EXPECT_GE(candidates->Size.x, 200) << size.x;
         EXPECT_LE(candidates->Pos.y + candidates->Size.y, size.y);
     }
+}
+
+TEST_F(WriteViewTest, SaysHowUnlikelyAWordIs) {
+    EXPECT_EQ(share_words(0.0423), "0.0423");
+    EXPECT_EQ(share_words(7.58e-6), "7.58e−6");
+    open();
+    with_context([](PanelContext& context) {
+        const ImFont* font = context.theme.fonts.mono_small;
+        const HeadCaption caption{"entropy 1.23", 0};
+        EXPECT_EQ(caption_that_fits(caption, font, text_width(font, caption.text)), "entropy 1.23");
+        EXPECT_EQ(caption_that_fits(caption, font, text_width(font, caption.text) - 1), "1.23");
+        EXPECT_EQ(caption_that_fits(caption, font, text_width(font, "1.2")), "") << "half a number says something else";
+    });
 }
 
 TEST_F(WriteViewTest, SaysWhyTheSamplerCuts) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
 
 namespace attn::app {
 namespace {
@@ -39,6 +40,12 @@ HeadCaption head_caption(const PanelContext& context, const StageId& weights, st
         std::max_element(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) { return a.value < b.value; });
     if (best->value > 0.5) return {std::string(best->name) + " " + format_number(best->value, {.decimals = 2}), best->color};
     return {"entropy " + format_number(score->entropy, {.decimals = 2}), colors.muted};
+}
+
+std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, float room) {
+    if (text_width(font, caption.text) <= room) return caption.text;
+    std::string figure = caption.text.substr(caption.text.rfind(' ') + 1);
+    return text_width(font, figure) <= room ? figure : "";
 }
 
 double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {

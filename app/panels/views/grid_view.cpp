@@ -116,7 +116,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
     draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, colors.text, place);
     const float place_width = text_width(fonts.mono_small, place);
     draw_text(list, fonts.mono_small, {at.x + place_width, end.y + context.px(3)}, caption.color,
-              elide(fonts.mono_small, caption.text, room - place_width - context.px(4)));
+              caption_that_fits(caption, fonts.mono_small, room - place_width - context.px(4)));
     if (!hovered || matrix.empty()) return;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
     const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)),
@@ -133,6 +133,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
                           : matrix.is_difference ? "difference, "
                                                  : "",
                           row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
+    if (tile.head != kMeanHead && !caption.text.empty()) text_line(context.ui(), fonts.mono, caption.color, caption.text);
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
 }

@@ -83,11 +83,9 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_focus_ring(context.ui(), item, context.px(4));
     const bool chosen = !mean && head == context.view.head;
     draw_text(list, fonts.strong, {box.min.x, title_y}, item.hovered ? colors.accent : chosen ? colors.chosen_text : colors.text, title);
-    // Over a small map the figure alone.
-    std::string figure = mean ? "of all heads" : caption.text;
     const float figure_room = box.width() - text_width(fonts.strong, title) - context.px(8);
-    if (text_width(fonts.mono_small, figure) > figure_room) figure = mean ? "" : figure.substr(figure.rfind(' ') + 1);
-    if (text_width(fonts.mono_small, figure) > figure_room) figure.clear();
+    std::string figure = caption_that_fits(caption, fonts.mono_small, figure_room);
+    if (mean) figure = text_width(fonts.mono_small, "of all heads") > figure_room ? "" : "of all heads";
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, figure);
 

@@ -36,10 +36,9 @@ Following following(const Writing& writing) {
 }
 
 std::string candidate_tooltip(const PanelContext& context, const NextWord& word, const Following& next) {
-    std::string words = fmt::format("“{}”, id {}\nthe model: {:.4f} · at the temperature: {:.4f}", visible_text(word.text), word.id,
-                                    word.predicted, word.probability);
-    words +=
-        word.cut == Cut::None ? fmt::format(" · drawn with: {:.4f}", word.chance) : "\n" + cut_words(word.cut, context.document.sampling);
+    std::string words = fmt::format("“{}”, id {}\nthe model: {}\nat the temperature: {}\n", visible_text(word.text), word.id,
+                                    share_words(word.predicted), share_words(word.probability));
+    words += word.cut == Cut::None ? "drawn with: " + share_words(word.chance) : cut_words(word.cut, context.document.sampling);
     const bool known = std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end();
     return words + (known ? "\nClick: go to it." : next.ids.empty() ? "\nClick: write it." : "\nClick: write it, as a branch.");
 }
@@ -71,7 +70,7 @@ void draw_candidate(PanelContext& context, const NextWord& word, double largest,
     if (!kept) draw_hatching(list, context.theme, low, high);
     const auto figure = [&](float left, double value, Color color) {
         draw_text_in(list, fonts.mono_small, {left, item.min.y}, {left + context.px(kFigures), item.max.y}, {1, 0.5F}, color,
-                     format_number(value, {.decimals = 4, .fixed = true}));
+                     share_words(value));
     };
     figure(bar_end, word.probability, kept ? colors.text : colors.faint);
     if (kept) figure(bar_end + context.px(kFigures), word.chance, colors.muted);

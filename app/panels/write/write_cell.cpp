@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/panels/maps/labels.hpp"
@@ -16,7 +19,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHeadLabels = 60, kKeyLabels = 76, kMostHeadRow = 24, kMostKey = 30;
+constexpr float kHeadLabels = 60, kKeyLabels = 76, kMostHeadRow = 24, kMostKey = 30, kSlanting = 34;
 
 std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::format("L{} H{}", rows.maps[row].layer, rows.heads[row]); }
 
@@ -36,16 +39,29 @@ void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, st
     context.view.view = View::Step;
 }
 
-void draw_rows(PanelContext& context, const HeadRowsOf& rows, std::int64_t position, float height) {
+/// Newer rows, with the words that they belong to: the text may be another one before the next rows are there.
+void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std::string word, HeadRowsView& view) {
+    view.last = std::move(rows);
+    view.word = std::move(word);
+    view.keys.clear();
+    for (const HeadRowsOf& kind : view.last->kinds) {
+        std::vector<std::string>& keys = view.keys.emplace_back();
+        for (std::int64_t key = 0; key < kind.keys; ++key) keys.push_back(index_label(context, kind.maps.front(), Axis::S, key));
+    }
+}
+
+/// A cell can be opened where `position` is given: in the rows of the moment that is shown.
+void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<std::string>& keys, std::optional<std::int64_t> position,
+               float height) {
     const auto count = static_cast<std::int64_t>(rows.maps.size());
     const float width = ImGui::GetContentRegionAvail().x, labels = context.px(kHeadLabels), above = context.px(kKeyLabels);
-    const float cell_w = std::min((width - labels) / static_cast<float>(std::max<std::int64_t>(rows.keys, 1)), context.px(kMostKey));
+    const float cell_w =
+        std::min((width - labels - context.px(kSlanting)) / static_cast<float>(std::max<std::int64_t>(rows.keys, 1)), context.px(kMostKey));
     const float cell_h = std::min((height - above) / static_cast<float>(std::max<std::int64_t>(count, 1)), context.px(kMostHeadRow));
     const ImVec2 at = ImGui::GetCursorScreenPos(), min{at.x + labels, at.y + above};
     const ImVec2 max{min.x + cell_w * static_cast<float>(rows.keys), min.y + cell_h * static_cast<float>(count)};
-    std::vector<std::string> heads, keys;
+    std::vector<std::string> heads;
     for (std::size_t row = 0; row < rows.maps.size(); ++row) heads.push_back(head_label(rows, row));
-    for (std::int64_t key = 0; key < rows.keys; ++key) keys.push_back(index_label(context, rows.maps.front(), Axis::S, key));
     HeatmapOptions options;
     options.rows = {.labels = heads, .room = labels - context.px(6)};
     options.cols = {.labels = keys, .room = above - context.px(4)};
@@ -55,7 +71,7 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, std::int64_t posit
     const HeatmapResult hit = heatmap_view(context.ui(), rows.cross ? "##cross_rows" : "##head_rows", min, max, data,
                                            {.map = ColorMap::Sequential, .lo = 0, .hi = 1}, whole, options);
     ImGui::SetCursorScreenPos({at.x, max.y + context.px(8)});
-    if (hit.clicked) open_row(context, rows, static_cast<std::size_t>(hit.clicked->row), position, hit.clicked->col);
+    if (hit.clicked && position) open_row(context, rows, static_cast<std::size_t>(hit.clicked->row), *position, hit.clicked->col);
     if (!hit.hovered) return;
     const auto row = static_cast<std::size_t>(hit.hovered->row);
     begin_tooltip(context.ui());
@@ -66,8 +82,8 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, std::int64_t posit
                     format_number(static_cast<double>(
                                       rows.weights[row * static_cast<std::size_t>(rows.keys) + static_cast<std::size_t>(hit.hovered->col)]),
                                   {.decimals = 4}),
-                    index_label(context, rows.maps[row], Axis::S, hit.hovered->col)));
-    text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click: open this head step by step");
+                    keys[static_cast<std::size_t>(hit.hovered->col)]));
+    if (position) text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click: open this head step by step");
     end_tooltip();
 }
 
@@ -79,20 +95,25 @@ void draw_write_cell(PanelContext& context) {
     const std::int64_t position = last_position(context);
     section_heading(context.ui(), "Where the heads look");
     const Stack stack = context.snapshot.trace->config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
-    paragraph(context.ui(), fonts.label, colors.muted,
-              fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.",
-                          index_label(context, {Stage::Tokens, -1, stack}, Axis::T, position)));
-    gap(context.ui(), 6);
+    const std::string word = index_label(context, {Stage::Tokens, -1, stack}, Axis::T, position);
     const auto answer = context.ask(facet::HeadRows{std::max<std::int64_t>(context.view.batch, 0), position});
     HeadRowsView& view = context.view.head_rows;
-    if (answer) view.last = answer.value;
+    if (answer) keep(context, answer.value, word, view);
+    // An earlier moment stays until the next one is there.
+    const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
+    paragraph(context.ui(), fonts.label, colors.muted,
+              earlier
+                  ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
+                  : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
+    gap(context.ui(), 6);
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;
-    // An earlier moment stays until the next one is there.
     const float height = ImGui::GetContentRegionAvail().y / static_cast<float>(std::max<std::size_t>(view.last->kinds.size(), 1));
-    for (const HeadRowsOf& rows : view.last->kinds) {
+    const std::optional<std::int64_t> shown = earlier ? std::nullopt : std::optional(view.last->position);
+    for (std::size_t kind = 0; kind < view.last->kinds.size(); ++kind) {
+        const HeadRowsOf& rows = view.last->kinds[kind];
         if (rows.cross) text_line(context.ui(), fonts.label, colors.muted, "cross-attention, on the source");
-        draw_rows(context, rows, view.last->position, height - context.px(24));
+        draw_rows(context, rows, view.keys[kind], shown, height - context.px(24));
     }
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/panels/edit/edits.hpp"
+#include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
 
 namespace attn::app {
@@ -99,6 +100,8 @@ std::string cut_words(Cut cut, const SamplingSettings& sampling) {
     }
     return "";
 }
+
+std::string share_words(double share) { return format_number(share, {.decimals = 4}); }
 
 std::string percent_words(double chance) { return chance < 0.005 ? std::string("<1 %") : fmt::format("{} %", std::lround(100 * chance)); }
 

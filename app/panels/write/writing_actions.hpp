@@ -31,6 +31,8 @@ void compare_with_branch(PanelContext& context, std::int64_t end);
 std::string cut_name(Cut cut, const SamplingSettings& sampling);
 /// One sentence saying why it cuts.
 std::string cut_words(Cut cut, const SamplingSettings& sampling);
+/// "0.0423"; of unlikely words in powers of ten.
+std::string share_words(double share);
 std::string percent_words(double chance);
 
 /// The settings' section.
