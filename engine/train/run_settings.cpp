@@ -28,7 +28,7 @@ constexpr std::array<TaskInfo, 11> kTasks = {{
      "Correct sums of pairs that were never shown in either order."},
     {TaskKind::Bigram, "bigram", "Bigram", "Each symbol is drawn by the one before it, from a fixed random table.",
      "How often the likeliest symbol came; chance keeps it below 100 %."},
-    {TaskKind::Text, "text", "Text", "Write the next character of a text.", "Correct next characters in the held-out part."},
+    {TaskKind::Text, "text", "Text", "Write the next character or piece of a text.", "Correct next tokens in the held-out part."},
     {TaskKind::Sum, "sum", "Addition on paper", "Add two numbers column by column from the right, and write down what is carried.",
      "Correct characters after the colon, of pairs that were never shown in either order."},
     {TaskKind::Stories, "stories", "Stories", "Write the next word of a short story: who has what, who she is, why somebody is sad.",

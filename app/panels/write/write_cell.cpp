@@ -31,6 +31,14 @@ std::int64_t last_position(const PanelContext& context) {
     return std::max<std::int64_t>(lengths[sequence] - 1, 0);
 }
 
+/// Of all heads, so that their colours can be compared; in a long text even this may be small.
+float largest_weight(const HeadRows& rows) {
+    float largest = 0.01F;
+    for (const HeadRowsOf& kind : rows.kinds)
+        for (const float weight : kind.weights) largest = std::max(largest, weight);
+    return largest;
+}
+
 void open_row(PanelContext& context, const HeadRowsOf& rows, std::size_t row, std::int64_t position, std::int64_t key) {
     context.view.stage = rows.maps[row];
     context.view.head = rows.heads[row];
@@ -52,7 +60,7 @@ void keep(const PanelContext& context, std::shared_ptr<const HeadRows> rows, std
 
 /// A cell can be opened where `position` is given: in the rows of the moment that is shown.
 void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<std::string>& keys, std::optional<std::int64_t> position,
-               float height) {
+               float height, float largest) {
     const auto count = static_cast<std::int64_t>(rows.maps.size());
     const float width = ImGui::GetContentRegionAvail().x, labels = context.px(kHeadLabels), above = context.px(kKeyLabels);
     const float cell_w =
@@ -69,7 +77,7 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
     HeatmapViewState whole;
     const HeatmapData data{.values = rows.weights.data(), .rows = count, .cols = rows.keys, .row_stride = rows.keys};
     const HeatmapResult hit = heatmap_view(context.ui(), rows.cross ? "##cross_rows" : "##head_rows", min, max, data,
-                                           {.map = ColorMap::Sequential, .lo = 0, .hi = 1}, whole, options);
+                                           {.map = ColorMap::Sequential, .lo = 0, .hi = largest}, whole, options);
     ImGui::SetCursorScreenPos({at.x, max.y + context.px(8)});
     if (hit.clicked && position) open_row(context, rows, static_cast<std::size_t>(hit.clicked->row), *position, hit.clicked->col);
     if (!hit.hovered) return;
@@ -105,15 +113,17 @@ void draw_write_cell(PanelContext& context) {
               earlier
                   ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
                   : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
-    gap(context.ui(), 6);
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;
+    const float largest = largest_weight(*view.last);
+    text_line(context.ui(), fonts.caption, colors.faint, fmt::format("colours: 0 to {}", format_number(largest, {.decimals = 2})));
+    gap(context.ui(), 6);
     const float height = ImGui::GetContentRegionAvail().y / static_cast<float>(std::max<std::size_t>(view.last->kinds.size(), 1));
     const std::optional<std::int64_t> shown = earlier ? std::nullopt : std::optional(view.last->position);
     for (std::size_t kind = 0; kind < view.last->kinds.size(); ++kind) {
         const HeadRowsOf& rows = view.last->kinds[kind];
         if (rows.cross) text_line(context.ui(), fonts.label, colors.muted, "cross-attention, on the source");
-        draw_rows(context, rows, view.keys[kind], shown, height - context.px(24));
+        draw_rows(context, rows, view.keys[kind], shown, height - context.px(24), largest);
     }
 }
 
