@@ -31,6 +31,18 @@ ATTN_INLINE void add_rows_of_b(const Scalar* a, std::int64_t a_step, const Scala
     }
 }
 
+/// Columns [first, first + columns) of C after the steps [p, p + depth) of k, whose sums these are.
+template <class Scalar>
+ATTN_INLINE void store_row_sums(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p,
+                                std::int64_t depth, const Scalar* sums) {
+    TileOperands<Scalar> o{};
+    o.c = g.c + first, o.columns = columns, o.alpha = g.alpha;
+    o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + first;
+    o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + first;
+    o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + first;
+    store_narrow_tile(o, 1, columns, sums);
+}
+
 /// Columns [first, first + columns) of C after the steps [p, p + depth) of k.
 template <class Scalar>
 void multiply_row_block(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth,
@@ -44,12 +56,7 @@ void multiply_row_block(const GemmArguments<Scalar>& g, std::int64_t first, std:
         add_rows_of_b<kRowsTogether>(a + i * a_step, a_step, b + i * g.ldb, g.ldb, columns, sums);
     for (; i < depth; ++i) add_rows_of_b<1>(a + i * a_step, a_step, b + i * g.ldb, g.ldb, columns, sums);
 
-    TileOperands<Scalar> o{};
-    o.c = g.c + first, o.columns = columns, o.alpha = g.alpha;
-    o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + first;
-    o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + first;
-    o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + first;
-    store_narrow_tile(o, 1, columns, sums);
+    store_row_sums(g, first, columns, p, depth, sums);
 }
 
 /// The product in `g`, whose m is 1 and whose B is as stored; `sums` holds kColumnsTogether numbers.

@@ -360,12 +360,7 @@ ATTN_INLINE void store_sums(const GemmArguments<float>& g, std::int64_t j, std::
                             Vec<float> sum) {
     float sums[kWidth<float>];
     store(sums, sum);
-    TileOperands<float> o{};
-    o.c = g.c + j, o.columns = columns, o.alpha = g.alpha;
-    o.bias = g.bias == nullptr || p > 0 ? nullptr : g.bias + j;
-    o.plus = g.accumulate || p > 0 ? o.c : g.plus == nullptr ? nullptr : g.plus + j;
-    o.times = g.times == nullptr || p + depth < g.k ? nullptr : g.times + j;
-    store_narrow_tile(o, 1, columns, sums);
+    store_row_sums(g, j, columns, p, depth, sums);
 }
 
 /// Steps of k that are summed up before they are added to what is there, as a tile does it.
