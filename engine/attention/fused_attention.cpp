@@ -69,13 +69,13 @@ public:
     /// row may not see has no effect.
     std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
-    /// Scaled scores of rows [first, first + rows), of which `seen` a row are computed.
-    void scaled_scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
-                       std::int64_t seen, Scalar* block) const {
+    /// Scores of rows [first, first + rows) times `alpha`, of which `seen` a row are computed.
+    void scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, Scalar alpha, std::int64_t first,
+                std::int64_t rows, std::int64_t seen, Scalar* block) const {
         gemm<Scalar>({.m = rows,
                       .n = computed(seen),
                       .k = sizes_.head_size,
-                      .alpha = static_cast<Scalar>(rule_.factor),
+                      .alpha = alpha,
                       .a = q.at(b_, h_, first),
                       .lda = q.row,
                       .c = block,
@@ -83,6 +83,23 @@ public:
                       .packed_b = keys_across.data,
                       .packed_k = keys_across.k,
                       .packed_n = keys_across.n});
+    }
+    void scaled_scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+                       std::int64_t seen, Scalar* block) const {
+        scores(q, keys_across, static_cast<Scalar>(rule_.factor), first, rows, seen, block);
+    }
+
+    /// The weights of rows [first, first + rows) in `block`, each number rounded as in the stage that it is of: a long sum is scaled after
+    /// all of it has been added, and no logit is too large.
+    void staged_weights(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+                        std::int64_t seen, Scalar* block) const {
+        const std::int64_t stride = block_stride(sizes_.keys);
+        scores(q, keys_across, Scalar{1}, first, rows, seen, block);
+        for (std::int64_t r = 0; r < rows; ++r)
+            kernel_.scale(block + r * stride, static_cast<Scalar>(rule_.factor), computed(seen), block + r * stride);
+        if (bends_) bend(first, rows, seen, block);
+        kernel_.softmax_rows({cells(first, rows, seen, whole_vectors(seen, stride)), block, stride, block, stride, nullptr, 0, 0,
+                              static_cast<Scalar>(rule_.temperature), nullptr});
     }
 
     /// The same with what happens to them before the softmax: the cap, the distance and the mask's bias.
@@ -162,6 +179,24 @@ public:
             const std::int64_t query = t + (by_key ? p : i), key = s + (by_key ? i : p);
             return causal_ ? key <= query : rule_.mask.may_attend(b_, h_, query, key);
         });
+    }
+
+    /// Rows [first, first + rows) of the context, from the first `seen` of what is kept of their weights.
+    void mix(const Scalar* kept, std::int64_t stride, const HeadsView<const Scalar>& v, const PackedOperand<Scalar>& values, bool finite,
+             std::int64_t first, std::int64_t rows, std::int64_t seen, const HeadsView<Scalar>& context) const {
+        product({.m = rows,
+                 .n = sizes_.value_size,
+                 .k = seen,
+                 .a = kept,
+                 .lda = stride,
+                 .b = v.at(b_, g_),
+                 .ldb = v.row,
+                 .c = context.at(b_, h_, first),
+                 .ldc = context.row,
+                 .packed_b = values.data,
+                 .packed_k = values.k,
+                 .packed_n = values.n},
+                first, 0, finite);
     }
 
     /// sum, or sum += if it `adds`, of the cells of rows [first, first + rows) times the rows of x, key by key.
@@ -263,19 +298,30 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                 head.softmax_rows(first, rows, seen, written, block, map, largest);
             }
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
-            head.product({.m = rows,
-                          .n = sizes.value_size,
-                          .k = seen,
-                          .a = drops ? dropped.data() + at : block,
-                          .lda = drops ? keys : stride,
-                          .b = v.at(b, g),
-                          .ldb = v.row,
-                          .c = context.at(b, h, first),
-                          .ldc = context.row,
-                          .packed_b = values.data,
-                          .packed_k = values.k,
-                          .packed_n = values.n},
-                         first, 0, finite);
+            if (drops) head.mix(dropped.data() + at, keys, v, values, finite, first, rows, seen, context);
+            else head.mix(block, stride, v, values, finite, first, rows, seen, context);
+        }
+    });
+}
+
+template <class Scalar>
+void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
+                            const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context) {
+    const std::int64_t queries = sizes.queries, keys = sizes.keys, stride = block_stride(keys);
+    const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything();
+    parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
+        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
+        const Head<Scalar> head(rule, sizes, causal, all, b, h);
+        Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
+        const auto keys_across =
+            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys);
+        const auto values =
+            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size);
+        const bool finite = values.finite();
+        for (std::int64_t first = 0; first < queries; first += kRows) {
+            const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
+            head.staged_weights(q, keys_across, first, rows, seen, block);
+            head.mix(block, stride, v, values, finite, first, rows, seen, context);
         }
     });
 }
@@ -377,6 +423,9 @@ void fused_attention_backward(const HeadsView<const Scalar>& dcontext, const Hea
     template void fused_attention<Scalar>(const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,  \
                                           const AttentionRule&, const AttentionSizes&, Tensor<Scalar>&, Tensor<Scalar>&, CausalZeros&,     \
                                           const HeadsView<Scalar>&);                                                                       \
+    template void attention_without_maps<Scalar>(const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,                           \
+                                                 const HeadsView<const Scalar>&, const AttentionRule&, const AttentionSizes&,              \
+                                                 const HeadsView<Scalar>&);                                                                \
     template void fused_attention_backward<Scalar>(                                                                                        \
         const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&, const HeadsView<const Scalar>&,    \
         const Tensor<Scalar>&, const Tensor<Scalar>&, const AttentionRule&, const AttentionSizes&, const AttentionGradients<Scalar>&);

@@ -1,7 +1,7 @@
 #pragma once
-/// Scaled dot-product attention for training: all stages of a block of rows while they are in the cache, heads read and written where
-/// they lie in packed rows, and nothing kept but the weights. The same mathematics as scaled_dot_product.hpp, which has a function
-/// per stage.
+/// Scaled dot-product attention for training, and where nobody looks at its maps: all stages of a block of rows while they are in the
+/// cache, heads read and written where they lie in packed rows, and nothing kept but the weights. The same mathematics as
+/// scaled_dot_product.hpp, which has a function per stage.
 
 #include <cstdint>
 #include <span>
@@ -33,6 +33,11 @@ template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
                      CausalZeros& zeros, const HeadsView<Scalar>& context);
+
+/// The context alone, with the bits of the stages in scaled_dot_product.hpp, where nobody looks at the maps. Without dropout.
+template <class Scalar>
+void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
+                            const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context);
 
 template <class Scalar>
 struct AttentionGradients {

@@ -14,7 +14,7 @@ constexpr std::int64_t kMapBytes = 4 << 20;
 /// Fewer would cost more time than they save memory.
 constexpr std::int64_t kFewestRows = 16;
 /// What comes before and behind the maps takes little for each row, while every time the weights are packed again.
-constexpr std::int64_t kRowsOfProducts = 512;
+constexpr std::int64_t kRowsOfProducts = 1024;
 
 }  // namespace
 
@@ -40,8 +40,8 @@ RowCounts rows_at_a_time(const Config& config, std::int64_t positions, std::int6
 
 template <class Scalar>
 LayerInRows<Scalar>::LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
-                                 std::stop_token stop)
-    : plan_(plan), settings_(settings), tokens_(tokens), stop_(std::move(stop)), program_(plan, weights, Form::Staged, Keep::OneLayer) {}
+                                 std::stop_token stop, Form form)
+    : plan_(plan), settings_(settings), tokens_(tokens), stop_(std::move(stop)), program_(plan, weights, form, Keep::OneLayer) {}
 
 template <class Scalar>
 std::size_t LayerInRows<Scalar>::first_map(const PlanPart& part) const {
@@ -109,6 +109,17 @@ std::size_t LayerInRows<Scalar>::end_of_maps(const PlanPart& part) const {
     return place;
 }
 
+/// Without maps it takes no more memory than queries and context.
+template <class Scalar>
+void LayerInRows<Scalar>::attend_at_once(const PlanPart& part, std::size_t maps, std::size_t behind, std::vector<Tensor<Scalar>>& kept,
+                                         const RowsObserver<Scalar>& each) {
+    for (std::size_t place = part.first; place < maps; ++place)
+        if (Tensor<Scalar>& whole = kept[place - part.first]; !whole.empty() && !reads(behind, part.end, place))
+            program_.value(place) = std::move(whole);
+    forward(0, tokens_.length, maps, behind, each);
+    kept[behind - 1 - part.first] = std::move(program_.value(behind - 1));
+}
+
 template <class Scalar>
 void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& stream, const RowCounts& rows,
                                const RowsObserver<Scalar>& each) {
@@ -123,7 +134,8 @@ void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& strea
         for (std::size_t place = part.first; place < end; ++place)
             if (const Tensor<Scalar>& whole = kept[place - part.first]; !whole.empty()) give(plan_.nodes()[place].id, whole, first, count);
     };
-    for (std::int64_t first = 0; first < positions && maps < behind; first += rows.maps) {
+    if (program_.leaves_out_maps() && maps < behind) attend_at_once(part, maps, behind, kept, each);
+    for (std::int64_t first = 0; first < positions && maps < behind && !program_.leaves_out_maps(); first += rows.maps) {
         const std::int64_t some = std::min(rows.maps, positions - first);
         give_rows(maps, first, some);
         forward(first, some, maps, behind, [&](const StageRows<Scalar>& shown) {

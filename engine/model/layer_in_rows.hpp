@@ -41,9 +41,9 @@ RowCounts rows_at_a_time(const Config& config, std::int64_t positions, std::int6
 template <class Scalar>
 class LayerInRows {
 public:
-    /// All of it has to outlive this.
+    /// All of it has to outlive this. In outlined form (see Program) maps are not shown, and all positions attend at once.
     LayerInRows(const Plan& plan, const Weights& weights, const ForwardSettings& settings, const TokenBatch& tokens,
-                std::stop_token stop = {});
+                std::stop_token stop = {}, Form form = Form::Staged);
 
     /// Every stage of a part that begins with a stream, some positions at a time: first those before the maps, which all read the keys and
     /// values of every position, then the maps, then what comes behind them. A part without maps is computed as if it were one. `stream` is
@@ -61,6 +61,8 @@ private:
     void keep_rows(std::vector<Tensor<Scalar>>& kept, std::size_t first_place, const StageRows<Scalar>& shown, std::int64_t count) const;
     void give(const StageId& stream, const Tensor<Scalar>& whole, std::int64_t first, std::int64_t count);
     void forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end, const RowsObserver<Scalar>& each);
+    void attend_at_once(const PlanPart& part, std::size_t maps, std::size_t behind, std::vector<Tensor<Scalar>>& kept,
+                        const RowsObserver<Scalar>& each);
     bool reads(std::size_t first, std::size_t end, std::size_t place) const;
 
     const Plan& plan_;

@@ -60,7 +60,8 @@ Trace<Scalar> outline_at_once(std::shared_ptr<const Parameters<Scalar>> paramete
     Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, source, settings);
     const Plan& plan = *trace.plan;
     const Weights weights(*trace.parameters);
-    Program<Scalar> program(plan, weights, Form::Staged, Keep::OneLayer);
+    const Form form = !each && can_leave_out_maps(plan, settings) ? Form::Outlined : Form::Staged;
+    Program<Scalar> program(plan, weights, form, Keep::OneLayer);
     MaskBuilder builder;
     const std::vector<StageId> kept = outline_stages(plan, attended);
     Tap<Scalar> tap(true, std::move(stop));
@@ -102,7 +103,7 @@ Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> paramete
     const Weights weights(*trace.parameters);
     trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
     trace.stages.push_back(first_stream(trace, weights, stop));
-    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop);
+    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop, Form::Outlined);
     const std::vector<StageId> kept = outline_stages(plan, memory.attended);
     const RowCounts rows = rows_at_a_time(trace.config, tokens.length, memory.rows);
     for (std::size_t place = 0; place < plan.end_of_layers();) {
@@ -125,7 +126,7 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     require_settings(settings);
     require_batch(parameters->config(), tokens, source);
     const Config& config = parameters->config();
-    const std::int64_t rows = rows_at_a_time(config, tokens.length, memory.rows).maps;
+    const std::int64_t rows = rows_at_a_time(config, tokens.length, memory.rows).products;
     if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
         return outline_in_rows(std::move(parameters), tokens, settings, stop, memory);
     return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);

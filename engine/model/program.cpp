@@ -31,6 +31,14 @@ bool can_fuse(const Plan& plan) {
     });
 }
 
+bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings) {
+    const bool touches_maps = std::any_of(settings.edits.begin(), settings.edits.end(),
+                                          [](const Edit& edit) { return is_attention_map(edit.at.stage); });
+    return settings.mistake == Mistake::None && settings.dropout.attention == 0 && !touches_maps &&
+           std::none_of(plan.nodes().begin(), plan.nodes().end(),
+                        [](const PlanNode& node) { return node.op == Op::Bias && !node.weight.empty(); });
+}
+
 template <class Scalar>
 Program<Scalar>::Program(const Plan& plan, const Weights& weights, Form form, Keep keep) : plan_(plan), weights_(weights), form_(form) {
     find_nodes();
@@ -184,8 +192,7 @@ void Program<Scalar>::forward(const PassSetting<Scalar>& setting, std::size_t fi
         if (step.first < first || step.first >= last) continue;
         setting.tap.check();
         step.forward(*this, step);
-        if (setting.tap.active())
-            for (std::size_t i = step.first; i <= step.last(); ++i) show(i);
+        if (setting.tap.active()) show(step);
     }
 }
 
@@ -206,6 +213,13 @@ const std::shared_ptr<const Mask>& Program<Scalar>::shown_mask(std::size_t place
     const Op op = nodes_[place].plan->op;
     if (op == Op::Mask) return score_mask(place);
     return op == Op::Softmax || op == Op::Dropout ? mask(place) : kNone;
+}
+
+/// Maps that are left out are not there to be shown.
+template <class Scalar>
+void Program<Scalar>::show(const Step<Scalar>& step) {
+    const bool only_last = leaves_out_maps() && nodes_[step.first].plan->op == Op::Scores;
+    for (std::size_t i = only_last ? step.last() : step.first; i <= step.last(); ++i) show(i);
 }
 
 template <class Scalar>

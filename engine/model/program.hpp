@@ -26,8 +26,9 @@ namespace attn {
 
 /// How a program computes its plan.
 enum class Form : std::uint8_t {
-    Staged,  ///< node by node, every result a tensor of its own: for all who look at them
-    Fused,   ///< runs of nodes together, what lies between them only as far as the way back needs it
+    Staged,    ///< node by node, every result a tensor of its own: for all who look at them
+    Outlined,  ///< the same bits without the maps of attentions, which nobody looks at; see can_leave_out_maps()
+    Fused,     ///< runs of nodes together, what lies between them only as far as the way back needs it
 };
 /// What its memory is for.
 enum class Keep : std::uint8_t {
@@ -78,6 +79,9 @@ struct PassSetting {
 /// Whether a plan can be computed in fused form: some mistakes are made by single nodes only.
 bool can_fuse(const Plan& plan);
 
+/// Whether a forward pass can do without the maps of attentions: nothing is done to single numbers of them.
+bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings);
+
 template <class Scalar>
 class Program {
 public:
@@ -101,6 +105,7 @@ public:
     // --- for the steps -----------------------------------------------------------------------------------------------------------------
     const Config& config() const { return weights_.config(); }
     bool fused() const { return form_ == Form::Fused; }
+    bool leaves_out_maps() const { return form_ == Form::Outlined; }
     const PassSetting<Scalar>& setting() const { return *setting_; }
     const ForwardSettings& settings() const { return setting_->settings; }
     const Node<Scalar>& node(std::size_t place) const { return nodes_[place]; }
@@ -161,6 +166,7 @@ public:
 private:
     void add_to_gradient(std::size_t place, const Tensor<Scalar>& part);
     Scalar* parameter_gradient(const ParameterPlace& place);
+    void show(const Step<Scalar>& step);
     void show(std::size_t place);
     void finish_gradient(std::size_t place);
     const std::shared_ptr<const Mask>& shown_mask(std::size_t place);

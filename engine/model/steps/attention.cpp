@@ -168,6 +168,36 @@ void join_backward(Program<Scalar>& program, const Step<Scalar>& step) {
     });
 }
 
+/// What the nodes from the scores to the mask say.
+template <class Scalar>
+AttentionRule rule_between(Program<Scalar>& program, std::size_t scores, std::size_t mask, const DropoutPattern& pattern) {
+    AttentionRule rule{*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
+    for (std::size_t i = scores + 2; i < mask; ++i) {
+        const PlanNode& node = *program.node(i).plan;
+        if (node.op == Op::Cap) rule.cap = node.settings.cap;
+        else rule.slopes = node.settings.slopes;
+    }
+    rule.first_position = program.first_position();
+    return rule;
+}
+
+template <class Scalar>
+void attention_without_maps_forward(Program<Scalar>& program, const Step<Scalar>& step) {
+    const std::size_t mix = step.last(), mask = mix - 3;
+    const Tensor<Scalar>&q = program.input(step.first), &k = program.input(step.first, 1), &v = program.input(mix, 1);
+    const AttentionSizes sizes = attention_sizes(q, k, v);
+    require_mask_fits(*program.mask(mask), sizes);
+    Tensor<Scalar>& context = program.value(mix);
+    context.resize(sizes.context_shape());
+    const DropoutPattern none(0, 0, {});
+    const auto heads = [](const Tensor<Scalar>& x) -> HeadsView<const Scalar> {
+        const std::int64_t row = x.shape()[3].size, head = x.shape()[2].size * row;
+        return {x.data(), x.shape()[1].size * head, head, row};
+    };
+    attention_without_maps<Scalar>(heads(q), heads(k), heads(v), rule_between(program, step.first, mask, none), sizes,
+                                   program.heads(mix));
+}
+
 /// In the fused form the whole attention is one step; of its nodes only these have memory.
 template <class Scalar>
 struct FusedAttention {
@@ -182,16 +212,7 @@ struct FusedAttention {
         require_mask_fits(*all.mask(mask), sizes);
     }
 
-    AttentionRule rule() const {
-        AttentionRule rule{*program.mask(mask), program.node(scores + 1).plan->settings.factor, program.settings().temperature, pattern};
-        for (std::size_t i = scores + 2; i < mask; ++i) {
-            const PlanNode& node = *program.node(i).plan;
-            if (node.op == Op::Cap) rule.cap = node.settings.cap;
-            else rule.slopes = node.settings.slopes;
-        }
-        rule.first_position = program.first_position();
-        return rule;
-    }
+    AttentionRule rule() const { return rule_between(program, scores, mask, pattern); }
 
     /// Keys and values of all positions that are attended to, with what is kept of those before the pass.
     struct Attended {
@@ -267,6 +288,11 @@ StepFunctions<Scalar> fused_attention_step() {
     return {&fused_attention_forward<Scalar>, &fused_attention_step_backward<Scalar>};
 }
 
+template <class Scalar>
+StepFunctions<Scalar> attention_without_maps_step() {
+    return {&attention_without_maps_forward<Scalar>, nullptr};
+}
+
 #define ATTN_INSTANTIATE(Scalar)                                                                                                           \
     template StepFunctions<Scalar> scores_step<Scalar>();                                                                                  \
     template StepFunctions<Scalar> scale_step<Scalar>();                                                                                   \
@@ -275,6 +301,7 @@ StepFunctions<Scalar> fused_attention_step() {
     template StepFunctions<Scalar> dropout_step<Scalar>();                                                                                 \
     template StepFunctions<Scalar> mix_step<Scalar>();                                                                                     \
     template StepFunctions<Scalar> join_heads_step<Scalar>();                                                                              \
+    template StepFunctions<Scalar> attention_without_maps_step<Scalar>();                                                                  \
     template StepFunctions<Scalar> fused_attention_step<Scalar>();
 ATTN_INSTANTIATE(float)
 ATTN_INSTANTIATE(double)

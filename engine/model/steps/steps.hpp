@@ -68,6 +68,9 @@ StepFunctions<Scalar> fused_embedding_step();
 /// Scores to concat.
 template <class Scalar>
 StepFunctions<Scalar> fused_attention_step();
+/// Scores to context, of which only the context is there afterwards. It has no way back.
+template <class Scalar>
+StepFunctions<Scalar> attention_without_maps_step();
 /// A linear map and the residual that it is added to.
 template <class Scalar>
 StepFunctions<Scalar> linear_and_add_step();
