@@ -34,24 +34,43 @@ std::int64_t rows_of_a_block(std::int64_t queries, std::int64_t stride) {
 }
 
 std::int64_t head_cost(const AttentionSizes& sizes, std::int64_t products) {
-    return 1 + products * sizes.queries * sizes.keys * sizes.head_size / 32;
+    // A single row waits for memory.
+    const std::int64_t at_once = sizes.queries == 1 ? 2 : 32;
+    return 1 + products * sizes.queries * sizes.keys * sizes.head_size / at_once;
 }
 
-/// An operand in the order that products read it in, packed once for all blocks of rows.
+/// Rows of a head, as op(B) of products: in the order that these read them in, packed once for all blocks of rows; or for a single row of
+/// A, which reads each number once, as they lie in memory.
 template <class Scalar>
-struct PackedOperand {
-    const Scalar* data = nullptr;
-    std::int64_t k = 0, n = 0;
+struct Operand {
+    MatrixView view;                 ///< op(B) [k,n]
+    const Scalar* packed = nullptr;  ///< null: not packed
 
-    bool finite() const { return kernels<Scalar>().all_finite(data, kernels<Scalar>().packed_size(k, n)); }
+    bool finite() const {
+        const Kernels<Scalar>& kernel = kernels<Scalar>();
+        if (packed != nullptr) return kernel.all_finite(packed, kernel.packed_size(view.rows, view.columns));
+        const MatrixView stored = view.transposed ? view.across() : view;
+        return kernel.rows_finite(stored.numbers<Scalar>(), stored.rows, stored.columns, stored.stride);
+    }
+    /// The product in `g` with the first g.n columns, of which the first g.k rows.
+    void multiply(GemmArguments<Scalar> g) const {
+        if (packed == nullptr) return parallel_gemm(g, view.rows_from(0, g.k).columns_from(0, g.n));
+        g.packed_b = packed;
+        g.packed_k = view.rows;
+        g.packed_n = view.columns;
+        gemm(g);
+    }
 
-    /// `rows` are those of a head as they lie in memory: op(B) itself, or with `transposed` its transpose.
+    /// `rows` are those of a head as they lie in memory, for products with `queries` rows of A.
     template <ScratchUse Use>
-    static PackedOperand of(const Scalar* rows, std::int64_t row, Transpose transpose, std::int64_t k, std::int64_t n) {
+    static Operand of(const Scalar* rows, std::int64_t row, Transpose transpose, std::int64_t k, std::int64_t n, std::int64_t queries) {
+        const bool across = transpose == Transpose::Yes;
+        const MatrixView view{rows, kNumberKind<Scalar>, k, n, row, across};
+        if (queries == 1) return {view, nullptr};
         const Kernels<Scalar>& kernel = kernels<Scalar>();
         Scalar* data = scratch<Scalar, Use>(kernel.packed_size(k, n));
         kernel.pack_b(rows, row, transpose, k, n, data);
-        return {data, k, n};
+        return {view, data};
     }
 };
 
@@ -70,28 +89,25 @@ public:
     std::int64_t computed(std::int64_t seen) const { return whole_vectors(seen, sizes_.keys); }
 
     /// Scores of rows [first, first + rows) times `alpha`, of which `seen` a row are computed.
-    void scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, Scalar alpha, std::int64_t first,
-                std::int64_t rows, std::int64_t seen, Scalar* block) const {
-        gemm<Scalar>({.m = rows,
-                      .n = computed(seen),
-                      .k = sizes_.head_size,
-                      .alpha = alpha,
-                      .a = q.at(b_, h_, first),
-                      .lda = q.row,
-                      .c = block,
-                      .ldc = block_stride(sizes_.keys),
-                      .packed_b = keys_across.data,
-                      .packed_k = keys_across.k,
-                      .packed_n = keys_across.n});
+    void scores(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, Scalar alpha, std::int64_t first, std::int64_t rows,
+                std::int64_t seen, Scalar* block) const {
+        keys_across.multiply({.m = rows,
+                              .n = computed(seen),
+                              .k = sizes_.head_size,
+                              .alpha = alpha,
+                              .a = q.at(b_, h_, first),
+                              .lda = q.row,
+                              .c = block,
+                              .ldc = block_stride(sizes_.keys)});
     }
-    void scaled_scores(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+    void scaled_scores(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                        std::int64_t seen, Scalar* block) const {
         scores(q, keys_across, static_cast<Scalar>(rule_.factor), first, rows, seen, block);
     }
 
     /// The weights of rows [first, first + rows) in `block`, each number rounded as in the stage that it is of: a long sum is scaled after
     /// all of it has been added, and no logit is too large.
-    void staged_weights(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+    void staged_weights(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                         std::int64_t seen, Scalar* block) const {
         const std::int64_t stride = block_stride(sizes_.keys);
         scores(q, keys_across, Scalar{1}, first, rows, seen, block);
@@ -103,7 +119,7 @@ public:
     }
 
     /// The same with what happens to them before the softmax: the cap, the distance and the mask's bias.
-    void logits(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
+    void logits(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first, std::int64_t rows,
                 std::int64_t seen, Scalar* block) const {
         scaled_scores(q, keys_across, first, rows, seen, block);
         if (bends_) bend(first, rows, seen, block);
@@ -123,7 +139,7 @@ public:
     }
 
     /// dp of rows [first, first + rows) becomes the gradient of what the cap was given, whose scaled scores are computed again in `block`.
-    [[gnu::noinline]] void uncap(const HeadsView<const Scalar>& q, const PackedOperand<Scalar>& keys_across, std::int64_t first,
+    [[gnu::noinline]] void uncap(const HeadsView<const Scalar>& q, const Operand<Scalar>& keys_across, std::int64_t first,
                                  std::int64_t rows, std::int64_t seen, Scalar* block, Scalar* dp) const {
         const std::int64_t stride = block_stride(sizes_.keys);
         const auto most = static_cast<Scalar>(rule_.cap);
@@ -181,22 +197,21 @@ public:
         });
     }
 
+    /// The same with the rows of k or v as an operand.
+    void product(const Operand<Scalar>& rows, GemmArguments<Scalar> g, std::int64_t t, std::int64_t s, bool finite) const {
+        if (finite) return rows.multiply(g);
+        g.b = rows.view.template numbers<Scalar>();
+        g.ldb = rows.view.stride;
+        product(g, t, s, false);
+    }
+
     /// Rows [first, first + rows) of the context, from the first `seen` of what is kept of their weights.
-    void mix(const Scalar* kept, std::int64_t stride, const HeadsView<const Scalar>& v, const PackedOperand<Scalar>& values, bool finite,
-             std::int64_t first, std::int64_t rows, std::int64_t seen, const HeadsView<Scalar>& context) const {
-        product({.m = rows,
-                 .n = sizes_.value_size,
-                 .k = seen,
-                 .a = kept,
-                 .lda = stride,
-                 .b = v.at(b_, g_),
-                 .ldb = v.row,
-                 .c = context.at(b_, h_, first),
-                 .ldc = context.row,
-                 .packed_b = values.data,
-                 .packed_k = values.k,
-                 .packed_n = values.n},
-                first, 0, finite);
+    void mix(const Scalar* kept, std::int64_t stride, const Operand<Scalar>& values, bool finite, std::int64_t first, std::int64_t rows,
+             std::int64_t seen, const HeadsView<Scalar>& context) const {
+        product(
+            values,
+            {.m = rows, .n = sizes_.value_size, .k = seen, .a = kept, .lda = stride, .c = context.at(b_, h_, first), .ldc = context.row},
+            first, 0, finite);
     }
 
     /// sum, or sum += if it `adds`, of the cells of rows [first, first + rows) times the rows of x, key by key.
@@ -280,9 +295,9 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
         Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
         const auto keys_across =
-            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys);
+            Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
         const auto values =
-            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size);
+            Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
         const bool finite = values.finite();
         for (std::int64_t first = 0; first < queries; first += kRows) {
             const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
@@ -298,8 +313,8 @@ void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Sca
                 head.softmax_rows(first, rows, seen, written, block, map, largest);
             }
             if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
-            if (drops) head.mix(dropped.data() + at, keys, v, values, finite, first, rows, seen, context);
-            else head.mix(block, stride, v, values, finite, first, rows, seen, context);
+            if (drops) head.mix(dropped.data() + at, keys, values, finite, first, rows, seen, context);
+            else head.mix(block, stride, values, finite, first, rows, seen, context);
         }
     });
 }
@@ -314,14 +329,14 @@ void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<co
         const Head<Scalar> head(rule, sizes, causal, all, b, h);
         Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
         const auto keys_across =
-            PackedOperand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys);
+            Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
         const auto values =
-            PackedOperand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size);
+            Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
         const bool finite = values.finite();
         for (std::int64_t first = 0; first < queries; first += kRows) {
             const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
             head.staged_weights(q, keys_across, first, rows, seen, block);
-            head.mix(block, stride, v, values, finite, first, rows, seen, context);
+            head.mix(block, stride, values, finite, first, rows, seen, context);
         }
     });
 }
@@ -354,13 +369,13 @@ void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64
         std::fill_n(o.gradients.dk.at(b, g, s), d, Scalar{0});
         std::fill_n(o.gradients.dv.at(b, g, s), dv, Scalar{0});
     }
-    const auto packed_keys = PackedOperand<Scalar>::template of<ScratchUse::Keys>(o.k.at(b, g), o.k.row, Transpose::No, keys, d);
-    const auto values_across = PackedOperand<Scalar>::template of<ScratchUse::Values>(o.v.at(b, g), o.v.row, Transpose::Yes, dv, keys);
+    const auto packed_keys = Operand<Scalar>::template of<ScratchUse::Keys>(o.k.at(b, g), o.k.row, Transpose::No, keys, d, queries);
+    const auto values_across = Operand<Scalar>::template of<ScratchUse::Values>(o.v.at(b, g), o.v.row, Transpose::Yes, dv, keys, queries);
     const bool keys_finite = packed_keys.finite(), caps = o.rule.cap > 0;
     Scalar* const capped = caps ? scratch<Scalar, ScratchUse::Capped>(kRows * stride) : nullptr;
     const auto keys_across =
-        caps ? PackedOperand<Scalar>::template of<ScratchUse::KeysAcross>(o.k.at(b, g), o.k.row, Transpose::Yes, d, keys)
-             : PackedOperand<Scalar>{};
+        caps ? Operand<Scalar>::template of<ScratchUse::KeysAcross>(o.k.at(b, g), o.k.row, Transpose::Yes, d, keys, queries)
+             : Operand<Scalar>{};
     // From the last block, which sees the most keys and so sets all that the others add to.
     for (std::int64_t block = queries > 0 ? last : -1; block >= 0; block -= block_rows) {
         const std::int64_t end = std::min(block + block_rows, queries);
@@ -368,33 +383,21 @@ void head_backward(const BackwardOperands<Scalar>& o, std::int64_t b, std::int64
             const std::int64_t rows = std::min(kRows, end - first), seen = head.keys_seen(first + rows);
             const std::int64_t at = (bh * queries + first) * keys;
             Scalar* dp = dmap + (first - block) * stride;
-            gemm<Scalar>({.m = rows,
-                          .n = head.computed(seen),
-                          .k = dv,
-                          .a = o.dcontext.at(b, h, first),
-                          .lda = o.dcontext.row,
-                          .c = dp,
-                          .ldc = stride,
-                          .packed_b = values_across.data,
-                          .packed_k = values_across.k,
-                          .packed_n = values_across.n});
+            values_across.multiply({.m = rows,
+                                    .n = head.computed(seen),
+                                    .k = dv,
+                                    .a = o.dcontext.at(b, h, first),
+                                    .lda = o.dcontext.row,
+                                    .c = dp,
+                                    .ldc = stride});
             if (o.drops)
                 for (std::int64_t r = 0; r < rows; ++r) dropout_part(o.rule.dropout, dp + r * stride, at + r * keys, seen, dp + r * stride);
             head.softmax_backward_rows(first, rows, seen, o.weights.data() + at, dp);
             if (caps) head.uncap(o.q, keys_across, first, rows, seen, capped, dp);
-            head.product({.m = rows,
-                          .n = d,
-                          .k = seen,
-                          .a = dp,
-                          .lda = stride,
-                          .b = o.k.at(b, g),
-                          .ldb = o.k.row,
-                          .c = o.gradients.dq.at(b, h, first),
-                          .ldc = o.gradients.dq.row,
-                          .packed_b = packed_keys.data,
-                          .packed_k = packed_keys.k,
-                          .packed_n = packed_keys.n},
-                         first, 0, keys_finite);
+            head.product(
+                packed_keys,
+                {.m = rows, .n = d, .k = seen, .a = dp, .lda = stride, .c = o.gradients.dq.at(b, h, first), .ldc = o.gradients.dq.row},
+                first, 0, keys_finite);
         }
         const bool adds = block < last || !first_of_group;
         const Scalar* kept = (o.drops ? o.dropped : o.weights).data() + (bh * queries + block) * keys;
