@@ -18,6 +18,10 @@
 namespace attn::app {
 namespace {
 
+/// A pass that took no longer, in milliseconds, is waited for: one frame later with the new numbers is sooner than those would be beside a
+/// frame that is drawn without them. In seconds, how long at most.
+constexpr double kQuickPass = 40, kLongestHold = 0.06;
+
 void remember(const ViewState& view, Settings& settings) {
     settings.dark = view.dark;
     settings.zoom = view.ui_zoom;
@@ -316,6 +320,15 @@ void Application::draw(Frame& frame) {
     remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
     if (!commands.empty()) frame.redraw_after = 0;
     frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
+    hold_for_numbers(frame);
+}
+
+void Application::hold_for_numbers(Frame& frame) {
+    if (patient_ || session_.is_up_to_date()) return asked_at_.reset();
+    if (!asked_at_) asked_at_ = frame.time;
+    const std::shared_ptr<const Snapshot> shown = session_.snapshot();
+    const double until = *asked_at_ + kLongestHold;
+    if (shown->trace != nullptr && shown->compute_ms <= kQuickPass && frame.time < until) frame.hold = until - frame.time;
 }
 
 }  // namespace attn::app

@@ -62,6 +62,8 @@ private:
     void order_picture(Frame& frame);
     void write_picture(const std::filesystem::path& path, TakenPicture picture);
     void draw_for_picture(PanelContext& context);
+    /// Waits with drawing for numbers that will be there at once.
+    void hold_for_numbers(Frame& frame);
 
     std::function<void()> wake_;
     std::unique_ptr<Autosave> autosave_;  ///< null: nothing is kept; before the session, whose trainer hands its runs to it
@@ -79,8 +81,9 @@ private:
     bool first_look_ = true;     ///< nothing has been computed yet, so nothing could be chosen
     bool whole_window_ = false;  ///< of the picture that is being taken
     std::uint64_t copies_ = 0, openings_ = 0;
-    bool opens_run_ = false;  ///< a file that was opened promises a training run
-    std::uint64_t run_ = 0;   ///< the training run of the last frame
+    bool opens_run_ = false;          ///< a file that was opened promises a training run
+    std::uint64_t run_ = 0;           ///< the training run of the last frame
+    std::optional<double> asked_at_;  ///< when the numbers were asked for that are being computed
 
     /// The person's own document, which a lesson's takes the place of.
     struct Own {

@@ -204,9 +204,13 @@ private:
         if (modifiers != 0) imgui_compat::read_modifiers();
         if (!short_presses.empty()) frames_due_ = kFramesPerEvent;
         if (!requests.title.empty() && requests.title != title_) glfwSetWindowTitle(window_.get(), (title_ = requests.title).c_str());
-        glfwSwapBuffers(window_.get());
+        if (requests.hold > 0) held_frames_ = std::max(held_frames_, std::exchange(frames_due_, 0) + 1);
+        else {
+            glfwSwapBuffers(window_.get());
+            frames_due_ = std::max(frames_due_, std::exchange(held_frames_, 0) - 1);
+        }
         if (requests.picture) orders_.push_back(*requests.picture);
-        double next = requests.redraw_after;
+        double next = requests.hold > 0 ? requests.hold : requests.redraw_after;
         if (!take_pictures(ui, target) || requests.fonts_pending) next = std::min(next, kFontsPeriod);
         typing_ = requests.typing;
         if (typing_) next = std::min(next, kCaretPeriod);
@@ -260,6 +264,7 @@ private:
     Events events_;
     std::unique_ptr<Screen> screen_;
     int frames_due_ = kFramesPerEvent;
+    int held_frames_ = 0;  ///< due since before what was asked for began to be waited for
     double redraw_at_ = 0;
     double tooltip_at_ = std::numeric_limits<double>::infinity();
     double settle_at_ = std::numeric_limits<double>::infinity();  ///< the rest of a letter's frames

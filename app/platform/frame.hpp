@@ -46,6 +46,9 @@ struct Frame {
     std::optional<PictureOrder> picture{};  ///< carried out after this frame
     /// Draw again at the latest after so many seconds although nothing happens; 0 while something moves.
     double redraw_after = std::numeric_limits<double>::infinity();
+    /// Seconds for which a window may keep showing what it shows, because what was asked for is expected by then: drawing would take the
+    /// processors from it. It is asked again after each event.
+    double hold = 0;
 };
 
 using DrawUi = std::function<void(Frame&)>;

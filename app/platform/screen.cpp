@@ -117,7 +117,8 @@ Screen::Requests Screen::draw_frame(const DrawUi& ui, Settings& settings, const 
             seconds_until_tooltip(),
             std::move(frame.title),
             std::move(frame.picture),
-            letters_ != shown_letters_};
+            letters_ != shown_letters_,
+            has_window_ && !frame.picture ? frame.hold : 0};
 }
 
 void Screen::draw_pixels(const Target& target) {
@@ -146,6 +147,10 @@ Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target
     canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
     ImGui::NewFrame();
     Requests requests = draw_frame(ui, settings, target, *canvas_, false, std::move(arrivals));
+    if (requests.hold > 0) {
+        ImGui::EndFrame();
+        return requests;
+    }
     ImGui::Render();
     draw_pixels(target);
     return requests;

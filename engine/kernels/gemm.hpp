@@ -168,7 +168,7 @@ void gemm(const GemmArguments<Scalar>& g, Scalar* scratch) {
         if (!g.accumulate) set_rows(g);
         return;
     }
-    if (g.m == 1 && g.packed_b == nullptr && g.transpose_b == Transpose::No) return multiply_row(g, scratch);
+    if (g.m <= kFewRows && g.packed_b == nullptr && g.transpose_b == Transpose::No) return multiply_few_rows(g, scratch);
     const bool pack_a = g.transpose_a == Transpose::Yes && g.n > T::kColumns;
     const bool strided = g.m > 4 * T::kRows && (g.ldb > 256 || g.ldb % kWidth<Scalar> != 0);
     const bool pack_b = g.packed_b == nullptr && (g.transpose_b == Transpose::Yes || strided);

@@ -1,33 +1,52 @@
-// Part of every kernel build: the matrix product of a single row, which reads B once and row by row. Its sums are added up in the order of
+// Part of every kernel build: the matrix product of a few rows, which reads B once and row by row. Its sums are added up in the order of
 // a tile's, so that a row has the same bits whether it is computed alone or among others. Included by build.hpp inside an unnamed
 // namespace.
 
 constexpr int kRowsTogether = 8;                 // of B: enough for the processor to have several on their way from memory
 constexpr std::int64_t kColumnsTogether = 2048;  // their sums stay in the L1 cache
+constexpr std::int64_t kFewRows = 4;             // of A: reading B row by row pays
 
-/// sums [columns] += a [kRows] B [kRows,columns], one row after the other; a's numbers lie `a_step` apart, B's rows ldb.
-template <int kRows, class Scalar>
-ATTN_INLINE void add_rows_of_b(const Scalar* a, std::int64_t a_step, const Scalar* b, std::int64_t ldb, std::int64_t columns,
-                               Scalar* sums) {
+/// A's numbers: that of row r and step i of k lies at first + r row + i step.
+template <class Scalar>
+struct FewRows {
+    const Scalar* first;
+    std::int64_t row, step;
+
+    ATTN_INLINE Vec<Scalar> at(int r, int i) const { return splat(first[r * row + i * step]); }
+};
+
+/// sums [kM,columns] += A [kM,kRows] B [kRows,columns], one row of B after the other, which lie ldb apart.
+template <int kM, int kRows, class Scalar>
+ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::int64_t ldb, std::int64_t columns, Scalar* sums) {
     constexpr std::int64_t kW = kWidth<Scalar>, kTogether = 4;  // vectors side by side, which lie in one place of memory
     std::int64_t j = 0;
     for (; j + kTogether * kW <= columns; j += kTogether * kW) {
-        Vec<Scalar> sum[kTogether];
+        Vec<Scalar> sum[kM][kTogether];
 #pragma GCC unroll 4
-        for (int v = 0; v < kTogether; ++v) sum[v] = load(sums + j + v * kW);
+        for (int r = 0; r < kM; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < kTogether; ++v) sum[r][v] = load(sums + r * kColumnsTogether + j + v * kW);
 #pragma GCC unroll 8
         for (int i = 0; i < kRows; ++i)
 #pragma GCC unroll 4
-            for (int v = 0; v < kTogether; ++v) sum[v] = multiply_add(splat(a[i * a_step]), load(b + i * ldb + j + v * kW), sum[v]);
+            for (int v = 0; v < kTogether; ++v) {
+                const Vec<Scalar> here = load(b + i * ldb + j + v * kW);
 #pragma GCC unroll 4
-        for (int v = 0; v < kTogether; ++v) store(sums + j + v * kW, sum[v]);
+                for (int r = 0; r < kM; ++r) sum[r][v] = multiply_add(a.at(r, i), here, sum[r][v]);
+            }
+#pragma GCC unroll 4
+        for (int r = 0; r < kM; ++r)
+#pragma GCC unroll 4
+            for (int v = 0; v < kTogether; ++v) store(sums + r * kColumnsTogether + j + v * kW, sum[r][v]);
     }
     for (; j < columns; j += kW) {
         const std::int64_t count = columns - j < kW ? columns - j : kW;
-        Vec<Scalar> sum = load(sums + j);
+        for (int r = 0; r < kM; ++r) {
+            Vec<Scalar> sum = load(sums + r * kColumnsTogether + j);
 #pragma GCC unroll 8
-        for (int i = 0; i < kRows; ++i) sum = multiply_add(splat(a[i * a_step]), load_count(b + i * ldb + j, count), sum);
-        store(sums + j, sum);
+            for (int i = 0; i < kRows; ++i) sum = multiply_add(a.at(r, i), load_count(b + i * ldb + j, count), sum);
+            store(sums + r * kColumnsTogether + j, sum);
+        }
     }
 }
 
@@ -43,28 +62,51 @@ ATTN_INLINE void store_row_sums(const GemmArguments<Scalar>& g, std::int64_t fir
     store_narrow_tile(o, 1, columns, sums);
 }
 
-/// Columns [first, first + columns) of C after the steps [p, p + depth) of k.
+/// One row of a product.
 template <class Scalar>
-void multiply_row_block(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth,
-                        Scalar* sums) {
-    for (std::int64_t j = 0; j < columns; j += kWidth<Scalar>) store(sums + j, Vec<Scalar>{});
-    const std::int64_t a_step = g.transpose_a == Transpose::Yes ? g.lda : 1;
-    const Scalar* a = g.a + p * a_step;
-    const Scalar* b = g.b + p * g.ldb + first;
-    std::int64_t i = 0;
-    for (; i + kRowsTogether <= depth; i += kRowsTogether)
-        add_rows_of_b<kRowsTogether>(a + i * a_step, a_step, b + i * g.ldb, g.ldb, columns, sums);
-    for (; i < depth; ++i) add_rows_of_b<1>(a + i * a_step, a_step, b + i * g.ldb, g.ldb, columns, sums);
-
-    store_row_sums(g, first, columns, p, depth, sums);
+GemmArguments<Scalar> row_of(GemmArguments<Scalar> g, std::int64_t row) {
+    g.m = 1;
+    g.a += g.transpose_a == Transpose::Yes ? row : row * g.lda;
+    g.c += row * g.ldc;
+    if (g.plus != nullptr) g.plus += row * g.ldc;
+    if (g.times != nullptr) g.times += row * g.ldc;
+    return g;
 }
 
-/// The product in `g`, whose m is 1 and whose B is as stored; `sums` holds kColumnsTogether numbers.
-template <class Scalar>
-void multiply_row(const GemmArguments<Scalar>& g, Scalar* sums) {
+/// Columns [first, first + columns) of C after the steps [p, p + depth) of k.
+template <int kM, class Scalar>
+void multiply_few_rows_block(const GemmArguments<Scalar>& g, std::int64_t first, std::int64_t columns, std::int64_t p, std::int64_t depth,
+                             Scalar* sums) {
+    for (int r = 0; r < kM; ++r)
+        for (std::int64_t j = 0; j < columns; j += kWidth<Scalar>) store(sums + r * kColumnsTogether + j, Vec<Scalar>{});
+    const bool across = g.transpose_a == Transpose::Yes;
+    FewRows<Scalar> a{g.a + p * (across ? g.lda : 1), across ? 1 : g.lda, across ? g.lda : 1};
+    const Scalar* b = g.b + p * g.ldb + first;
+    std::int64_t i = 0;
+    for (; i + kRowsTogether <= depth; i += kRowsTogether, a.first += kRowsTogether * a.step)
+        add_rows_of_b<kM, kRowsTogether>(a, b + i * g.ldb, g.ldb, columns, sums);
+    for (; i < depth; ++i, a.first += a.step) add_rows_of_b<kM, 1>(a, b + i * g.ldb, g.ldb, columns, sums);
+
+    for (int r = 0; r < kM; ++r) store_row_sums(row_of(g, r), first, columns, p, depth, sums + r * kColumnsTogether);
+}
+
+/// The product in `g`, whose m is kM and whose B is as stored; `sums` holds kM kColumnsTogether numbers.
+template <int kM, class Scalar>
+void multiply_few_rows(const GemmArguments<Scalar>& g, Scalar* sums) {
     constexpr std::int64_t kDepth = Tile<Scalar>::kDepth;
     for (std::int64_t j = 0; j < g.n; j += kColumnsTogether) {
         const std::int64_t columns = g.n - j < kColumnsTogether ? g.n - j : kColumnsTogether;
-        for (std::int64_t p = 0; p < g.k; p += kDepth) multiply_row_block(g, j, columns, p, g.k - p < kDepth ? g.k - p : kDepth, sums);
+        for (std::int64_t p = 0; p < g.k; p += kDepth)
+            multiply_few_rows_block<kM>(g, j, columns, p, g.k - p < kDepth ? g.k - p : kDepth, sums);
     }
+}
+
+/// The same for any m up to kFewRows.
+template <class Scalar>
+void multiply_few_rows(const GemmArguments<Scalar>& g, Scalar* sums) {
+    static_assert(kFewRows == 4);
+    if (g.m == 1) multiply_few_rows<1>(g, sums);
+    else if (g.m == 2) multiply_few_rows<2>(g, sums);
+    else if (g.m == 3) multiply_few_rows<3>(g, sums);
+    else multiply_few_rows<4>(g, sums);
 }

@@ -17,14 +17,17 @@ struct StoredMatrix {
     std::int64_t block_numbers = 1, block_bytes = 4;  ///< of the kind; every stored row begins with a block
 };
 
+/// Rows of A for which reading op(B) once for each can take less time than packing it.
+inline constexpr std::int64_t kFewStoredRows = 3;
+
 struct StoredKernels {
     /// n numbers that are stored end to end, from the beginning of a block on, as floats.
     void (*widen)(NumberKind kind, const void* data, std::int64_t n, float* out);
     /// op(B) as Kernels::pack_b() leaves it.
     void (*pack)(const StoredMatrix& b, std::int64_t k, std::int64_t n, float* packed);
-    /// C = A B of a single row, read where it is stored; B is left out of the arguments. Returns false, having done nothing, where packing
-    /// is no slower.
-    bool (*multiply_row)(const GemmArguments<float>& arguments, const StoredMatrix& b);
+    /// C = A B of at most kFewStoredRows rows, which read B where it is stored; B is left out of the arguments. Returns false, having done
+    /// nothing, where packing is no slower.
+    bool (*multiply_rows)(const GemmArguments<float>& arguments, const StoredMatrix& b);
 };
 
 /// Those of one build; throws as kernels_of() does.

@@ -127,9 +127,7 @@ std::int64_t multiply_packed(const GemmArguments<float>& g, const StoredMatrix& 
 }
 #endif
 
-bool multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
-    if (g.m != 1 || g.k <= 0 || g.k % kWidth<float> != 0) return false;
-    if (b.transpose == Transpose::No || g.transpose_a == Transpose::Yes) return false;
+void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
     const std::int64_t whole = g.n / kWidth<float> * kWidth<float>;
     std::int64_t done = 0;
     switch (b.kind) {
@@ -172,7 +170,22 @@ bool multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
         break;
     }
     multiply_row_widened(g, b, done, g.n);
+}
+
+/// Whether rows of B need not be widened first, which costs as much as packing them.
+bool is_read_in_place(NumberKind kind) {
+#if defined(__AVX512F__)
+    return kind != NumberKind::F64 && kind != NumberKind::Q2_K && kind != NumberKind::Q3_K;
+#else
+    return kind == NumberKind::F32;
+#endif
+}
+
+bool multiply_rows_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
+    if (g.m > (is_read_in_place(b.kind) ? kFewStoredRows : 1) || g.k <= 0 || g.k % kWidth<float> != 0) return false;
+    if (b.transpose == Transpose::No || g.transpose_a == Transpose::Yes) return false;
+    for (std::int64_t row = 0; row < g.m; ++row) multiply_row_stored(row_of(g, row), b);
     return true;
 }
 
-constexpr StoredKernels kStoredTable = {.widen = &widen, .pack = &pack_stored, .multiply_row = &multiply_row_stored};
+constexpr StoredKernels kStoredTable = {.widen = &widen, .pack = &pack_stored, .multiply_rows = &multiply_rows_stored};

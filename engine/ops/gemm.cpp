@@ -28,7 +28,9 @@ struct Side {
 
     explicit Side(const GemmArguments<Scalar>& g)
         : rows(g.m >= g.n), size(rows ? g.m : g.n), grain(rows ? kRowGrain : kPackedGrain),
-          cost(1 + (rows ? g.n : g.m) * g.k / kFlopsPerOperation) {}
+          cost(1 + (waits_for_memory(g) ? g.k : (rows ? g.n : g.m) * g.k / kFlopsPerOperation)) {}
+    /// A few rows are multiplied faster than B is read.
+    static bool waits_for_memory(const GemmArguments<Scalar>& g) { return g.m < g.n && g.m <= 8; }
     std::int64_t grains() const { return (size + grain - 1) / grain; }
 };
 
@@ -119,13 +121,13 @@ void pack_converted(const MatrixView& columns, Scalar* packed) {
     kernels<Scalar>().pack_b(numbers, columns.columns, Transpose::No, columns.rows, columns.columns, packed);
 }
 
-/// True when the product was one of a single row, which reads op(B) where it is stored.
+/// True when the product was one of a few rows, which read op(B) where it is stored.
 template <class Scalar>
-bool multiplied_row(const GemmArguments<Scalar>& g, const MatrixView& columns) {
+bool multiplied_rows(const GemmArguments<Scalar>& g, const MatrixView& columns) {
     if constexpr (std::is_same_v<Scalar, float>) {
-        if (g.m != 1) return false;
+        if (g.m > kFewStoredRows) return false;
         const StoredMatrix stored = stored_matrix(columns);
-        return stored.data != nullptr && stored_kernels().multiply_row(g, stored);
+        return stored.data != nullptr && stored_kernels().multiply_rows(g, stored);
     } else {
         return false;
     }
@@ -139,7 +141,7 @@ void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
         const std::int64_t first = part * kConvertedColumns, last = std::min(first + kConvertedColumns, g.n);
         GemmArguments<Scalar> here = columns_of(g, first, last);
         const MatrixView columns = b.columns_from(first, last - first);
-        if (multiplied_row(here, columns)) return;
+        if (multiplied_rows(here, columns)) return;
         Scalar* packed = scratch<Scalar, ScratchUse::Converted>(kernels<Scalar>().packed_size(g.k, last - first));
         pack_converted(columns, packed);
         here.packed_b = packed;
@@ -149,12 +151,12 @@ void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
     });
 }
 
-/// Whether the product can read B as it is. A single row reads columns that are stored one after the other in a way of its own.
+/// Whether the product can read B as it is. A few rows read columns that are stored one after the other in a way of their own.
 template <class Scalar>
 bool is_readable(const GemmArguments<Scalar>& g, const MatrixView& b) {
     if (g.packed_b != nullptr) return true;
-    const bool row_across = std::is_same_v<Scalar, float> && g.m == 1 && b.transposed;
-    return b.kind == kNumberKind<Scalar> && !row_across;
+    const bool rows_across = std::is_same_v<Scalar, float> && g.m <= kFewStoredRows && b.transposed;
+    return b.kind == kNumberKind<Scalar> && !rows_across;
 }
 
 template <class Scalar>

@@ -288,9 +288,9 @@ private:
     Matrix mapped(const PlanNode& node) const {
         const MatrixView table = stored(node.weight), weight = node.weight.transposed ? table.across() : table;
         const LinearMap map{weight, node.bias.empty() ? nullptr : parameter(node.bias)};
-        if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns});
+        if (!node.has_heads()) return linear(input(node), map, {node.axes.back(), weight.columns}, stop_);
         const Dim heads{node.axes[1], weight.columns / config_.head_size()};
-        const Matrix packed = linear(input(node), map, {Axis::N, weight.columns});
+        const Matrix packed = linear(input(node), map, {Axis::N, weight.columns}, stop_);
         return node.settings.by_reshape ? heads_in_order(packed, heads, node.axes[2]) : split_heads(packed, heads, node.axes[2]);
     }
 

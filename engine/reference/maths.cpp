@@ -6,6 +6,8 @@
 #include <numbers>
 #include <vector>
 
+#include "engine/tensor/error.hpp"
+
 namespace attn::reference {
 namespace {
 
@@ -14,6 +16,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// x [B,T,in]: its last axis, and the product of the others.
 std::int64_t width_of(const Tensor<double>& x) { return x.shape()[x.shape().rank() - 1].size; }
 std::int64_t rows_of(const Tensor<double>& x) { return width_of(x) == 0 ? 0 : x.size() / width_of(x); }
+
+/// Numbers of a matrix that stay in the cache while all rows are multiplied with them.
+constexpr std::int64_t kNumbersAtOnce = 1 << 16, kFewestOutputs = 16;
 
 /// y[o] = Σ_i x[i] W[i,o] + b[o], w [in,outs]
 void linear_row(const double* x, std::int64_t in, const std::vector<double>& w, std::int64_t outs, const double* bias, double* y) {
@@ -46,15 +51,15 @@ void softmax_row(const double* z, double* p, std::int64_t n, Keep keep) {
 
 }  // namespace
 
-Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out) {
-    constexpr std::int64_t kOutputs = 512;
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out, const std::stop_token& stop) {
+    const std::int64_t in = width_of(x), at_once = std::max(kFewestOutputs, kNumbersAtOnce / std::max<std::int64_t>(in, 1));
     Tensor<double> y({x.shape()[0], x.shape()[1], out});
-    const std::int64_t in = width_of(x);
     std::vector<double> some;
-    for (std::int64_t first = 0; first < out.size; first += kOutputs) {
-        const std::int64_t outs = std::min(kOutputs, out.size - first);
+    for (std::int64_t first = 0; first < out.size; first += at_once) {
+        const std::int64_t outs = std::min(at_once, out.size - first);
         some.resize(static_cast<std::size_t>(in * outs));
         copy_numbers(map.weight.columns_from(first, outs), some.data());
+        if (stop.stop_requested()) throw Cancelled();
         for (std::int64_t row = 0; row < rows_of(x); ++row)
             linear_row(x.data() + row * in, in, some, outs, map.bias == nullptr ? nullptr : map.bias + first,
                        y.data() + row * out.size + first);

@@ -3,6 +3,8 @@
 ///
 /// Written to be read and believed, not to be fast; nothing here calls the engine's fast path.
 
+#include <stop_token>
+
 #include "engine/plan/buckets.hpp"
 #include "engine/plan/config.hpp"
 #include "engine/plan/rotary.hpp"
@@ -19,8 +21,8 @@ struct LinearMap {
 };
 
 /// x [B,T,in] -> [B,T,out], `out` naming and counting the outputs. Some of them are computed at a time: a whole matrix in double would be
-/// larger than all it is multiplied with.
-Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out);
+/// larger than all it is multiplied with. Throws Cancelled once `stop` is requested.
+Tensor<double> linear(const Tensor<double>& x, const LinearMap& map, Dim out, const std::stop_token& stop = {});
 /// packed [B,P,N=HD] -> [B,H,P,D], column h D + d. `heads` names and counts the second axis (H, or G of keys and values), `position`
 /// the third: T for queries, S for keys and values.
 Tensor<double> split_heads(const Tensor<double>& packed, Dim heads, Axis position);

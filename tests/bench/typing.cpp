@@ -57,13 +57,13 @@ public:
         const Clock::time_point begin = Clock::now();
         begun_ = begin;
         drawn_ = typed_at_ && has_the_letter();
-        application_.draw(frame);
-        ++frames_;
         if (types) {
             type();
             typed_at_ = begin;
-            frames_ = 1;
+            frames_ = 0;
         }
+        application_.draw(frame);
+        if (frame.hold == 0) ++frames_;
         // The loop draws the others of a letter's three frames later.
         if (drawn_) frame.redraw_after = 0;
         else if (!typed_at_) frame.redraw_after = std::min(frame.redraw_after, 0.02);

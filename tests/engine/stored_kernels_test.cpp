@@ -124,7 +124,7 @@ TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
                 const auto bytes = drawn_bytes(kind, (transposed ? n : k) * stride, 11);
                 const MatrixView view{bytes.data(), kind, k, n, stride, transposed};
                 const std::vector<float> floats = floats_of(view);
-                for (const std::int64_t m : {1, 2, 9}) {
+                for (const std::int64_t m : {1, 2, 3, 4, 9}) {
                     std::vector<float> a(static_cast<std::size_t>(m * k)), bias(static_cast<std::size_t>(n)),
                         plus(static_cast<std::size_t>(m * n));
                     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(random.normal(i));
