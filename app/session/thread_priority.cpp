@@ -1,6 +1,7 @@
 #include "app/session/thread_priority.hpp"
 
 #ifdef __linux__
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +12,9 @@ namespace attn::app {
 void let_others_first() {
 #ifdef __linux__
     constexpr int kLeast = 19;
-    // On Linux the value belongs to the thread. A system that refuses computes as before.
+    // On Linux both belong to the thread. A system that refuses computes as before.
+    const sched_param none{};
+    (void)sched_setscheduler(0, SCHED_BATCH, &none);
     (void)setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLeast);
 #endif
 }
