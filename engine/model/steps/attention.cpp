@@ -194,8 +194,7 @@ void attention_without_maps_forward(Program<Scalar>& program, const Step<Scalar>
         const std::int64_t row = x.shape()[3].size, head = x.shape()[2].size * row;
         return {x.data(), x.shape()[1].size * head, head, row};
     };
-    attention_without_maps<Scalar>(heads(q), heads(k), heads(v), rule_between(program, step.first, mask, none), sizes,
-                                   program.heads(mix));
+    attention_without_maps<Scalar>(heads(q), heads(k), heads(v), rule_between(program, step.first, mask, none), sizes, program.heads(mix));
 }
 
 /// In the fused form the whole attention is one step; of its nodes only these have memory.

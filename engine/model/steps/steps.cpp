@@ -135,7 +135,8 @@ Step<Scalar> next_step(const Program<Scalar>& program, std::size_t first) {
     };
     const Runs<Scalar> runs(program, first);
     if (const std::size_t count = runs.projection()) return step(projection_step<Scalar>(), count);
-    if (const std::size_t count = program.leaves_out_maps() ? runs.attention() : 0) return step(attention_without_maps_step<Scalar>(), count - 1);
+    if (const std::size_t count = program.leaves_out_maps() ? runs.attention() : 0)
+        return step(attention_without_maps_step<Scalar>(), count - 1);
     if (program.fused()) {
         if (const std::size_t count = runs.embedding()) return step(fused_embedding_step<Scalar>(), count);
         if (const std::size_t count = runs.attention()) return step(fused_attention_step<Scalar>(), count);
