@@ -3,22 +3,28 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace attn::app {
 
 void GlCanvas::begin_frame(const HeatmapTheme& theme, int width, int height) {
     jobs_.clear();
+    fills_.clear();
     width_ = width;
     height_ = height;
     renderer_.begin_frame(theme);
 }
 
+/// The list's clip rectangle, within the framebuffer.
+PixelRect GlCanvas::visible(const ImDrawList& list) const {
+    const ImVec2 min = list.GetClipRectMin(), max = list.GetClipRectMax();
+    return {std::max(min.x, 0.0F), std::max(min.y, 0.0F), std::min(max.x, static_cast<float>(width_)),
+            std::min(max.y, static_cast<float>(height_))};
+}
+
 void GlCanvas::heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) {
-    const ImVec2 clip_min = list.GetClipRectMin(), clip_max = list.GetClipRectMax();
-    const PixelRect visible{std::max(clip_min.x, 0.0F), std::max(clip_min.y, 0.0F), std::min(clip_max.x, static_cast<float>(width_)),
-                            std::min(clip_max.y, static_cast<float>(height_))};
-    PreparedHeatmap prepared = renderer_.prepare(request, {min.x, min.y, max.x, max.y}, visible);
+    PreparedHeatmap prepared = renderer_.prepare(request, {min.x, min.y, max.x, max.y}, visible(list));
     if (prepared.tiles.empty()) return;
     Job& job = jobs_.emplace_back(Job{this, std::move(prepared)});
     list.AddCallback(&GlCanvas::draw, &job);
@@ -35,6 +41,24 @@ void GlCanvas::draw(const ImDrawList*, const ImDrawCmd* command) {
     if (x0 >= x1 || y0 >= y1) return;
     glScissor(x0, canvas.height_ - y1, x1 - x0, y1 - y0);
     canvas.renderer_.draw(job.heatmap, canvas.width_, canvas.height_);
+}
+
+void GlCanvas::fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color) {
+    const PixelRect seen = visible(list);
+    const PixelRect area{std::max(std::round(min.x), seen.x0), std::max(std::round(min.y), seen.y0), std::min(std::round(max.x), seen.x1),
+                         std::min(std::round(max.y), seen.y1)};
+    if (area.x0 >= area.x1 || area.y0 >= area.y1) return;
+    list.AddCallback(&GlCanvas::clear, &fills_.emplace_back(Fill{this, area, color}));
+}
+
+void GlCanvas::clear(const ImDrawList*, const ImDrawCmd* command) {
+    const Fill& fill = *static_cast<const Fill*>(command->UserCallbackData);
+    const int x0 = static_cast<int>(fill.area.x0), y0 = static_cast<int>(fill.area.y0);
+    const int x1 = static_cast<int>(fill.area.x1), y1 = static_cast<int>(fill.area.y1);
+    glScissor(x0, fill.canvas->height_ - y1, x1 - x0, y1 - y0);
+    const ImVec4 color = ImGui::ColorConvertU32ToFloat4(fill.color);
+    glClearColor(color.x, color.y, color.z, 1);
+    glClear(GL_COLOR_BUFFER_BIT);
 }
 
 }  // namespace attn::app

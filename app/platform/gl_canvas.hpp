@@ -16,6 +16,7 @@ public:
     /// Once a frame, before anything is drawn; sizes in pixels.
     void begin_frame(const HeatmapTheme& theme, int width, int height);
     void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
+    void fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color) override;
     std::uint32_t color(const HeatmapStyle& style, float value) const override { return renderer_.color(style, value); }
 
 private:
@@ -23,10 +24,18 @@ private:
         GlCanvas* canvas;
         PreparedHeatmap heatmap;
     };
+    struct Fill {
+        GlCanvas* canvas;
+        PixelRect area;
+        std::uint32_t color;
+    };
     static void draw(const ImDrawList*, const ImDrawCmd* command);
+    static void clear(const ImDrawList*, const ImDrawCmd* command);
+    PixelRect visible(const ImDrawList& list) const;
 
     HeatmapRenderer& renderer_;
-    std::deque<Job> jobs_;  ///< of this frame; draw lists point at them
+    std::deque<Job> jobs_;    ///< of this frame; draw lists point at them
+    std::deque<Fill> fills_;  ///< likewise
     int width_ = 0, height_ = 0;
 };
 

@@ -59,6 +59,9 @@ public:
     /// Draws into [min, max] of the list, in the order of the list's other contents and inside its clip rectangle.
     /// The request's numbers are read before it returns.
     virtual void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) = 0;
+    /// Fills whole pixels with one opaque colour (0xAABBGGRR), likewise. Where there is no graphics card, large areas take less time so
+    /// than by the list itself.
+    virtual void fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color);
     /// Colour of one value as the shader draws it (0xAABBGGRR), for colour bars, legible ink and exports. For a per-row style pass
     /// that row's own: row_style() of app/widgets/value_scale.hpp, where value_at() also gives the numbers along a colour bar.
     virtual std::uint32_t color(const HeatmapStyle& style, float value) const = 0;

@@ -68,6 +68,25 @@ TEST(Offscreen, HeatmapsKeepTheOrderAndTheClipOfTheList) {
         }
 }
 
+TEST(Offscreen, FilledPixelsKeepTheOrderAndTheClipOfTheList) {
+    const auto ui = [](Frame& frame) {
+        ImDrawList& list = *ImGui::GetBackgroundDrawList();
+        list.AddRectFilled({0, 0}, {100, 100}, 0xFF0000FF);
+        list.PushClipRect({20, 30}, {80, 70}, true);
+        frame.canvas.fill(list, {10, 10}, {90, 65}, 0xFF201008);
+        frame.canvas.fill(list, {85, 10}, {90, 65}, 0xFFFFFFFF);  // all of it clipped away
+        list.PopClipRect();
+        list.AddRectFilled({40, 40}, {60, 60}, 0xFFFF0000);
+    };
+    const Image image = render_offscreen({100, 100, 1, true, 2, {}}, ui);
+    for (int y = 0; y < 100; ++y)
+        for (int x = 0; x < 100; ++x) {
+            const bool inside = x >= 20 && x < 80 && y >= 30 && y < 65, over = x >= 40 && x < 60 && y >= 40 && y < 60;
+            const Rgb expected = over ? Rgb{0, 0, 255} : inside ? Rgb{8, 16, 32} : Rgb{255, 0, 0};
+            ASSERT_EQ(distance(pixel(image, x, y), expected), 0) << x << ' ' << y << ' ' << pixel(image, x, y);
+        }
+}
+
 TEST(Offscreen, EveryFontHasTheLettersOfFormulas) {
     render_offscreen({16, 16, 1, true, 1, {}}, [](Frame& frame) {
         const Fonts& f = frame.theme.fonts;

@@ -81,6 +81,36 @@ TEST(Window, SleepsUntilItIsWoken) {
     EXPECT_LE(frames_before_sleep, 40);
 }
 
+TEST(Window, HoldsAFrameBackUntilItIsWoken) {
+    Settings settings;
+    Waker waker;
+    std::jthread worker;
+    int held = 0, held_drawn = 0, drawn_afterwards = 0;
+    std::atomic<bool> woken = false;
+    const auto count = [](const ImDrawList*, const ImDrawCmd* command) { ++*static_cast<int*>(command->UserCallbackData); };
+    run_window({}, settings, waker, [&](Frame& frame) {
+        ImDrawList& list = *ImGui::GetBackgroundDrawList();
+        if (!woken && frame.time > 0.1) {
+            // Far longer than anybody waits for a test.
+            frame.hold = 3600;
+            list.AddCallback(count, &held_drawn);
+            if (held++ == 0)
+                worker = std::jthread([&] {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+                    woken = true;
+                    waker.wake();
+                });
+        } else if (woken) {
+            list.AddCallback(count, &drawn_afterwards);
+            frame.quit = drawn_afterwards > 0;
+        }
+        frame.redraw_after = 0.02;
+    });
+    EXPECT_GT(held, 0);
+    EXPECT_EQ(held_drawn, 0);
+    EXPECT_GT(drawn_afterwards, 0);
+}
+
 /// A window of 400 × 300 with one button at (100, 100), drawn until `done` or for five seconds.
 void run_with_button(const std::function<bool(const Frame&)>& done, std::function<void()> each = {}) {
     Settings settings;
