@@ -14,14 +14,6 @@ ATTN_INLINE Vec<float> load_stored(const Byte* row, std::int64_t p) {
 #endif
 }
 
-/// Asks for what comes behind the vector at p in the row that is kWidth rows further down: rows are too short for the processor to foresee
-/// what is needed.
-template <NumberKind kKind>
-ATTN_INLINE void ask_for_row(const Byte* row, std::int64_t p) {
-    constexpr std::int64_t kLine = 64, kBytes = kKind == NumberKind::F32 ? 4 : 2;
-    if (p * kBytes % kLine == 0) __builtin_prefetch(row + p * kBytes);
-}
-
 /// The sums of a vector's columns over the steps [p, p + depth) of k, each in the order of k. Row i begins at first + i row_bytes.
 template <NumberKind kKind>
 ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* first, std::int64_t row_bytes, std::int64_t p, std::int64_t depth) {
@@ -31,7 +23,10 @@ ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* first, std::int64
         Vec<float> square[kW];
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) square[i] = load_stored<kKind>(first + i * row_bytes, q);
-        for (int i = 0; i < kW; ++i) ask_for_row<kKind>(first + (kW + i) * row_bytes, q);
+        // Of the rows further down, which are too short for the processor to foresee: as many lines as it takes on the way, not all at
+        // once.
+        constexpr std::int64_t kLine = 64, kBytes = kKind == NumberKind::F32 ? 4 : 2, kShare = kLine / (kW * kBytes);
+        for (std::int64_t i = q / kW % kShare; i < kW; i += kShare) __builtin_prefetch(first + (kW + i) * row_bytes + q * kBytes);
         transpose_rounds<1, float>(square);
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) sum = multiply_add(splat(a[q + i]), square[i], sum);
