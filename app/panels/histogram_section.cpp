@@ -4,6 +4,7 @@
 #include <array>
 
 #include "app/panels/colors.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/panels.hpp"
 #include "app/widgets/controls.hpp"
@@ -67,25 +68,30 @@ void draw_figures(const PanelContext& context, const TensorStatistics& s) {
 
 void draw_histogram_section(PanelContext& context) {
     if (!context.ready()) return;
-    const RecordedStage<float>* stage = context.recorded(context.trace(), context.view.stage);
-    if (stage == nullptr || stage->value.empty() || stage->id.stage == Stage::Tokens) return;
+    const StageId& id = context.view.stage;
+    if (id.stage == Stage::Tokens || !context.has_stage(id)) return;
+    const Matrix shown = shown_slice(context, id, context.view.head);
+    if (shown.empty()) return;
     const Ui ui = context.ui();
     HistogramView& view = context.view.histogram;
     gap(ui, 14);
     section_heading(ui, "Histogram");
-    const Matrix shown = shown_slice(context, context.view.stage, context.view.head);
     static constexpr std::array<std::string_view, 2> kParts = {"shown map", "whole tensor"};
     int part = view.whole ? 1 : 0;
-    const bool values = !shown.is_gradient && !shown.is_difference;
+    const bool values = !shown.is_gradient && !shown.is_difference && !shown.large;
     if (!values) part = 0;
     if (segmented(ui, "##histogram_of", kParts, part, 0,
                   {.tooltip = "Numbers of the map that is shown, or of all heads and texts of this stage.",
-                   .disabled = values ? "" : "Gradients and differences are counted for the shown map."}))
+                   .disabled = values        ? ""
+                               : shown.large ? "Of a long text the shown map is counted."
+                                             : "Gradients and differences are counted for the shown map."}))
         view.whole = part == 1;
     gap(ui, 8);
-    const auto of_all = view.whole && values ? context.ask(facet::Statistics{stage->id}) : Answer<facet::Statistics>();
-    const TensorStatistics& s = of_all ? *of_all : context.matrices.statistics(shown);
-    const HeatmapStyle style = values ? style_of(context, shown, context.view.stage) : style_of(context, shown);
+    const auto of_all = view.whole && values ? context.ask(facet::Statistics{id}) : Answer<facet::Statistics>();
+    const TensorStatistics* counted = of_all ? of_all.value.get() : statistics_of_matrix(context, shown);
+    if (counted == nullptr) return void(paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "Counting …"));
+    const TensorStatistics& s = *counted;
+    const HeatmapStyle style = values || shown.large ? style_of(context, shown, context.view.stage) : style_of(context, shown);
     if (s.empty()) paragraph(ui, context.theme.fonts.label, context.theme.colors.faint, "There is no finite number to count.");
     else draw_bars(context, s, style);
     if (!s.empty() && s.min == s.max)

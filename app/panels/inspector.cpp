@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/session/explanation.hpp"
@@ -244,8 +245,8 @@ void draw_where_it_goes(PanelContext& context, const std::vector<Operand>& next)
 void draw_softmax_row(PanelContext& context, const CellRef& cell, std::int64_t query) {
     StageId id = cell.stage;
     id.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
-    const Matrix weights = context.matrices.stage(context.trace(), id, context.view.batch, context.view.head);
-    if (weights.empty() || query >= weights.data.rows) return;
+    const Matrix weights = with_row(context, context.matrices.stage(context.trace(), id, context.view.batch, context.view.head), query);
+    if (weights.empty() || query >= weights.data.rows || !weights.data.knows(query, 0)) return;
     const auto& [colors, fonts, scale] = context.theme;
     gap(context.ui(), 14);
     section_heading(context.ui(), "This row after softmax");
@@ -318,7 +319,8 @@ void draw_likely_tokens(PanelContext& context, const CellRef& cell) {
 /// Until the arithmetic of another cell is there, that of the last one stays.
 std::shared_ptr<const Explanation> explanation_of(const PanelContext& context, const CellRef& cell) {
     InspectorState& state = context.view.inspector;
-    if (const auto answer = context.ask(facet::Explanation{cell, context.only_head()})) state = {answer.value, context.snapshot.serial};
+    if (const auto answer = context.ask(facet::Explanation{cell, context.only_head(), context.maps_wanted() != MapsWanted::Numbers}))
+        state = {answer.value, context.snapshot.serial};
     return state.serial == context.snapshot.serial ? state.last : nullptr;
 }
 

@@ -59,7 +59,7 @@ struct PanelContext {
     Ui ui() const { return {theme, canvas, &view.focus, picture_alone}; }
     bool ready() const { return snapshot.trace != nullptr; }
     /// The shown state with what is recorded of a stage; see Inquiry::with().
-    const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id, only_head()); }
+    const Snapshot& snapshot_with(const StageId& id) const { return inquiry.with(states.shown, snapshot, id, only_head(), maps_wanted()); }
     /// The stage, perhaps with only_head() alone.
     const RecordedStage<float>* stage(const StageId& id) const { return recorded(*snapshot_with(id).trace, id); }
     const RecordedStage<float>* recorded(const Trace<float>& trace, const StageId& id) const {
@@ -67,8 +67,10 @@ struct PanelContext {
     }
     /// The Step view shows one head of a map; of a long text no more than that is held then.
     std::optional<std::int64_t> only_head() const { return view.view == View::Step ? std::optional(view.head) : std::nullopt; }
+    /// What the view can show of the attention maps of a long text.
+    MapsWanted maps_wanted() const;
     /// Why a stage is not there (yet), "" when it is.
-    std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head()); }
+    std::string missing(const StageId& id) const { return inquiry.missing(states.shown, snapshot, id, only_head(), maps_wanted()); }
     /// The shown trace; of a large model with the stages around the one that is looked at.
     const Trace<float>& trace() const { return *snapshot_with(view.stage).trace; }
     bool has_stage(const StageId& id) const { return ready() && snapshot.trace->plan->find(id) != nullptr; }

@@ -38,9 +38,11 @@ SvgCell block_of(const HeatmapData& data, std::int64_t row, std::int64_t end_row
     SvgCell cell;
     cell.kind = SvgCell::Kind::Masked;
     float largest = -1;
-    for (std::int64_t r = row; r < end_row; ++r)
-        for (std::int64_t c = col; c < end_col; ++c) {
-            if (data.keep != nullptr && data.keep[r * data.cols + c] == 0) continue;
+    // Of a large map a number stands for several cells.
+    const auto next = [&](std::int64_t at) { return ((at >> data.level) + 1) << data.level; };
+    for (std::int64_t r = row; r < end_row; r = next(r))
+        for (std::int64_t c = col; c < end_col; c = next(c)) {
+            if (data.masked(r, c)) continue;
             const float v = data.at(r, c);
             if (std::isnan(v)) {
                 cell.kind = SvgCell::Kind::Nan;

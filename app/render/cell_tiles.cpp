@@ -55,14 +55,22 @@ void shrink(std::vector<std::uint32_t>& codes, int level) {
 
 }  // namespace
 
-AxisLevel axis_level(double cells_per_pixel) {
-    if (cells_per_pixel <= 1) return {0, 1};
-    AxisLevel axis{0, 2};
+AxisLevel axis_level(double cells_per_pixel, int least) {
+    if (std::ldexp(cells_per_pixel, -least) <= 1) return {least, 1};
+    AxisLevel axis{least, 2};
     while (std::ldexp(2.0, axis.level) < cells_per_pixel) ++axis.level;
     return axis;
 }
 
 CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const TilePlace& place) {
+    if (data.level > 0) {
+        // Texels of the same level stand for the same cells: the largest of some is the largest of the largest of each.
+        HeatmapData blocks = data;
+        blocks.level = 0;
+        blocks.rows = ((data.rows - 1) >> data.level) + 1;
+        blocks.cols = ((data.cols - 1) >> data.level) + 1;
+        return build_tile(blocks, style, {place.level_x - data.level, place.level_y - data.level, place.x, place.y});
+    }
     const Span x = tile_span(place.x, data.cols, place.level_x), y = tile_span(place.y, data.rows, place.level_y);
     CellTile tile{x.first, y.first, static_cast<int>(x.last - x.first), static_cast<int>(y.last - y.first), {}};
     tile.codes.resize(static_cast<std::size_t>(tile.width) * static_cast<std::size_t>(tile.height));

@@ -16,8 +16,8 @@ struct AxisLevel {
     bool operator==(const AxisLevel&) const = default;
 };
 
-/// Level for that many cells per pixel (> 0).
-AxisLevel axis_level(double cells_per_pixel);
+/// Level for that many cells per pixel (> 0), `least` or coarser.
+AxisLevel axis_level(double cells_per_pixel, int least = 0);
 
 /// Texels along a side of a tile, without the border of one texel it shares with each neighbour.
 inline constexpr std::int64_t kTileTexels = 1024;
@@ -36,7 +36,7 @@ struct CellTile {
 
 /// Codes of one tile; a texel holds the number of largest magnitude of its block, and is masked only if all of the block is.
 /// For a per-row style the numbers are first replaced by their place on the row's own scale: 0 to 1, or -1 to 1 for a diverging map.
-/// The tile has to overlap the matrix.
+/// The tile has to overlap the matrix, and its levels must not be finer than the data's.
 CellTile build_tile(const HeatmapData& data, const HeatmapStyle& style, const TilePlace& place);
 
 /// The style with which a tile's numbers are drawn: the given one, or the scale that per-row numbers were put on.

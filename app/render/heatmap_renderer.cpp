@@ -40,7 +40,7 @@ AxisView axis_view(float pixel0, float pixel1, float visible0, float visible1, f
 void check(const HeatmapRequest& request) {
     const HeatmapData& data = request.data;
     if (request.style.map == ColorMap::Auto) throw std::invalid_argument("a heatmap's colour map has to be chosen before it is drawn");
-    if (data.rows < 0 || data.cols < 0 || (data.rows > 1 && data.col_stride == 1 && data.row_stride < data.cols))
+    if (data.rows < 0 || data.cols < 0 || (data.rows > 1 && data.col_stride == 1 && data.row_stride < ((data.cols - 1) >> data.level) + 1))
         throw std::invalid_argument("a heatmap of " + std::to_string(data.rows) + " x " + std::to_string(data.cols) + " cannot have rows " +
                                     std::to_string(data.row_stride) + " numbers apart");
 }
@@ -149,7 +149,8 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
         x.begin >= x.end || y.begin >= y.end)
         return heatmap;  // no area, or nothing of it in sight
 
-    const AxisLevel level_x = axis_level(x.cells_per_pixel), level_y = axis_level(y.cells_per_pixel);
+    const AxisLevel level_x = axis_level(x.cells_per_pixel, request.data.level),
+                    level_y = axis_level(y.cells_per_pixel, request.data.level);
     heatmap.origin_x = rect.x0;
     heatmap.origin_y = rect.y0;
     heatmap.step_x = static_cast<float>(std::ldexp(x.cells_per_pixel, -level_x.level));

@@ -51,6 +51,7 @@ Computation Computation::engine() {
         [](const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted, std::stop_token stop) {
             return look_at_part(outline, within, wanted, std::move(stop));
         },
+        region_of_map,
         [](const Trace<float>& trace, std::stop_token stop) {
             return reference::verify(trace, reference::kFloatAtol, reference::kFloatRtol, std::move(stop));
         },

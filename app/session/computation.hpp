@@ -34,6 +34,10 @@ struct Computation {
     std::function<Trace<float>(std::shared_ptr<const Trace<float>>, const std::vector<Edit>&, std::stop_token)> edited;
     std::function<LookedAtPart(std::shared_ptr<const Trace<float>> outline, const StageId& within, const WantedOfPart&, std::stop_token)>
         inside;
+    /// A region of a map of an outline; see region_of_map().
+    std::function<ReducedMap(const Trace<float>& outline, const StageId&, const MapRegion&, const Trace<float>* held,
+                             std::optional<std::int64_t> head, std::stop_token)>
+        region;
     std::function<reference::Verification(const Trace<float>&, std::stop_token)> verify;
     std::function<reference::Verification(std::shared_ptr<const Trace<float>> outline, const StageId& within, std::stop_token)> verify_part;
     std::function<GradientTrace<float>(const Trace<float>&, std::stop_token)> gradients;  ///< of predicting the next token

@@ -12,6 +12,7 @@
 #include "engine/explain/provenance.hpp"
 #include "engine/plan/stage.hpp"
 #include "engine/trace/head_worth.hpp"
+#include "engine/trace/reduced_map.hpp"
 #include "engine/train/generate.hpp"
 
 namespace attn {
@@ -72,7 +73,21 @@ struct Inside {
     std::optional<std::int64_t> head{};
     /// Of a layer the stages before its feed-forward, or these alone. None: all.
     std::optional<LayerHalf> half{};
+    /// Of a long text the maps of all heads, reduced to this level (see ReducedMap). None: their numbers.
+    std::optional<int> level{};
+    /// With `level` and `map`: that map and nothing else.
+    bool maps_alone = false;
     bool operator==(const Inside&) const = default;
+};
+
+/// A region of an attention map of a long text, of all heads or of one.
+struct MapRegion {
+    using Value = ReducedMap;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    StageId stage;
+    attn::MapRegion region;
+    std::optional<std::int64_t> head{};
+    bool operator==(const MapRegion&) const = default;
 };
 
 /// What is read off the whole trace: the lens, and attention over all layers.
@@ -150,6 +165,8 @@ struct Explanation {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     CellRef cell;
     std::optional<std::int64_t> head{};  ///< that is looked at alone, see Inside
+    /// Of the maps of a long text the rows that the arithmetic reads are computed; else they are those of Inside.
+    bool in_rows = false;
     bool operator==(const Explanation&) const = default;
 };
 
@@ -175,6 +192,8 @@ struct Statistics {
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     StageId stage;
     bool gradients = false;
+    /// Of an attention map of a long text: of this head alone. None: all.
+    std::optional<std::int64_t> head{};
     bool operator==(const Statistics&) const = default;
 };
 
@@ -199,7 +218,7 @@ struct Dump {
 
 using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                            facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation,
-                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::TokenPath, facet::Dump>;
+                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

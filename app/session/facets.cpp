@@ -28,6 +28,8 @@ namespace {
 
 /// Up to this size one thread is done before a team has gathered, above all while the window or a training run keep the cores busy.
 constexpr double kOneThreadMiB = 16;
+/// From here on a part takes so long that its progress is worth telling.
+constexpr std::int64_t kLongText = 2048;
 /// More would take the cores from the window and from training.
 constexpr int kMostThreads = 4;
 
@@ -62,15 +64,18 @@ bool same_numbers(const Trace<float>& a, const Trace<float>& b) {
 std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>& trace) {
     std::optional<StageId> id;
     std::optional<std::int64_t> head;
+    MapsWanted maps = MapsWanted::Numbers;
     if (const auto* explanation = std::get_if<facet::Explanation>(&facet); explanation != nullptr && explanation->cell.parameter.empty()) {
         id = explanation->cell.stage;
         head = explanation->head;
+        if (explanation->in_rows) maps = MapsWanted::Reduced;
     }
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
     if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) id = values_of(moved->weights);
-    if (const auto* statistics = std::get_if<facet::Statistics>(&facet)) id = statistics->stage;
+    const auto* statistics = std::get_if<facet::Statistics>(&facet);
+    if (statistics != nullptr && !statistics->head) id = statistics->stage;
     if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
-    return inside_with(trace, *id, head);
+    return inside_with(trace, *id, head, maps);
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -128,6 +133,43 @@ struct FacetMaker::Make {
         return {std::make_shared<const T>(std::move(made)), mib};
     }
 
+    /// What is known of the part around a stage beside its maps; null where that is nothing.
+    const Trace<float>* part_with_queries(const StageId& id) const {
+        const auto inside = work.results.find(state, inside_with(trace(), id, {}, MapsWanted::Reduced));
+        return inside ? inside->trace.get() : nullptr;
+    }
+    /// Of the maps that are there reduced, the row of a cell's position.
+    std::vector<ReducedMap> rows_of_maps(const Trace<float>& held, const CellRef& cell) const {
+        std::vector<ReducedMap> rows;
+        if (held.reduced.empty() || !cell.parameter.empty()) return rows;
+        const std::int64_t positions = held.tokens.length, heads = held.config.num_heads;
+        const attn::MapRegion row{cell.index[held.shape_of(cell.stage).rank() == 4 ? 2 : 1], 1, 0, positions, 0};
+        std::vector<MapReducer> reducers;
+        for (const ReducedMap& map : held.reduced) reducers.emplace_back(map.id, row, heads);
+        const auto add = [&](const StageRows<float>& shown) {
+            for (std::size_t i = 0; i < reducers.size(); ++i)
+                if (held.reduced[i].id == shown.id) reducers[i].add(shown.value, shown.mask, shown.first);
+        };
+        show_map_rows(trace(), held.reduced.front().id, &held, row.first_row, 1, add, work.stop);
+        for (MapReducer& reducer : reducers) rows.push_back(reducer.take());
+        return rows;
+    }
+    /// In two passes over the rows, as over what is recorded.
+    TensorStatistics statistics_in_rows(const facet::Statistics& facet) const {
+        StatisticsSums sums;
+        for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
+            const auto add = [&](const StageRows<float>& shown) {
+                if (shown.id != facet.stage) return;
+                const std::int64_t rows = shown.value.shape()[2].size, keys = shown.value.shape()[3].size;
+                sums.add({shown.value.data() + *facet.head * rows * keys, rows, keys, keys,
+                          shown.mask == nullptr ? nullptr : shown.mask->keep_row(0, 0, 0)});
+            };
+            show_map_rows(trace(), facet.stage, part_with_queries(facet.stage), 0, trace().tokens.length, add, work.stop);
+            sums.end_pass();
+        }
+        return sums.take();
+    }
+
     FacetValue operator()(const facet::Trace&) const;
     FacetValue operator()(const facet::Inside& inside) const;
     Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
@@ -158,7 +200,9 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {
-        return value(app::Explanation{facet.cell, explain(trace_for(facet), facet.cell), where_it_goes(trace_for(facet), facet.cell)});
+        const Trace<float>& held = trace_for(facet);
+        const std::vector<ReducedMap> rows = rows_of_maps(held, facet.cell);
+        return value(app::Explanation{facet.cell, explain(held, facet.cell, rows), where_it_goes(held, facet.cell, rows)});
     }
     FacetValue operator()(const facet::HeadMean& facet) const {
         const RecordedStage<float>* stage = trace_for(facet).find(facet.stage);
@@ -167,10 +211,17 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::MovedNorms& facet) const { return value(moved_norms(trace_for(facet), facet.weights)); }
     FacetValue operator()(const facet::Statistics& facet) const {
+        if (facet.head && !facet.gradients) return value(statistics_in_rows(facet));
         const RecordedStage<float>* stage =
             facet.gradients ? work.results.find(state, facet::Gradients{})->find(facet.stage) : trace_for(facet).find(facet.stage);
         if (stage == nullptr || stage->value.empty()) throw Error("there are no numbers of " + tensor_name(facet.stage));
         return value(statistics_of(*stage));
+    }
+    FacetValue operator()(const facet::MapRegion& facet) const {
+        const double mib = 4e-6 * static_cast<double>(facet.region.block_rows() * facet.region.block_cols()) *
+                           static_cast<double>(facet.head ? 1 : trace().config.num_heads + 1);
+        expect_room(mib, work.room_mib);
+        return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
     FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence)); }
     FacetValue operator()(const facet::Dump& dump) const {
@@ -247,6 +298,12 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     WantedOfPart wanted;
     if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
     wanted.head = inside.head;
+    wanted.level = inside.level;
+    wanted.maps_alone = inside.maps_alone;
+    if (outline->trace->tokens.length >= kLongText)
+        wanted.progress = [&](std::int64_t done, std::int64_t all) {
+            work.progress(static_cast<std::size_t>(done), static_cast<std::size_t>(all));
+        };
     std::int64_t most = 0;
     for (const auto& known : work.results.all(inside)) {
         const std::shared_ptr<const Trace<float>>& other = known->trace;

@@ -1,6 +1,7 @@
 #include "app/session/part_looked_at.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "engine/model/layer_in_rows.hpp"
 
@@ -24,8 +25,17 @@ bool is_map(const StageId& id) { return is_attention_map(id.stage); }
 bool holds_map(const facet::Inside& inside, const StageId& id) {
     if (!inside.map) return true;
     const Stage self = to_self(id.stage);
+    if (inside.maps_alone) return self == *inside.map;
     const bool is_input = static_cast<int>(self) + 1 == static_cast<int>(*inside.map);
     return self == *inside.map || self == Stage::Weights || is_input;
+}
+
+/// What the reduced maps of a stage take at most, and those of a view of all layers.
+constexpr std::int64_t kReducedBytes = 2 << 20, kReducedBytesOfAllLayers = 16 << 20;
+
+int level_for(const Trace<float>& trace, bool of_all_layers) {
+    const std::int64_t positions = trace.tokens.length, maps = trace.config.num_heads;
+    return reduced_level(positions, positions, maps, of_all_layers ? kReducedBytesOfAllLayers / trace.config.num_layers : kReducedBytes);
 }
 
 LayerHalf half_of(const StageId& id) { return id.stage < Stage::Norm2 ? LayerHalf::Attention : LayerHalf::FeedForward; }
@@ -44,7 +54,7 @@ double most_beside_model_mib(double parameters_mib) {
     return std::max(kLeast, kShare * parameters_mib);
 }
 
-facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head) {
+facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head, MapsWanted wanted) {
     const PlanPart part = trace.plan->part_around(id);
     facet::Inside inside{trace.plan->nodes()[part.first].id};
     double maps = 0, others = 0;
@@ -58,7 +68,18 @@ facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::opt
     if (maps > 0 && others > most && in_rows) inside.half = half_of(id);
     if (maps <= most || inside.half == LayerHalf::FeedForward) return inside;
     if (head && in_rows) inside.head = std::clamp<std::int64_t>(*head, 0, trace.config.num_heads - 1);
-    if (maps / static_cast<double>(inside.head ? trace.config.num_heads : 1) > most) inside.map = map_for(id);
+    if (maps / static_cast<double>(inside.head ? trace.config.num_heads : 1) <= most) return inside;
+    if (wanted == MapsWanted::Numbers || !in_rows) {
+        inside.map = map_for(id);
+        return inside;
+    }
+    inside.head.reset();
+    inside.maps_alone = wanted == MapsWanted::ReducedAlone;
+    inside.level = level_for(trace, inside.maps_alone);
+    if (inside.maps_alone) {
+        inside.map = map_for(id);
+        inside.half.reset();
+    }
     return inside;
 }
 
@@ -69,7 +90,8 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
         const StageId& id = trace.plan->nodes()[i].id;
         const bool in_half =
             !inside.half || half_of(id) == *inside.half || (!is_map(id) && is_read_in(*inside.half, *trace.plan, part, id));
-        if (in_half && (!is_map(id) || holds_map(inside, id))) stages.push_back(id);
+        if (inside.maps_alone ? is_map(id) && holds_map(inside, id) : in_half && (!is_map(id) || holds_map(inside, id)))
+            stages.push_back(id);
     }
     return stages;
 }
@@ -77,7 +99,9 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
 double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
     double mib = 0;
     for (const StageId& id : stages_of(inside, outline))
-        mib += mib_of_stage(outline, id) / static_cast<double>(is_map(id) && inside.head ? outline.config.num_heads : 1);
+        mib += is_map(id) && inside.level
+                   ? std::ldexp(mib_of_stage(outline, id), -2 * *inside.level)
+                   : mib_of_stage(outline, id) / static_cast<double>(is_map(id) && inside.head ? outline.config.num_heads : 1);
     return mib;
 }
 

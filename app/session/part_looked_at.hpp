@@ -13,8 +13,16 @@ namespace attn::app {
 /// neither. MiB: what hardly counts beside the model itself.
 double most_beside_model_mib(double parameters_mib);
 
+/// What whoever asks wants of the attention maps of a long text, where their numbers would take much.
+enum class MapsWanted : std::uint8_t {
+    Numbers,
+    Reduced,       ///< the maps of all heads, reduced
+    ReducedAlone,  ///< those of one stage and nothing else: for views of all layers
+};
+
 /// The part around a stage that the model has. `head`: whoever asks looks at this head alone.
-facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head = {});
+facet::Inside inside_with(const Trace<float>& trace, const StageId& id, std::optional<std::int64_t> head = {},
+                          MapsWanted maps = MapsWanted::Numbers);
 /// The stages that it holds.
 std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& trace);
 /// What they take, MiB.

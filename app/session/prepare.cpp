@@ -11,6 +11,7 @@
 #include "app/session/document_error.hpp"
 #include "app/session/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/layer_in_rows.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/plan/stage_shape.hpp"
@@ -205,10 +206,11 @@ Config derived_config(const Setup& setup, std::int64_t vocab_size, std::int64_t 
 double least_mib(const TraceSize& size) { return size.parameters + std::min(size.whole, size.outline + size.part); }
 
 // Before anything of that size is allocated.
-void measure(Prepared& prepared, const Encoded& text, const Encoded& source, double room_mib) {
+void measure(Prepared& prepared, const Encoded& text, const Encoded& source, const ForwardSettings& forward, double room_mib) {
     const Config& config = prepared.config;
-    prepared.size =
-        trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest), static_cast<double>(source.longest));
+    const bool in_rows = can_compute_in_rows(Plan(config, forward.mistake), config, prepared.tokens, forward);
+    prepared.size = trace_size(config, static_cast<double>(text.texts.size()), static_cast<double>(text.longest),
+                               static_cast<double>(source.longest), in_rows);
     try {
         expect_room(least_mib(prepared.size), room_mib);
         prepared.whole = prepared.size.parameters + prepared.size.whole <= std::min(kWholeTraceMiB, room_mib);
@@ -272,9 +274,9 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     Prepared prepared;
     prepared.config = model.config();
     expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
-    measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, 0);
     prepared.tokens.segments = segments_of(model, prepared.tokens);
+    measure(prepared, text, source, setup.forward, room_mib);
     prepared.chips = chips_of(text, 0);
     show_pieces(model.vocabulary(), text, prepared.chips);
     if (reads) {
@@ -298,8 +300,8 @@ Prepared prepare(const Setup& setup, double room_mib) {
 
     Prepared prepared;
     prepared.config = derived_config(setup, tokenizer.size(), std::max(text.longest, source.longest));
-    measure(prepared, text, source, room_mib);
     prepared.tokens = make_batch(text.sequences, tokenizer.pad_id());
+    measure(prepared, text, source, setup.forward, room_mib);
     prepared.chips = chips_of(text, tokenizer.pad_id());
     if (tokenizer.kind() == TokenizerKind::Bpe) show_pieces(tokenizer.vocabulary(), text, prepared.chips);
     if (has_source(setup)) {
@@ -313,15 +315,16 @@ Prepared prepare(const Setup& setup, double room_mib) {
 
 SharedWords vocabulary_of(const Setup& setup) { return setup.vocabulary.empty() ? build_tokenizer(setup).vocabulary() : setup.vocabulary; }
 
-TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions) {
+TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows) {
     const Plan plan(config);
     const auto mib = [&](const PlanNode& node) { return 4 * sequences * stage_numbers(config, node, positions, source_positions) / kMiB; };
     TraceSize size;
     size.parameters = 4 * static_cast<double>(ParameterLayout(config).count()) / kMiB;
     for (std::size_t i = 0; i < plan.nodes().size();) {
-        double part = 0;
-        for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i) part += mib(plan.nodes()[i]);
-        size.whole += part;
+        double part = 0, maps = 0;
+        for (const std::size_t end = plan.part_around(plan.nodes()[i].id).end; i < end; ++i)
+            (in_rows && is_attention_map(plan.nodes()[i].id.stage) ? maps : part) += mib(plan.nodes()[i]);
+        size.whole += part + maps;
         size.part = std::max(size.part, part);
     }
     const auto mib_of = [&](const std::vector<StageId>& stages) {

@@ -28,8 +28,9 @@ struct TraceSize {
     bool attended = true;  ///< keys and values are few enough to be held
 };
 
-/// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder.
-TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions);
+/// Of a float trace of `sequences` sequences, at least. `source_positions` is 0 without an encoder. `in_rows`: a part is computed some
+/// positions at a time (see can_compute_in_rows()), and its attention maps need not be held.
+TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows = false);
 
 /// Up to this size, with the parameters, every stage is recorded, checked and gone back through: more takes longer than to compute again
 /// what somebody looks at.

@@ -1,8 +1,9 @@
 #include "app/session/results.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "app/session/part_looked_at.hpp"
 #include "app/session/snapshot.hpp"
 
 namespace attn::app {
@@ -24,20 +25,23 @@ std::shared_ptr<const Fact> Results::latest(const Request& request) const {
     return best;
 }
 
-const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head) {
+const Snapshot& Inquiry::with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
+                              MapsWanted maps) {
     const Trace<float>& trace = *snapshot.trace;
     if (trace.whole() || trace.plan->find(id) == nullptr) return snapshot;
-    const auto inside = ask(state, inside_with(trace, id, head));
+    const auto inside = ask(state, inside_with(trace, id, head, maps));
     return inside ? *inside : snapshot;
 }
 
-std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head) {
+std::string Inquiry::missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head,
+                             MapsWanted maps) {
     const Trace<float>& trace = *snapshot.trace;
     if (trace.plan->find(id) == nullptr) return "This model has no such stage.";
-    const Trace<float>& held = *with(state, snapshot, id, head).trace;
-    if ((head ? held.find(id, *head) : held.find(id)) != nullptr) return "";
-    const auto inside = ask(state, inside_with(trace, id, head));
-    return inside.problem.empty() ? "Computing …" : inside.problem;
+    const Trace<float>& held = *with(state, snapshot, id, head, maps).trace;
+    if ((head ? held.find(id, *head) : held.find(id)) != nullptr || held.reduced_map(id) != nullptr) return "";
+    const auto inside = ask(state, inside_with(trace, id, head, maps));
+    if (!inside.problem.empty()) return inside.problem;
+    return inside.total == 0 ? "Computing …" : fmt::format("Computing … {} %", 100 * inside.done / inside.total);
 }
 
 void Inquiry::note(Request request) {

@@ -12,6 +12,7 @@
 
 #include "app/session/facet.hpp"
 #include "app/session/field.hpp"
+#include "app/session/part_looked_at.hpp"
 
 namespace attn::app {
 
@@ -101,11 +102,14 @@ public:
     }
 
     /// The snapshot that has a stage of a computed state: of a large model that of the part around it, which is asked for; the outline
-    /// until that is there. `head`: this head alone is looked at, and of a long text is all that is there (see Trace::find()).
-    const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {});
+    /// until that is there. `head`: this head alone is looked at, and of a long text is all that is there (see Trace::find()). `maps`: of a
+    /// long text its maps may be there as ReducedMap.
+    const Snapshot& with(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
+                         MapsWanted maps = MapsWanted::Numbers);
 
     /// Why that snapshot lacks the stage: it is being computed, or cannot be; "" when it has it.
-    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {});
+    std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
+                        MapsWanted maps = MapsWanted::Numbers);
 
     const std::vector<Request>& wanted() const { return wanted_; }
     /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.

@@ -14,7 +14,7 @@ namespace {
 
 /// Of what nobody wants just now, so much is kept for whoever comes back to it.
 constexpr std::size_t kMostIdleTraces = 8, kMostIdleOthers = 32;
-constexpr double kMostIdleMiB = 48;
+constexpr double kMostIdleMiB = 24;
 
 /// The same facet of the same state but for the moment of a training run.
 bool same_but_for_moment(const Request& older, const Request& newer) {

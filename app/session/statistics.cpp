@@ -9,51 +9,63 @@ namespace {
 
 /// Calls `use` for every number that is not masked.
 template <class Use>
-void for_each_kept(std::span<const NumberGrid> parts, Use use) {
-    for (const NumberGrid& data : parts) {
-        for (std::int64_t row = 0; !data.empty() && row < data.rows; ++row) {
-            const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
-            for (std::int64_t col = 0; col < data.cols; ++col) {
-                if (keep == nullptr || keep[col] != 0) use(data.at(row * data.row_stride + col * data.col_stride));
-            }
+void for_each_kept(const NumberGrid& data, Use use) {
+    for (std::int64_t row = 0; row < data.rows; ++row) {
+        const std::uint8_t* keep = data.keep != nullptr ? data.keep + row * data.cols : nullptr;
+        for (std::int64_t col = 0; col < data.cols; ++col) {
+            if (keep == nullptr || keep[col] != 0) use(data.at(row * data.row_stride + col * data.col_stride));
         }
     }
 }
 
 }  // namespace
 
-TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
-    TensorStatistics s;
-    std::int64_t kept = 0, all = 0;
-    for (const NumberGrid& data : parts)
-        if (!data.empty()) all += data.rows * data.cols;
-    double sum = 0;
-    for_each_kept(parts, [&](float value) {
-        ++kept;
-        if (std::isnan(value)) {
-            ++s.nan;
-        } else if (std::isinf(value)) {
-            ++s.infinite;
-        } else {
-            s.min = s.count == 0 ? value : std::min(s.min, value);
-            s.max = s.count == 0 ? value : std::max(s.max, value);
-            sum += value;
-            ++s.count;
-        }
-    });
-    s.masked = all - kept;
-    if (s.empty()) return s;
-    s.mean = sum / static_cast<double>(s.count);
-    const double range = static_cast<double>(s.max) - s.min;
-    double squares = 0;
-    for_each_kept(parts, [&](float value) {
+void StatisticsSums::add_number(float value) {
+    if (std::isnan(value)) {
+        ++s_.nan;
+    } else if (std::isinf(value)) {
+        ++s_.infinite;
+    } else {
+        s_.min = s_.count == 0 ? value : std::min(s_.min, value);
+        s_.max = s_.count == 0 ? value : std::max(s_.max, value);
+        sum_ += value;
+        ++s_.count;
+    }
+}
+
+void StatisticsSums::add(const NumberGrid& data) {
+    if (data.empty()) return;
+    if (pass_ == 0) {
+        std::int64_t kept = 0;
+        for_each_kept(data, [&](float value) {
+            ++kept;
+            add_number(value);
+        });
+        s_.masked += data.rows * data.cols - kept;
+        return;
+    }
+    const double range = static_cast<double>(s_.max) - s_.min;
+    for_each_kept(data, [&](float value) {
         if (!std::isfinite(value)) return;
-        squares += (value - s.mean) * (value - s.mean);
-        const double place = range > 0 ? (value - static_cast<double>(s.min)) / range * kHistogramBins : 0;
-        ++s.histogram[static_cast<std::size_t>(std::clamp(static_cast<int>(place), 0, kHistogramBins - 1))];
+        squares_ += (value - s_.mean) * (value - s_.mean);
+        const double place = range > 0 ? (value - static_cast<double>(s_.min)) / range * kHistogramBins : 0;
+        ++s_.histogram[static_cast<std::size_t>(std::clamp(static_cast<int>(place), 0, kHistogramBins - 1))];
     });
-    s.deviation = std::sqrt(squares / static_cast<double>(s.count));
-    return s;
+}
+
+void StatisticsSums::end_pass() {
+    if (!s_.empty() && pass_ == 0) s_.mean = sum_ / static_cast<double>(s_.count);
+    if (!s_.empty() && pass_ == 1) s_.deviation = std::sqrt(squares_ / static_cast<double>(s_.count));
+    ++pass_;
+}
+
+TensorStatistics statistics_of(std::span<const NumberGrid> parts) {
+    StatisticsSums sums;
+    for (int pass = 0; pass < StatisticsSums::kPasses; ++pass) {
+        for (const NumberGrid& data : parts) sums.add(data);
+        sums.end_pass();
+    }
+    return sums.take();
 }
 
 TensorStatistics statistics_of(const RecordedStage<float>& stage) {

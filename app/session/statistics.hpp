@@ -40,6 +40,22 @@ struct TensorStatistics {
     bool empty() const { return count == 0; }
 };
 
+/// The same of numbers that come some at a time, and twice: all of them, then all of them again.
+class StatisticsSums {
+public:
+    static constexpr int kPasses = 2;
+    void add(const NumberGrid& data);
+    void end_pass();
+    /// After all passes.
+    const TensorStatistics& take() const { return s_; }
+
+private:
+    void add_number(float value);
+    TensorStatistics s_;
+    int pass_ = 0;
+    double sum_ = 0, squares_ = 0;
+};
+
 /// Of several grids taken together, in two passes.
 TensorStatistics statistics_of(std::span<const NumberGrid> parts);
 /// Of a stage, all sequences and heads; masked cells are counted apart.

@@ -14,6 +14,22 @@ inline constexpr int kColorMapCount = 6;
 /// Reads the number that comes `at` numbers after the first one.
 using NumberReader = float (*)(const void* first, std::int64_t at);
 
+/// Part of a matrix with numbers that stand for fewer cells than the matrix' own: HeatmapData::level.
+struct HeatmapRegion {
+    std::uint64_t key = 0;                                          ///< as HeatmapData::key
+    std::int64_t first_row = 0, rows = 0, first_col = 0, cols = 0;  ///< cells
+    int level = 0;
+    const float* values = nullptr;       ///< row-major, without gaps
+    const std::uint8_t* keep = nullptr;  ///< the same; null when nothing is masked
+
+    std::int64_t block_cols() const { return ((cols - 1) >> level) + 1; }
+    /// Has the number of this very cell.
+    bool knows(std::int64_t row, std::int64_t col) const {
+        return level == 0 && row >= first_row && row < first_row + rows && col >= first_col && col < first_col + cols;
+    }
+    std::int64_t place(std::int64_t row, std::int64_t col) const { return (row - first_row) * cols + col - first_col; }
+};
+
 /// One matrix of numbers. The memory has to live during the call it is passed to only.
 struct HeatmapData {
     std::uint64_t key = 0;  ///< identity of the numbers and of `keep`: they are uploaded once per key; 0 = none, uploaded every time
@@ -26,11 +42,30 @@ struct HeatmapData {
     const void* stored = nullptr;
     std::int64_t first = 0;
     NumberReader read = nullptr;
+    /// Not 0: each of `values` and of `keep` stands for 2^level x 2^level cells, as the one of largest magnitude among them (see
+    /// ReducedMap); row_stride is a distance between rows of such numbers.
+    int level = 0;
+    /// With `level`: what is known better. The first is drawn over the rest, the second has the numbers of a row. May be null.
+    const HeatmapRegion *finer = nullptr, *row = nullptr;
 
     bool empty() const { return values == nullptr && stored == nullptr; }
-    float at(std::int64_t row, std::int64_t col) const {
-        const std::int64_t place = row * row_stride + col * col_stride;
+    /// The number of this very cell is there; where it is not, at() and masked() tell of the block that it is in.
+    bool knows(std::int64_t row_index, std::int64_t col) const { return level == 0 || region_with(row_index, col) != nullptr; }
+    bool masked(std::int64_t row_index, std::int64_t col) const {
+        if (const HeatmapRegion* region = region_with(row_index, col))
+            return region->keep != nullptr && region->keep[region->place(row_index, col)] == 0;
+        return keep != nullptr && keep[(row_index >> level) * (((cols - 1) >> level) + 1) + (col >> level)] == 0;
+    }
+    float at(std::int64_t row_index, std::int64_t col) const {
+        if (const HeatmapRegion* region = region_with(row_index, col)) return region->values[region->place(row_index, col)];
+        const std::int64_t place = (row_index >> level) * row_stride + (col >> level) * col_stride;
         return values != nullptr ? values[place] : read(stored, first + place);
+    }
+
+private:
+    const HeatmapRegion* region_with(std::int64_t row_index, std::int64_t col) const {
+        if (level == 0) return nullptr;
+        return row != nullptr && row->knows(row_index, col) ? row : finer != nullptr && finer->knows(row_index, col) ? finer : nullptr;
     }
 };
 

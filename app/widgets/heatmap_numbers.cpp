@@ -79,8 +79,9 @@ void draw_cell_numbers(const Ui& ui, ImDrawList& list, const HeatmapGeometry& ge
     for (std::int64_t row = geometry.first_row(); row < geometry.end_row(); ++row) {
         const HeatmapStyle own = row_style(data, style, row);
         for (std::int64_t col = geometry.first_col(); col < geometry.end_col(); ++col) {
+            if (!data.knows(row, col)) continue;
             const float value = data.at(row, col);
-            const bool masked = data.keep != nullptr && data.keep[row * data.cols + col] == 0;
+            const bool masked = data.masked(row, col);
             // A masked cell is hatched; only the score that the softmax really reads, minus infinity, is worth writing.
             if (masked && !(std::isinf(value) && value < 0 && geometry.cell_w() >= ui.px(kInfinityFrom))) continue;
             const std::string text = fitting_text(value, look);

@@ -84,6 +84,33 @@ HeatmapResult handle_input(const Ui& ui, const char* id, const HeatmapGeometry& 
 
 }  // namespace
 
+namespace {
+
+/// The part of a large map of which more is known, over the rest of it.
+void draw_finer(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g, const HeatmapRequest& whole) {
+    const HeatmapRegion* finer = whole.data.finer;
+    if (finer == nullptr || finer->level >= whole.data.level) return;
+    const auto row = static_cast<double>(finer->first_row), col = static_cast<double>(finer->first_col);
+    const double first_row = std::max(row, g.rows.first), last_row = std::min(row + static_cast<double>(finer->rows), g.rows.last);
+    const double first_col = std::max(col, g.cols.first), last_col = std::min(col + static_cast<double>(finer->cols), g.cols.last);
+    if (first_row >= last_row || first_col >= last_col) return;
+    HeatmapRequest part = whole;
+    part.data = {.key = finer->key,
+                 .values = finer->values,
+                 .rows = finer->rows,
+                 .cols = finer->cols,
+                 .row_stride = finer->block_cols(),
+                 .keep = finer->keep,
+                 .level = finer->level};
+    part.first_row = static_cast<float>(first_row - row);
+    part.last_row = static_cast<float>(last_row - row);
+    part.first_col = static_cast<float>(first_col - col);
+    part.last_col = static_cast<float>(last_col - col);
+    ui.canvas.heatmap(list, {g.x_of(first_col), g.y_of(first_row)}, {g.x_of(last_col), g.y_of(last_row)}, part);
+}
+
+}  // namespace
+
 HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max, const HeatmapData& data, const HeatmapStyle& style,
                            HeatmapViewState& state, const HeatmapOptions& options) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -112,6 +139,7 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
         request.opacity = before->share;
     }
     ui.canvas.heatmap(list, min, max, request);
+    if (request.opacity >= 1) draw_finer(ui, list, g, request);
     if (options.numbers) {
         list.PushClipRect(min, max, true);
         draw_cell_numbers(ui, list, g, data, style);
@@ -136,7 +164,8 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
 }
 
 std::string cell_text(const HeatmapData& data, HeatmapCell cell) {
-    if (data.keep != nullptr && data.keep[cell.row * data.cols + cell.col] == 0) return kMasked;
+    if (!data.knows(cell.row, cell.col)) return "…";
+    if (data.masked(cell.row, cell.col)) return kMasked;
     return format_exact(data.at(cell.row, cell.col));
 }
 

@@ -154,10 +154,17 @@ void admit_mistake(Provenance& out, const Provenance& right, Mistake mistake, co
 template <class Scalar>
 class CellsOf final : public TraceCells {
 public:
-    explicit CellsOf(const Trace<Scalar>& trace) : CellsOf(trace, *trace.plan) {}
+    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows) : CellsOf(trace, rows, *trace.plan) {}
     /// `plan` outlives this.
-    CellsOf(const Trace<Scalar>& trace, const Plan& plan)
-        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace) {}
+    CellsOf(const Trace<Scalar>& trace, const std::vector<ReducedMap>& rows, const Plan& plan)
+        : TraceCells(trace.config, plan, trace.settings, parameters_of(trace).layout(), trace.tokens, trace.source_tokens), trace_(trace),
+          rows_(rows) {}
+
+    /// The number is there.
+    bool holds(const StageId& id, const Index& index) const {
+        const RecordedStage<Scalar>* stage = trace_.find(id, index[1]);
+        return stage != nullptr ? !stage->value.empty() : rows_of(id) != nullptr && rows_of(id)->region.holds(index[2], index[3]);
+    }
 
 private:
     static const Parameters<Scalar>& parameters_of(const Trace<Scalar>& trace) {
@@ -172,11 +179,13 @@ private:
     }
     const Shape* find(const StageId& id) const override {
         const RecordedStage<Scalar>* stage = held(id);
-        if (stage == nullptr) return nullptr;
-        return stage->only_head ? &whole_shapes_.try_emplace(tensor_name(id), trace_.shape_of(id)).first->second : &stage->value.shape();
+        if (stage == nullptr && rows_of(id) == nullptr) return nullptr;
+        return stage == nullptr || stage->only_head ? &whole_shapes_.try_emplace(tensor_name(id), trace_.shape_of(id)).first->second
+                                                    : &stage->value.shape();
     }
     double stage_value(const StageId& id, std::int64_t flat) const override {
         const RecordedStage<Scalar>* stage = held(id);
+        if (stage == nullptr) return number_in_rows(id, flat);
         if (!stage->only_head) return static_cast<double>(stage->value.data()[flat]);
         const std::int64_t before = flat - *stage->only_head * stage->value.size();
         if (before < 0 || before >= stage->value.size())
@@ -184,9 +193,36 @@ private:
         return static_cast<double>(stage->value.data()[before]);
     }
     double parameter_value(const ParameterInfo& whole, std::int64_t flat) const override { return trace_.parameters->number(whole, flat); }
-    const Mask* mask(const StageId& id) const override { return held(id)->mask.get(); }
+    const Mask* mask(const StageId& id) const override {
+        const RecordedStage<Scalar>* stage = held(id);
+        return stage == nullptr ? nullptr : stage->mask.get();
+    }
+    bool masked_in_rows(const StageId& id, const Index& index) const override {
+        const ReducedMap* map = rows_of(id);
+        if (map == nullptr || map->keep.empty() || !map->region.holds(index[2], index[3])) return false;
+        return map->keep[static_cast<std::size_t>(place_in(map->region, index[2], index[3]))] == 0;
+    }
+
+    /// Every number of some rows of a map that the trace does not hold; nullptr where there are none.
+    const ReducedMap* rows_of(const StageId& id) const {
+        if (held(id) != nullptr) return nullptr;
+        const auto found =
+            std::find_if(rows_.begin(), rows_.end(), [&](const ReducedMap& map) { return map.id == id && map.region.level == 0; });
+        return found == rows_.end() ? nullptr : &*found;
+    }
+    static std::int64_t place_in(const MapRegion& region, std::int64_t row, std::int64_t col) {
+        return (row - region.first_row) * region.cols + col - region.first_col;
+    }
+    double number_in_rows(const StageId& id, std::int64_t flat) const {
+        const ReducedMap& map = *rows_of(id);
+        const std::int64_t keys = trace_.tokens.length, col = flat % keys, row = flat / keys % keys, head = flat / keys / keys;
+        const auto place = map.place_of(head, trace_.config.num_heads);
+        if (!place || !map.region.holds(row, col)) throw Error("the trace has other rows of " + tensor_name(id));
+        return static_cast<double>(map.numbers(*place)[place_in(map.region, row, col)]);
+    }
 
     const Trace<Scalar>& trace_;
+    const std::vector<ReducedMap>& rows_;
     mutable std::map<std::string, Shape> whole_shapes_;  ///< of stages with one head, which are referred to
 };
 
@@ -194,14 +230,14 @@ private:
 }  // namespace provenance
 
 template <class Scalar>
-Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
-    const provenance::CellsOf<Scalar> cells(trace);
+Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows) {
+    const provenance::CellsOf<Scalar> cells(trace, rows);
     const double recorded = cells.value(cell);
     Provenance out =
         cell.parameter.empty() ? provenance::explain_stage(cells, cell.stage, cell.index) : provenance::explain_parameter(cells, cell);
     if (cell.parameter.empty() && trace.settings.mistake != Mistake::None) {
         const Plan right(trace.config);
-        const provenance::CellsOf<Scalar> right_cells(trace, right);
+        const provenance::CellsOf<Scalar> right_cells(trace, rows, right);
         provenance::admit_mistake(out, provenance::explain_stage(right_cells, cell.stage, cell.index), trace.settings.mistake, cell.stage);
     }
     if (cell.parameter.empty()) provenance::explain_edits(out, cells, cell.stage, cell.index);
@@ -210,8 +246,8 @@ Provenance explain(const Trace<Scalar>& trace, const CellRef& cell) {
 }
 
 template <class Scalar>
-std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell) {
-    const provenance::CellsOf<Scalar> cells(trace);
+std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows) {
+    const provenance::CellsOf<Scalar> cells(trace, rows);
     (void)cells.value(cell);  // refuses a cell that is not there
     std::vector<Operand> out;
     if (!cell.parameter.empty()) return out;
@@ -219,15 +255,14 @@ std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& ce
         if (std::find(node.inputs.begin(), node.inputs.end(), cell.stage) == node.inputs.end()) continue;
         if (!cells.has(node.id)) continue;
         const auto index = provenance::nearest_index(cells, cell.stage, cell.index, node.id);
-        const RecordedStage<Scalar>* stage = trace.find(node.id, index[1]);
-        if (stage != nullptr && !stage->value.empty()) out.push_back(cells.operand(node.id, index));
+        if (cells.holds(node.id, index)) out.push_back(cells.operand(node.id, index));
     }
     return out;
 }
 
-template Provenance explain(const Trace<float>&, const CellRef&);
-template Provenance explain(const Trace<double>&, const CellRef&);
-template std::vector<Operand> where_it_goes(const Trace<float>&, const CellRef&);
-template std::vector<Operand> where_it_goes(const Trace<double>&, const CellRef&);
+template Provenance explain(const Trace<float>&, const CellRef&, const std::vector<ReducedMap>&);
+template Provenance explain(const Trace<double>&, const CellRef&, const std::vector<ReducedMap>&);
+template std::vector<Operand> where_it_goes(const Trace<float>&, const CellRef&, const std::vector<ReducedMap>&);
+template std::vector<Operand> where_it_goes(const Trace<double>&, const CellRef&, const std::vector<ReducedMap>&);
 
 }  // namespace attn

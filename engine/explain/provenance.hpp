@@ -57,12 +57,14 @@ struct Provenance {
 /// The arithmetic of the cell. Every stage of every model is explained, and a parameter's cell by its name;
 /// Error if the trace has no such cell.
 /// For token_embedding the terms show that the lookup equals the one-hot row times the table.
+/// `rows`: what there is of attention maps that the trace does not hold, every number of some of their rows (see ReducedMap): those of the
+/// cell's position suffice.
 template <class Scalar>
-Provenance explain(const Trace<Scalar>& trace, const CellRef& cell);
+Provenance explain(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows = {});
 
 /// One cell of every stage that is computed from this cell's stage, nearest first and at the same position as far as the stage has
 /// it (q[6,0] goes to scores[6,6]); empty at the end. Error if the trace has no such cell.
 template <class Scalar>
-std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell);
+std::vector<Operand> where_it_goes(const Trace<Scalar>& trace, const CellRef& cell, const std::vector<ReducedMap>& rows = {});
 
 }  // namespace attn

@@ -83,7 +83,7 @@ double TraceCells::value(const CellRef& cell) const {
 
 bool TraceCells::masked(const StageId& id, const Index& index) const {
     const Mask* found = mask(id);
-    return found != nullptr && !found->may_attend(index[0], index[1], index[2], index[3]);
+    return found != nullptr ? !found->may_attend(index[0], index[1], index[2], index[3]) : masked_in_rows(id, index);
 }
 
 double TraceCells::bias(const StageId& id, const Index& index) const {

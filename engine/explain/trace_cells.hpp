@@ -58,6 +58,8 @@ protected:
     virtual double stage_value(const StageId& id, std::int64_t flat) const = 0;
     virtual double parameter_value(const ParameterInfo& whole, std::int64_t flat) const = 0;
     virtual const Mask* mask(const StageId& id) const = 0;
+    /// Of a map of which some rows alone are there.
+    virtual bool masked_in_rows(const StageId& id, const Index& index) const = 0;
 
 private:
     const Config& config_;

@@ -150,6 +150,31 @@ void LayerInRows<Scalar>::show(const PlanPart& part, const Tensor<Scalar>& strea
     }
 }
 
+template <class Scalar>
+void LayerInRows<Scalar>::show_maps(const PlanPart& part, const Tensor<Scalar>& stream, const Trace<Scalar>* held, std::int64_t first,
+                                    std::int64_t count, const RowCounts& rows, const RowsObserver<Scalar>& each) {
+    const std::size_t maps = first_map(part);
+    std::size_t behind = maps;
+    while (behind < part.end && is_attention_map(plan_.nodes()[behind].id.stage)) ++behind;
+    std::vector<std::size_t> read;
+    for (std::size_t place = part.first; place < maps; ++place)
+        if (reads(maps, behind, place)) read.push_back(place);
+    const bool all_held = held != nullptr && std::all_of(read.begin(), read.end(),
+                                                         [&](std::size_t place) { return held->find(plan_.nodes()[place].id) != nullptr; });
+    const std::vector<Tensor<Scalar>> computed = all_held ? std::vector<Tensor<Scalar>>() : before_maps(part, stream, tokens_.length, rows);
+    const auto whole = [&](std::size_t place) -> const Tensor<Scalar>& {
+        return all_held ? held->find(plan_.nodes()[place].id)->value : computed[place - part.first];
+    };
+    for (const std::size_t place : read)
+        if (is_attended(plan_, plan_.nodes()[place].id)) program_.value(place) = whole(place);
+    for (const std::int64_t end = first + count; first < end; first += rows.maps) {
+        const std::int64_t some = std::min(rows.maps, end - first);
+        for (const std::size_t place : read)
+            if (!is_attended(plan_, plan_.nodes()[place].id)) give(plan_.nodes()[place].id, whole(place), first, some);
+        forward(first, some, maps, behind, each);
+    }
+}
+
 template class LayerInRows<float>;
 template class LayerInRows<double>;
 

@@ -53,6 +53,10 @@ public:
     /// there, empty where it is not read. Shows the same nodes.
     std::vector<Tensor<Scalar>> before_maps(const PlanPart& part, const Tensor<Scalar>& stream, std::int64_t count, const RowCounts& rows,
                                             const RowsObserver<Scalar>& each = {});
+    /// The maps alone of the positions [first, first + count). What they read, queries and keys, is taken from `held` where that has it,
+    /// else computed from `stream`.
+    void show_maps(const PlanPart& part, const Tensor<Scalar>& stream, const Trace<Scalar>* held, std::int64_t first, std::int64_t count,
+                   const RowCounts& rows, const RowsObserver<Scalar>& each);
     /// The part's first node that compares queries with keys; its end where there is none.
     std::size_t first_map(const PlanPart& part) const;
 

@@ -32,8 +32,8 @@ public:
     RowsOfPart(const Trace<float>& outline, const PlanPart& part, const WantedOfPart& wanted)
         : outline_(outline),
           wanted_(wanted), out_{unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings), {}, {}} {
-        masks_ = masks_behind(*outline.plan, 0, outline.tokens.length);
         const RecordedStage<float>& stream = *outline.find(*part.stream);
+        if (wanted.maps_alone) return;
         out_.trace.stages.push_back(stream);
         out_.ranges.push_back(stage_range(stream));
     }
@@ -43,11 +43,15 @@ public:
         if (to_self(shown.id.stage) == Stage::Weights) {
             if (!sums_) sums_.emplace(shown.id, outline_.tokens);
             sums_->add(shown.value, shown.mask, shown.first);
+            tell(shown.first + shown.value.shape()[2].size);
         }
-        if (wants(wanted_, shown.id)) record(shown);
+        if (!wants(wanted_, shown.id)) return;
+        if (wanted_.level && is_attention_map(shown.id.stage)) reducer_of(shown.id).add(shown.value, shown.mask, shown.first);
+        else record(shown);
     }
     LookedAtPart take() {
         if (sums_) out_.head_scores = sums_->scores();
+        for (auto& [id, reducer] : reducers_) out_.trace.reduced.push_back(reducer.take());
         return std::move(out_);
     }
 
@@ -56,12 +60,26 @@ private:
         const auto found = std::find_if(out_.ranges.begin(), out_.ranges.end(), [&](const StageRange& range) { return range.id == id; });
         return found != out_.ranges.end() ? *found : out_.ranges.emplace_back(StageRange{id});
     }
+    void tell(std::int64_t done) {
+        constexpr std::int64_t kTold = 20;
+        const std::int64_t all = outline_.tokens.length;
+        if (wanted_.progress && kTold * done / all != kTold * told_ / all) wanted_.progress(done, all);
+        told_ = done;
+    }
+    MapReducer& reducer_of(const StageId& id) {
+        const auto found = std::find_if(reducers_.begin(), reducers_.end(), [&](const auto& one) { return one.first == id; });
+        if (found != reducers_.end()) return found->second;
+        const Shape shape = outline_.shape_of(id);
+        const MapRegion all{0, shape[2].size, 0, shape[3].size, *wanted_.level};
+        return reducers_.emplace_back(id, MapReducer(id, all, shape[1].size, {}, has_mean_map(id.stage))).second;
+    }
     RecordedStage<float>& stage_of(const StageRows<float>& shown) {
         auto& stages = out_.trace.stages;
         const auto found = std::find_if(stages.begin(), stages.end(), [&](const auto& stage) { return stage.id == shown.id; });
         if (found != stages.end()) return *found;
         Shape shape = outline_.shape_of(shown.id);
         RecordedStage<float> stage{shown.id, {}};
+        if (shown.mask != nullptr && masks_.self == nullptr) masks_ = masks_behind(*outline_.plan, 0, outline_.tokens.length);
         if (shown.mask != nullptr) stage.mask = masks_.of(shown.id, outline_.plan->at(shown.id).settings.window);
         if (wanted_.head && is_attention_map(shown.id.stage)) {
             stage.only_head = wanted_.head;
@@ -82,6 +100,8 @@ private:
     const WantedOfPart& wanted_;
     PassMasks masks_;
     std::optional<HeadScoreSums> sums_;
+    std::vector<std::pair<StageId, MapReducer>> reducers_;
+    std::int64_t told_ = 0;
     LookedAtPart out_;
 };
 
@@ -175,7 +195,8 @@ private:
 LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, const StageId& within, const WantedOfPart& wanted,
                           std::stop_token stop) {
     const PlanPart part = outline->plan->part_around(within);
-    if (wanted.before != nullptr && !wanted.stages && !wanted.head && part.stream && outline->find(*part.stream) != nullptr) {
+    if (wanted.before != nullptr && !wanted.stages && !wanted.head && !wanted.level && part.stream &&
+        outline->find(*part.stream) != nullptr) {
         ContinuedPart continued(*outline, part, *wanted.before, stop);
         if (continued.possible()) {
             LookedAtPart found{continued.compute(), {}, {}};
@@ -185,15 +206,46 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
         }
     }
     const std::int64_t rows = rows_at_a_time(outline->config, outline->tokens.length, wanted.rows).maps;
-    if (!part.stream || rows >= outline->tokens.length ||
-        !can_compute_in_rows(*outline->plan, outline->config, outline->tokens, outline->settings))
+    if (!part.stream || (rows >= outline->tokens.length && !wanted.level) || !can_look_in_rows(*outline))
         return at_once(outline, within, wanted, std::move(stop));
     if (outline->find(*part.stream) == nullptr) throw Error("the outline has no " + tensor_name(*part.stream));
     RowsOfPart found(*outline, part, wanted);
+    if (wanted.level && wanted.maps_alone) {
+        const auto add = [&](const StageRows<float>& shown) { found.add(shown); };
+        show_map_rows(*outline, within, nullptr, 0, outline->tokens.length, add, std::move(stop));
+        return found.take();
+    }
     Recomputation<float> again(outline, Keep::OneLayer);
     again.show_rows_around(
         within, [&](const StageRows<float>& shown) { found.add(shown); }, std::move(stop), wanted.rows);
     return found.take();
+}
+
+bool can_look_in_rows(const Trace<float>& outline) {
+    return can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings);
+}
+
+bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
+
+void show_map_rows(const Trace<float>& outline, const StageId& within, const Trace<float>* held, std::int64_t first, std::int64_t count,
+                   const RowsObserver<float>& each, std::stop_token stop) {
+    const PlanPart part = outline.plan->part_around(within);
+    const RecordedStage<float>* stream = part.stream ? outline.find(*part.stream) : nullptr;
+    if (stream == nullptr || !can_look_in_rows(outline))
+        throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
+    const Weights weights(*outline.parameters);
+    LayerInRows<float> layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop));
+    layer.show_maps(part, stream->value, held, first, count, rows_at_a_time(outline.config, outline.tokens.length), each);
+}
+
+ReducedMap region_of_map(const Trace<float>& outline, const StageId& id, const MapRegion& region, const Trace<float>* held,
+                         std::optional<std::int64_t> only_head, std::stop_token stop) {
+    MapReducer reducer(id, region, outline.shape_of(id)[1].size, only_head, has_mean_map(id.stage));
+    const auto add = [&](const StageRows<float>& shown) {
+        if (shown.id == id) reducer.add(shown.value, shown.mask, shown.first);
+    };
+    show_map_rows(outline, id, held, region.first_row, region.rows, add, std::move(stop));
+    return reducer.take();
 }
 
 }  // namespace attn

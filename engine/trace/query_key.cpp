@@ -16,11 +16,11 @@ const Tensor<float>& recorded(const Trace<float>& trace, const StageId& id) {
 }  // namespace
 
 QueryKeyProduct query_key_product(const Trace<float>& trace, const StageId& scores, std::int64_t b, std::int64_t h, std::int64_t t,
-                                  std::int64_t s) {
+                                  std::int64_t s, std::optional<float> score) {
     const PlanNode& node = trace.plan->at(scores);
     const Tensor<float>&q = recorded(trace, node.inputs.at(0)), &k = recorded(trace, node.inputs.at(1));
     const RecordedStage<float>* map = trace.find(scores, h);
-    if (map == nullptr || map->value.empty()) throw Error("the trace has no " + tensor_name(scores));
+    if (!score && (map == nullptr || map->value.empty())) throw Error("the trace has no " + tensor_name(scores));
     const Shape shape = trace.shape_of(scores);
     const std::int64_t index[] = {b, h, t, s};
     for (int a = 0; a < 4; ++a)
@@ -38,7 +38,7 @@ QueryKeyProduct query_key_product(const Trace<float>& trace, const StageId& scor
         out.sum += product;
         out.running.push_back(out.sum);
     }
-    out.score = map->value(b, map->place_of_head(h), t, s);
+    out.score = score ? *score : map->value(b, map->place_of_head(h), t, s);
     out.rounding = static_cast<double>(width + 1) * static_cast<double>(std::numeric_limits<float>::epsilon()) * magnitude;
     return out;
 }

@@ -2,6 +2,7 @@
 /// One score taken apart: query times key, dimension by dimension.
 
 #include <cmath>
+#include <optional>
 #include <vector>
 
 #include "engine/trace/trace.hpp"
@@ -22,8 +23,8 @@ struct QueryKeyProduct {
 };
 
 /// Of self- or cross-attention, as `scores` (the scores or cross_scores stage) says. Throws Error for a stage that was not recorded and
-/// for a head, sequence or position that it does not have.
+/// for a head, sequence or position that it does not have. `score`: of a stage that was not recorded, the number there.
 QueryKeyProduct query_key_product(const Trace<float>& trace, const StageId& scores, std::int64_t b, std::int64_t h, std::int64_t t,
-                                  std::int64_t s);
+                                  std::int64_t s, std::optional<float> score = {});
 
 }  // namespace attn

@@ -15,6 +15,7 @@
 #include "engine/tensor/tensor.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/edit.hpp"
+#include "engine/trace/reduced_map.hpp"
 #include "engine/weights/parameters.hpp"
 
 namespace attn {
@@ -64,6 +65,8 @@ struct Trace {
     TokenBatch source_tokens;  ///< input of the Encoder stack; empty without one
     std::shared_ptr<const Parameters<Scalar>> parameters;
     std::vector<RecordedStage<Scalar>> stages;
+    /// Of maps of a long text that are not among the stages: of all of each.
+    std::vector<ReducedMap> reduced;
 
     /// Every stage of the plan was recorded.
     bool whole() const { return plan == nullptr || stages.size() == plan->nodes().size(); }
@@ -81,6 +84,12 @@ struct Trace {
     const RecordedStage<Scalar>* find(const StageId& id, std::int64_t head) const {
         for (const auto& stage : stages)
             if (stage.id == id && (!stage.only_head || stage.only_head == head)) return &stage;
+        return nullptr;
+    }
+    /// nullptr where there is none.
+    const ReducedMap* reduced_map(const StageId& id) const {
+        for (const ReducedMap& map : reduced)
+            if (map.id == id) return &map;
         return nullptr;
     }
 };

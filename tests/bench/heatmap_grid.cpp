@@ -1,5 +1,5 @@
-/// Time of a frame of 144 heatmaps of 256 x 256 numbers in 1600 x 1000 pixels. Not a test: prints, asserts nothing.
-/// With a file name the picture is written there.
+/// Time of a frame of 144 heatmaps in 1600 x 1000 pixels: of 256 x 256 numbers each, and of 1024 x 1024, which are there reduced as those
+/// of a long text are. Not a test: prints, asserts nothing. With a file name the first picture is written there.
 
 #include <fmt/core.h>
 #include <glad/gl.h>
@@ -12,33 +12,33 @@
 #include <vector>
 
 #include "app/platform/offscreen.hpp"
+#include "engine/trace/reduced_map.hpp"
 
 namespace {
 
 using namespace attn::app;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kHeads = 144, kAcross = 16, kTokens = 256;
+constexpr int kHeads = 144, kAcross = 16;
 constexpr int kFrames = 40;
 
 double ms(Clock::duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-std::vector<float> attention_like(int head) {
-    std::vector<float> values(static_cast<std::size_t>(kTokens) * kTokens);
-    for (int i = 0; i < kTokens; ++i)
-        for (int j = 0; j <= i; ++j)
-            values[static_cast<std::size_t>(i) * kTokens + static_cast<std::size_t>(j)] =
-                static_cast<float>(std::exp(-std::abs(i - j - head) / (1.0 + head)));
-    return values;
+attn::ReducedMap attention_like(int head, std::int64_t tokens, int level) {
+    using namespace attn;
+    Tensor<float> values({{Axis::B, 1}, {Axis::H, 1}, {Axis::T, tokens}, {Axis::S, tokens}});
+    for (std::int64_t i = 0; i < tokens; ++i)
+        for (std::int64_t j = 0; j <= i; ++j)
+            values(0, 0, i, j) = static_cast<float>(std::exp(-std::abs(static_cast<double>(i - j - head)) / (1.0 + head)));
+    const Mask mask = Mask::causal(tokens, tokens);
+    MapReducer reducer({Stage::Weights, 0}, {0, tokens, 0, tokens, level}, 1);
+    reducer.add(values, &mask, 0);
+    return reducer.take();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    std::vector<std::vector<float>> heads;
-    std::vector<std::uint8_t> keep(static_cast<std::size_t>(kTokens) * kTokens);
-    for (int head = 0; head < kHeads; ++head) heads.push_back(attention_like(head));
-    for (int i = 0; i < kTokens * kTokens; ++i) keep[static_cast<std::size_t>(i)] = i % kTokens <= i / kTokens ? 1 : 0;
+void measure(std::int64_t tokens, int level, const char* file) {
+    std::vector<attn::ReducedMap> heads;
+    for (int head = 0; head < kHeads; ++head) heads.push_back(attention_like(head, tokens, level));
 
     std::vector<double> still, changing;
     Clock::time_point last;
@@ -59,12 +59,14 @@ int main(int argc, char** argv) {
         for (int head = 0; head < kHeads; ++head) {
             const ImVec2 at{16 + cell * static_cast<float>(head % kAcross), 16 + cell * static_cast<float>(head / kAcross)};
             const std::uint64_t version = new_numbers ? static_cast<std::uint64_t>(drawn) : 0;
-            const HeatmapData data{1 + static_cast<std::uint64_t>(head) + version * kHeads,
-                                   heads[static_cast<std::size_t>(head)].data(),
-                                   kTokens,
-                                   kTokens,
-                                   kTokens,
-                                   keep.data()};
+            const attn::ReducedMap& map = heads[static_cast<std::size_t>(head)];
+            HeatmapData data{1 + static_cast<std::uint64_t>(head) + version * kHeads,
+                             map.numbers(0),
+                             tokens,
+                             tokens,
+                             map.region.block_cols(),
+                             map.keep.data()};
+            data.level = level;
             frame.canvas.heatmap(list, at, {at.x + side, at.y + side}, {data, {}});
             list.AddText({at.x + 2, at.y + side - 16}, frame.theme.colors.text, "L0 H0");
         }
@@ -74,7 +76,7 @@ int main(int argc, char** argv) {
     OffscreenOptions options;
     options.frames = 2 * kFrames;
     const Image image = render_offscreen(options, ui);
-    if (argc > 1) write_png(argv[1], image);
+    if (file != nullptr) write_png(file, image);
     const auto cpu_ms = [](std::clock_t from, std::clock_t to) { return 1e3 * static_cast<double>(to - from) / CLOCKS_PER_SEC / kFrames; };
     const std::clock_t cpu_end = std::clock();
     const double first = still.front();
@@ -83,8 +85,15 @@ int main(int argc, char** argv) {
     const auto print = [](const char* what, const std::vector<double>& times, double cpu) {
         fmt::print("{}: least {:.1f} ms, median {:.1f} ms, {:.1f} ms of processor time\n", what, times[0], times[times.size() / 2], cpu);
     };
-    fmt::print("first frame: {:.1f} ms\n", first);
+    fmt::print("{} maps of {} x {} numbers, level {}; first frame: {:.1f} ms\n", kHeads, tokens, tokens, level, first);
     print("the same numbers again", still, cpu_ms(cpu_begin, cpu_middle));
     print("new numbers every frame", changing, cpu_ms(cpu_middle, cpu_end));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    measure(256, 0, argc > 1 ? argv[1] : nullptr);
+    measure(1024, attn::reduced_level(1024, 1024, kHeads, 16 << 20), nullptr);
     return 0;
 }

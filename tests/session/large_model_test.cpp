@@ -270,6 +270,62 @@ TEST(LargeModel, WhatTheStepViewHoldsOfALongTextIsLittleBesideTheModel) {
     EXPECT_EQ(inside_with(trace, {Stage::Logits}, 3), facet::Inside{{Stage::FinalNorm}});
 }
 
+TEST(LargeModel, WhereAllHeadsAreShownOfALongTextTheirMapsAreThereReduced) {
+    const Trace<float> trace = long_text_of_gpt2();
+    const StageId weights{Stage::Weights, 2};
+    const facet::Inside heads = inside_with(trace, weights, {}, MapsWanted::Reduced);
+    EXPECT_EQ(heads.level, 3);
+    EXPECT_EQ(heads.head, std::nullopt);
+    EXPECT_LT(mib_of(heads, trace), 50);
+    EXPECT_GT(mib_of(inside_with(trace, weights), trace), 90);
+    const facet::Inside grid = inside_with(trace, weights, {}, MapsWanted::ReducedAlone);
+    EXPECT_EQ(stages_of(grid, trace), std::vector{weights});
+    EXPECT_LT(12 * mib_of(grid, trace), 17) << "of all layers";
+    // One head's maps are few.
+    EXPECT_EQ(inside_with(trace, weights, 3, MapsWanted::Reduced), inside_with(trace, weights, 3));
+    Trace<float> longer = trace;
+    longer.config.context_length = longer.tokens.length = longer.tokens.lengths[0] = 8192;
+    EXPECT_GT(inside_with(longer, weights, 3, MapsWanted::Reduced).level, 3);
+    EXPECT_LT(mib_of(inside_with(longer, weights, 3, MapsWanted::Reduced), longer), 300);
+    // What cannot be computed some positions at a time has its numbers.
+    Trace<float> unmasked = trace;
+    unmasked.settings.masks.causal = false;
+    EXPECT_EQ(inside_with(unmasked, weights, {}, MapsWanted::Reduced), inside_with(unmasked, weights));
+}
+
+TEST(LargeModel, NoTextThatFitsTheContextIsTooLongForItsMaps) {
+    const Trace<float> trace = long_text_of_gpt2();
+    const TraceSize in_rows = trace_size(trace.config, 1, 8192, 0, true), at_once = trace_size(trace.config, 1, 8192, 0);
+    EXPECT_EQ(in_rows.whole, at_once.whole);
+    EXPECT_GT(at_once.part, 10'000);
+    EXPECT_LT(in_rows.part, 700);
+}
+
+TEST(LargeModel, AReducedMapItsRegionsAndItsStatisticsAreThoseOfItsNumbers) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const Trace<float>& all = *sessions.whole.wait()->trace;
+    const StageId weights{Stage::Weights, 1};
+    facet::Inside inside{part_of(all, weights)};
+    inside.level = 1;
+    const Trace<float>& reduced = *only(sessions.tight, inside)->trace;
+    ASSERT_NE(reduced.reduced_map(weights), nullptr);
+    const RecordedStage<float>& recorded = *all.find(weights);
+    const std::int64_t positions = all.tokens.length, head = 1;
+    const auto row = only(sessions.tight, facet::MapRegion{weights, {positions - 1, 1, 0, positions, 0}, head});
+    for (std::int64_t s = 0; s < positions; ++s) EXPECT_EQ(row->numbers(0)[s], recorded.value(0, head, positions - 1, s));
+    const auto counted = only(sessions.tight, facet::Statistics{weights, false, head});
+    const std::int64_t cells = positions * positions;
+    const NumberGrid grid{recorded.value.data() + head * cells, positions, positions, positions, recorded.mask->keep_row(0, head, 0)};
+    const TensorStatistics expected = statistics_of(std::span(&grid, 1));
+    EXPECT_EQ(counted->count, expected.count);
+    EXPECT_EQ(counted->masked, expected.masked);
+    EXPECT_EQ(counted->min, expected.min);
+    EXPECT_EQ(counted->max, expected.max);
+    EXPECT_EQ(counted->mean, expected.mean);
+    EXPECT_EQ(counted->deviation, expected.deviation);
+    EXPECT_EQ(counted->histogram, expected.histogram);
+}
+
 TEST(LargeModel, AShortTextIsHeldAsItWas) {
     Trace<float> trace = long_text_of_gpt2();
     trace.tokens = {64, {}, {64}};

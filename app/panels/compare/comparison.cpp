@@ -196,7 +196,8 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
 /// Empty for a stage that has no such mean, and while it is being computed.
 Matrix mean_of_heads(const PanelContext& context, const ComparedSide& side) {
     const RecordedStage<float>* stage = side.trace->find(side.stage);
-    if (stage == nullptr || stage->value.empty() || !has_head_mean(side.stage.stage)) return {};
+    if (stage == nullptr) return context.matrices.reduced_mean(*side.trace, side.stage);
+    if (stage->value.empty() || !has_head_mean(side.stage.stage)) return {};
     const auto mean = context.inquiry.ask(side.state, facet::HeadMean{side.stage});
     return mean ? context.matrices.mean_map(*stage, *mean, side.batch) : Matrix();
 }

@@ -9,6 +9,7 @@
 #include "app/panels/edit/edit_words.hpp"
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/head_of.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -23,8 +24,16 @@ namespace {
 constexpr const char* kField = "##cell_field";
 constexpr const char* kMenu = "##cell_menu";
 
-/// Why the numbers of a matrix cannot be changed, "" when they can.
-bool is_masked(const PanelContext& context, const CellRef& cell) {
+/// The row of a large map that a cell is in; empty for any other cell, and until it is there.
+Matrix large_row(PanelContext& context, const CellRef& cell) {
+    if (context.snapshot_with(cell.stage).trace->reduced_map(cell.stage) == nullptr) return {};
+    Matrix map =
+        with_row(context, context.matrices.stage(*context.snapshot_with(cell.stage).trace, cell.stage, 0, cell.index[1]), cell.index[2]);
+    return map.data.knows(cell.index[2], cell.index[3]) ? map : Matrix();
+}
+
+bool is_masked(PanelContext& context, const CellRef& cell) {
+    if (const Matrix map = large_row(context, cell); !map.empty()) return map.masked(cell.index[2], cell.index[3]);
     const RecordedStage<float>* stage = context.stage(cell.stage);
     return stage != nullptr && stage->mask != nullptr &&
            !stage->mask->may_attend(cell.index[0], cell.index[1], cell.index[2], cell.index[3]);
@@ -43,10 +52,12 @@ Edit edit_at(const PanelContext& context, const CellRef& cell, EditPart part) {
     return edit;
 }
 
-float number_at(const PanelContext& context, const CellRef& cell) {
+/// None until it is there.
+std::optional<float> number_at(PanelContext& context, const CellRef& cell) {
     const auto& i = cell.index;
+    if (const Matrix map = large_row(context, cell); !map.empty()) return map.at(i[2], i[3]);
     const RecordedStage<float>* stage = context.snapshot_with(cell.stage).trace->find(cell.stage, i[1]);
-    return stage == nullptr ? 0 : stage->value(i[0], stage->place_of_head(i[1]), i[2], i[3]);
+    return stage == nullptr ? std::nullopt : std::optional(stage->value(i[0], stage->place_of_head(i[1]), i[2], i[3]));
 }
 
 /// A number as people type it: with a comma, a plus or the minus that we write ourselves.
@@ -69,7 +80,8 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
     state.problem.clear();
     if (state.refusal.empty() && part == EditPart::Number && is_masked(context, cell))
         state.refusal = "Masked: this cell takes no part in attention. Allow it in the masks first.";
-    state.typed = kind == EditKind::Scale ? "0" : state.refusal.empty() ? format_exact(number_at(context, cell), true) : "";
+    const std::optional<float> number = kind == EditKind::Scale || !state.refusal.empty() ? std::nullopt : number_at(context, cell);
+    state.typed = kind == EditKind::Scale ? "0" : number ? format_exact(*number, true) : "";
     state.offered.clear();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/widgets/number.hpp"
@@ -30,7 +31,7 @@ void tell(PanelContext& context, std::string words, bool failed = false) {
 }  // namespace
 
 void copy_numbers(PanelContext& context, CopyPart part) {
-    const Matrix matrix = shown_slice(context, context.view.stage, context.view.head);
+    Matrix matrix = shown_slice(context, context.view.stage, context.view.head);
     if (matrix.empty()) return tell(context, "There are no numbers here to copy.", true);
     const AxisSelection& selection = context.view.selection();
     const auto chosen = [&](Axis axis, std::int64_t count) -> std::optional<std::int64_t> {
@@ -40,6 +41,10 @@ void copy_numbers(PanelContext& context, CopyPart part) {
     };
     const auto row = chosen(matrix.row_axis, matrix.data.rows), col = chosen(matrix.col_axis, matrix.data.cols);
     const std::string name = std::string(stage_name(context.view.stage.stage));
+    if (part == CopyPart::Map && matrix.large)
+        return tell(context, fmt::format("The map of {} is too large to be copied: export it.", name), true);
+    if (row) matrix = with_row(context, std::move(matrix), *row);
+    if (row && !matrix.data.knows(*row, 0)) return tell(context, "This row is still being computed: try again.", true);
     if (part == CopyPart::Map) {
         std::string text;
         for (std::int64_t r = 0; r < matrix.data.rows; ++r) text += copied_row(matrix, r) + "\n";

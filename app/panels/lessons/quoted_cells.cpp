@@ -115,6 +115,7 @@ std::optional<CellLook> look_of_cell(PanelContext& context, const QuotedPlace& p
     const Matrix matrix = map_of(context, place);
     const auto at = matrix.empty() ? std::nullopt : matrix.place_of(place.cell);
     if (!at) return std::nullopt;
+    if (!matrix.data.knows(at->first, at->second)) return std::nullopt;
     const Palette& colors = context.theme.colors;
     if (matrix.masked(at->first, at->second)) return CellLook{colors.pane, colors.text, true};
     const HeatmapStyle style = place.cell.parameter.empty() ? style_of(context, matrix, place.cell.stage) : style_of(context, matrix);

@@ -33,7 +33,9 @@ enum Variant : std::uint64_t {
     kHeadMean,
     kTotal,
     kWithoutFirst,
-    kTimesMoved
+    kTimesMoved,
+    kReduced,
+    kRegion
 };
 
 }  // namespace
@@ -57,6 +59,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Matrix::place_of(const Cell
 }
 
 void MatrixStore::use(const Snapshot& snapshot, OtherStates others) {
+    if (snapshot.serial != serial_) regions_.clear();
+    std::erase_if(regions_, [](const auto& entry) { return !entry.second.used; });
+    for (auto& [key, region] : regions_) region.used = false;
+    std::erase_if(last_regions_, [this](const auto& entry) { return !regions_.contains(entry.second); });
     if (snapshot.serial == serial_ && others == others_) return;
     serial_ = snapshot.serial;
     others_ = std::move(others);
@@ -73,8 +79,80 @@ MatrixStore::Computed& MatrixStore::computed(std::uint64_t key, bool& fresh) {
 
 Matrix MatrixStore::stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head) {
     const RecordedStage<float>* stage = trace.find(id, head);
+    const ReducedMap* map = stage == nullptr ? trace.reduced_map(id) : nullptr;
+    if (map != nullptr) return reduced(trace, *map, head);
     if (stage == nullptr || stage->value.empty()) return {};
     return slice(*stage, batch, head_of(trace.config, stage->value.shape(), head));
+}
+
+Matrix MatrixStore::reduced(const Trace<float>& trace, const ReducedMap& map, std::int64_t head) {
+    Matrix matrix;
+    const auto place = map.place_of(head, trace.config.num_heads);
+    if (!place) return matrix;
+    matrix.symbol = stage_symbol(map.id.stage);
+    matrix.name = tensor_name(map.id);
+    matrix.row_axis = Axis::T;
+    matrix.col_axis = Axis::S;
+    matrix.content = is_probability(map.id.stage) || to_self(map.id.stage) == Stage::Dropped ? Content::Probability : Content::Signed;
+    matrix.data.rows = map.region.rows;
+    matrix.data.cols = map.region.cols;
+    matrix.data.level = map.region.level;
+    matrix.data.row_stride = map.region.block_cols();
+    matrix.data.values = map.numbers(*place);
+    if (!map.keep.empty()) matrix.data.keep = map.keep.data();
+    matrix.data.key = mix(mix_text(mix(generation_, kReduced), matrix.name), reinterpret_cast<std::uintptr_t>(matrix.data.values));
+    matrix.large = LargeMap{map.id, head, map.non_finite[static_cast<std::size_t>(*place)]};
+    CellRef origin;
+    origin.stage = map.id;
+    origin.index[1] = head;
+    matrix.origin = origin;
+    matrix.row_index = 2;
+    matrix.col_index = 3;
+    return matrix;
+}
+
+Matrix MatrixStore::reduced_mean(const Trace<float>& trace, const StageId& id) {
+    const ReducedMap* map = trace.reduced_map(id);
+    if (map == nullptr) return {};
+    Matrix out = reduced(trace, *map, trace.config.num_heads);
+    if (out.empty()) return out;
+    out.name += " mean";
+    out.symbol = "mean of the heads";
+    out.origin.reset();
+    return out;
+}
+
+std::uint64_t MatrixStore::key_of(const LargeMap& map) const {
+    // Not by address: regions come and go from frame to frame, while the numbers of a snapshot's cell stay.
+    return mix(mix_text(mix(serial_, kRegion), tensor_name(map.stage)), static_cast<std::uint64_t>(map.head));
+}
+
+const HeatmapRegion* MatrixStore::region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region) {
+    const auto place = region->place_of(map.head, heads);
+    if (!place) return nullptr;
+    const MapRegion& cells = region->region;
+    std::uint64_t key = key_of(map);
+    for (const std::int64_t number : {cells.first_row, cells.rows, cells.first_col, cells.cols, std::int64_t{cells.level}})
+        key = mix(key, static_cast<std::uint64_t>(number));
+    const HeatmapRegion shown{.key = key,
+                              .first_row = cells.first_row,
+                              .rows = cells.rows,
+                              .first_col = cells.first_col,
+                              .cols = cells.cols,
+                              .level = cells.level,
+                              .values = region->numbers(*place),
+                              .keep = region->keep.empty() ? nullptr : region->keep.data()};
+    if (cells.rows > 1) last_regions_[key_of(map)] = key;
+    Region& kept = regions_.insert_or_assign(key, Region{std::move(region), shown, true}).first->second;
+    return &kept.region;
+}
+
+const HeatmapRegion* MatrixStore::last_region(const LargeMap& map) {
+    const auto last = last_regions_.find(key_of(map));
+    const auto found = last == last_regions_.end() ? regions_.end() : regions_.find(last->second);
+    if (found == regions_.end()) return nullptr;
+    found->second.used = true;
+    return &found->second.region;
 }
 
 Matrix MatrixStore::mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch) {
@@ -186,6 +264,7 @@ Matrix MatrixStore::parameter(const Trace<float>& trace, const std::string& name
 }
 
 Matrix MatrixStore::transposed(const Matrix& matrix, std::string symbol) {
+    if (matrix.large) return {};
     Matrix out = matrix;
     out.symbol = std::move(symbol);
     out.name += " transposed";
@@ -238,6 +317,7 @@ Matrix MatrixStore::gradient_of(const Matrix& matrix, const Trace<float>& trace,
 }
 
 Matrix MatrixStore::without_first_key(const Matrix& weights) {
+    if (weights.large) return {};
     Matrix out = weights;
     out.name += " without the first key";
     out.data.row_stride = out.data.cols;
@@ -264,6 +344,7 @@ Matrix MatrixStore::without_first_key(const Matrix& weights) {
 }
 
 Matrix MatrixStore::times_moved(const Matrix& weights, const Tensor<float>& norms, std::int64_t batch, std::int64_t head) {
+    if (weights.large) return {};
     Matrix out = weights;
     out.name += " times moved";
     out.symbol = weights.symbol + " ‖v W_O‖";
@@ -310,7 +391,9 @@ Matrix MatrixStore::one_hot(const Trace<float>& trace, const StageId& tokens, st
 
 Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
     Matrix out;
-    if (now.empty() || before.empty() || now.data.rows != before.data.rows || now.data.cols != before.data.cols) return out;
+    if (now.large || before.large || now.empty() || before.empty() || now.data.rows != before.data.rows ||
+        now.data.cols != before.data.cols)
+        return out;
     out = now;
     out.symbol = "Δ " + now.symbol;
     out.name += " difference";
@@ -343,13 +426,14 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
 
 const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
     const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
-    if (fresh) it->second = compute_statistics(matrix.data);
+    if (fresh && matrix.large) it->second = {.nan = matrix.large->non_finite.nan, .infinite = matrix.large->non_finite.infinite};
+    else if (fresh) it->second = compute_statistics(matrix.data);
     return it->second;
 }
 
 Matrix MatrixStore::row_sums(const Matrix& matrix) {
     Matrix out;
-    if (matrix.empty()) return out;
+    if (matrix.empty() || matrix.large) return out;
     out.symbol = "Σ";
     out.name = matrix.name + " row sums";
     out.row_axis = matrix.row_axis;

@@ -28,6 +28,13 @@ struct LabelledBy {
     std::int64_t batch = 0;
 };
 
+/// A map of a long text that is there reduced.
+struct LargeMap {
+    StageId stage;
+    std::int64_t head = 0;  ///< as many as the model has: their mean
+    NonFinite non_finite;
+};
+
 struct Matrix {
     std::string symbol;  ///< "Q", "Kᵀ", "W_Q"
     std::string name;    ///< stage or parameter name, its identity for zoom states
@@ -38,15 +45,17 @@ struct Matrix {
     /// Cell behind (row, col): `origin` with row and col put at these index positions; -1 where the axis is not indexed.
     std::optional<CellRef> origin;
     int row_index = -1, col_index = -1;
-    LabelledBy labelled_by{};    ///< whose tokens stand beside rows and columns
-    bool is_gradient = false;    ///< of the loss, instead of the value
-    bool is_difference = false;  ///< of two states
-    bool is_moved = false;       ///< weights times the length of what they move
-    bool is_transposed = false;  ///< drawn with rows and columns changed about
+    LabelledBy labelled_by{};         ///< whose tokens stand beside rows and columns
+    bool is_gradient = false;         ///< of the loss, instead of the value
+    bool is_difference = false;       ///< of two states
+    bool is_moved = false;            ///< weights times the length of what they move
+    bool is_transposed = false;       ///< drawn with rows and columns changed about
+    std::optional<LargeMap> large{};  ///< `data` has a level; see app/panels/maps/large_map.hpp
 
     bool empty() const { return data.empty(); }
     float at(std::int64_t row, std::int64_t col) const { return data.at(row, col); }
-    bool masked(std::int64_t row, std::int64_t col) const { return data.keep != nullptr && data.keep[row * data.cols + col] == 0; }
+    bool masked(std::int64_t row, std::int64_t col) const { return data.masked(row, col); }
+
     std::optional<CellRef> cell(std::int64_t row, std::int64_t col) const;
     /// Row and column of the cell, if it is among the shown ones.
     std::optional<std::pair<std::int64_t, std::int64_t>> place_of(const CellRef& cell) const;
@@ -68,10 +77,16 @@ public:
     /// so that no newer tensor can have the address of one that is gone.
     void use(const Snapshot& snapshot, OtherStates others = {});
 
-    /// Slice of a recorded stage for one sequence and head of the queries; empty when the trace has no such stage.
+    /// Slice of a recorded stage for one sequence and head of the queries, or of its reduced maps; empty when the trace has no such stage.
     Matrix stage(const Trace<float>& trace, const StageId& id, std::int64_t batch, std::int64_t head);
     /// The same of the mean over its heads, [B,T,S].
     Matrix mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch);
+    /// The mean over the heads of a map that is there reduced; empty where it is not, or has none.
+    Matrix reduced_mean(const Trace<float>& trace, const StageId& id);
+    /// A region of a large map, which is kept as long as it is asked for in every frame; null where `region` has other heads.
+    const HeatmapRegion* region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region);
+    /// The region of that map that was asked for last, if it is still there.
+    const HeatmapRegion* last_region(const LargeMap& map);
     /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
     Matrix parameter(const Trace<float>& trace, const std::string& name, Axis row_axis, Axis col_axis, std::int64_t first_col,
                      std::int64_t cols, std::int64_t first_row = 0, std::int64_t rows = -1);
@@ -88,7 +103,7 @@ public:
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.
     /// Empty when the shapes differ.
     Matrix difference(const Matrix& now, const Matrix& before);
-    /// Smallest, largest, mean, deviation, histogram and what is not finite.
+    /// Smallest, largest, mean, deviation, histogram and what is not finite. Of a large map the last alone: see facet::Statistics.
     const TensorStatistics& statistics(const Matrix& matrix);
     /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it. Cells that
     /// the mask forbids are masked; if `zeros_only`, those of them that are 0.
@@ -103,11 +118,20 @@ private:
     };
     Computed& computed(std::uint64_t key, bool& fresh);
     Matrix slice(const RecordedStage<float>& stage, std::int64_t batch, std::int64_t head);
+    Matrix reduced(const Trace<float>& trace, const ReducedMap& map, std::int64_t head);
+    struct Region {
+        std::shared_ptr<const ReducedMap> numbers;
+        HeatmapRegion region;
+        bool used = true;  ///< since the last use()
+    };
+    std::uint64_t key_of(const LargeMap& map) const;
     std::uint64_t serial_ = 0;
     OtherStates others_;
     std::uint64_t generation_ = 0;  // grows with every change of the two
     std::map<std::uint64_t, Computed> computed_;
     std::map<std::uint64_t, TensorStatistics> statistics_;
+    std::map<std::uint64_t, Region> regions_;
+    std::map<std::uint64_t, std::uint64_t> last_regions_;  ///< of each map
 };
 
 }  // namespace attn::app

@@ -8,6 +8,7 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/lessons/quoted_cells.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/controls.hpp"
@@ -130,6 +131,7 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
     if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
+    if (matrix.large) return style_of(context, matrix, matrix.large->stage);  // the mean: its own range is not known
     return style_of(context, matrix);
 }
 
@@ -172,10 +174,11 @@ void tell_packing(const PanelContext& context, const Matrix& matrix, HeatmapCell
 
 }  // namespace
 
-MatrixViewResult draw_matrix(PanelContext& context, const Matrix& matrix, const Box& box, const MatrixViewOptions& options) {
+MatrixViewResult draw_matrix(PanelContext& context, const Matrix& all, const Box& box, const MatrixViewOptions& options) {
     MatrixViewResult out;
-    out.title_clicked = draw_title(context, matrix, box, options);
-    SharedZoom zoom(context, options, matrix);
+    out.title_clicked = draw_title(context, all, box, options);
+    SharedZoom zoom(context, options, all);
+    const Matrix matrix = with_part_in_sight(context, all, heatmap_geometry(box.min, box.max, all.data, zoom.state()));
     const std::vector<std::string> rows = options.row_labels
                                               ? axis_labels(context, options.stage, matrix.row_axis, matrix.data.rows, matrix.labelled_by)
                                               : std::vector<std::string>();
@@ -235,9 +238,10 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const HeatmapMarks marks = marks_of(context, result);
     ColorBarOptions bar;
     const std::int64_t row = marks.hover_row >= 0 ? marks.hover_row : marks.row, col = marks.hover_col >= 0 ? marks.hover_col : marks.col;
-    if (row >= 0 && col >= 0 && !result.masked(row, col)) {
+    const Matrix chosen = row >= 0 && col >= 0 ? with_row(context, result, row) : result;
+    if (row >= 0 && col >= 0 && chosen.data.knows(row, col) && !chosen.masked(row, col)) {
         bar.has_marker = true;
-        bar.marker = result.at(row, col);
+        bar.marker = chosen.at(row, col);
     }
     const float bottom = box.min.y + std::min(box.height(), context.px(400));
     const float numbers = color_bar(context.ui(), box.min, bottom, style, bar);
@@ -247,7 +251,9 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     const float stats_x = box.min.x + context.px(bar.width + 20) + numbers;
     if (stats_x + context.px(80) >= box.max.x) return;
     ImGui::SetCursorScreenPos({stats_x, box.min.y});
-    tensor_stats(context.ui(), context.matrices.statistics(result), style, (box.max.x - stats_x) / context.theme.scale);
+    if (const TensorStatistics* statistics = statistics_of_matrix(context, result))
+        tensor_stats(context.ui(), *statistics, style, (box.max.x - stats_x) / context.theme.scale);
+    else draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {stats_x, box.min.y}, context.theme.colors.muted, "counting …");
 }
 
 }  // namespace attn::app

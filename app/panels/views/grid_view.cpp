@@ -7,6 +7,7 @@
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
@@ -125,6 +126,10 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
                                         std::int64_t{0}, matrix.data.cols - 1);
     context.view.hovered.set(matrix.row_axis, row);
     context.view.hovered.set(matrix.col_axis, col);
+    const Matrix pointed = with_row(context, matrix, row);
+    const std::string number = !pointed.data.knows(row, col) ? "…"
+                               : pointed.masked(row, col)    ? std::string(kMasked)
+                                                             : format_number(pointed.at(row, col));
     begin_tooltip(context.ui());
     text_line(context.ui(), fonts.strong, colors.text, tile_name(tile));
     text_line(context.ui(), fonts.mono, colors.muted,
@@ -132,7 +137,7 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
                           matrix.is_gradient     ? "∂ loss ÷ ∂ "
                           : matrix.is_difference ? "difference, "
                                                  : "",
-                          row, col, matrix.masked(row, col) ? kMasked : format_number(matrix.at(row, col))));
+                          row, col, number));
     if (tile.head != kMeanHead && !caption.text.empty()) text_line(context.ui(), fonts.mono, caption.color, caption.text);
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();

@@ -124,7 +124,6 @@ void draw_heads_view(PanelContext& context) {
     const StageId id = shown_stage(context);
     const std::string missing = context.has_stage(id) ? context.missing(id) : "This model has no such maps.";
     if (!missing.empty()) return void(paragraph(context.ui(), fonts.body, colors.muted, missing));
-    const RecordedStage<float>* stage = context.stage(id);
     context.view.stage = id;  // the cell at the right belongs to the maps that are shown
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
@@ -143,7 +142,7 @@ void draw_heads_view(PanelContext& context) {
     const float header = context.px(40);
     room.y -= header + draw_look_at(context, {origin.x, origin.y + room.y}, room.x);
     room.x -= context.px(kHeadsBar);
-    const Shape& shape = stage->value.shape();
+    const Shape shape = context.trace().shape_of(id);
     const std::int64_t heads = shape[1].size;
     const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) ? heads + 1 : heads;
     const float aspect =

@@ -5,6 +5,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/panels/views/query_key_strip.hpp"
@@ -144,9 +145,26 @@ void choose(PanelContext& context, const TokenLines& picture, const PointedToken
     view.locked.set(token.axis, token.index);
 }
 
+/// Of a long text the queries in sight have lines, and those that look at the key that is looked at.
+void take_numbers_in_sight(const PanelContext& context, TokenLines& picture, const TokenColumns& columns,
+                           const std::optional<PointedToken>& looked_at) {
+    // In steps, so that scrolling does not ask for other rows in every frame.
+    constexpr std::int64_t kStep = 16;
+    const ImDrawList& list = *ImGui::GetWindowDrawList();
+    const auto row_at = [&](float y) { return static_cast<std::int64_t>(std::max((y - columns.top) / columns.pitch, 0.F)); };
+    for (LineMap& map : picture.maps) {
+        if (!map.weights.large) continue;
+        const std::int64_t first = row_at(list.GetClipRectMin().y) / kStep * kStep,
+                           last = (row_at(list.GetClipRectMax().y) / kStep + 1) * kStep;
+        map.weights =
+            with_rows(context, std::move(map.weights), std::min(first, map.weights.data.rows - 1), std::min(last, map.weights.data.rows));
+        if (looked_at && looked_at->axis == Axis::S) map.weights = with_column(context, std::move(map.weights), looked_at->index);
+    }
+}
+
 /// One layer's lines in a child window that scrolls where there are more tokens than room. Returns the least weight that is drawn.
 float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
-    const TokenLines picture = picture_of(context, id);
+    TokenLines picture = picture_of(context, id);
     const auto rows = static_cast<float>(std::max(picture.keys.size(), picture.queries.size()));
     const float heading = context.px(24), width = std::min(box.width(), context.px(kMostWidth));
     const float pitch =
@@ -164,6 +182,7 @@ float draw_one_layer(PanelContext& context, const StageId& id, const Box& box) {
     const auto pointed = ImGui::IsItemHovered() ? token_at(columns, ImGui::GetIO().MousePos, static_cast<std::int64_t>(picture.keys.size()),
                                                            static_cast<std::int64_t>(picture.queries.size()))
                                                 : std::nullopt;
+    take_numbers_in_sight(context, picture, columns, pointed ? pointed : picture.only);
     const float least = draw_token_lines(context, picture, columns, pointed);
     if (pointed) {
         choose(context, picture, *pointed, clicked);
@@ -194,6 +213,9 @@ float draw_all_layers(PanelContext& context, const Box& box) {
     for (std::int64_t layer = 0; layer < layers; ++layer) {
         const StageId id = shown_weights(context, static_cast<int>(layer));
         TokenLines picture = picture_of(context, id);
+        // Of a long text the query that is looked at has lines.
+        for (LineMap& map : picture.maps)
+            map.weights = with_row(context, std::move(map.weights), context.view.selection().on(Axis::T).value_or(0));
         const auto rows = static_cast<float>(std::max<std::size_t>(std::max(picture.keys.size(), picture.queries.size()), 1));
         const ImVec2 at{std::floor(box.min.x + static_cast<float>(layer % columns) * (tile_w + gap)),
                         std::floor(box.min.y + static_cast<float>(layer / columns) * (tile_h + heading + gap))};
@@ -238,6 +260,8 @@ void draw_heading(const PanelContext& context, const StageId& id, ImVec2 at, flo
         context.view.lines.all_layers ? fmt::format("all {} layers", context.trace().config.num_layers) : fmt::format("layer {}", id.layer);
     std::string detail = fmt::format("{}{} · weights of at least {}; opacity shows the weight", stack, layers,
                                      format_number(static_cast<double>(least), {.decimals = 3}));
+    if (context.trace().reduced_map(id) != nullptr)
+        detail += context.view.lines.all_layers ? " · of the chosen query" : " · of the queries in sight and of the key that is looked at";
     if (context.view.compare.on()) {
         const ComparedSides sides = compared_sides(context, id, context.view.head);
         detail += context.view.compare.swapped ? fmt::format(" · {}: {}", sides.second, sides.b.name)

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
@@ -47,7 +48,7 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
     put(fonts.mono, colors.axis(Axis::S), index_label(context, scores, Axis::S, pair.key) + "   ");
     StageId weights = scores;
     weights.stage = is_cross(scores.stage) ? Stage::CrossWeights : Stage::Weights;
-    const Matrix map = context.matrices.stage(context.trace(), weights, context.view.batch, head);
+    const Matrix map = with_row(context, context.matrices.stage(context.trace(), weights, context.view.batch, head), pair.query);
     std::string after = fmt::format("Σ = {}", format_number(product.sum, {.decimals = 4}));
     StageId scaled = scores;
     scaled.stage = is_cross(scores.stage) ? Stage::CrossScaled : Stage::Scaled;
@@ -57,7 +58,7 @@ void draw_heading(const PanelContext& context, const StageId& scores, std::int64
         after += fmt::format("  ÷ {} = {}", root ? fmt::format("√{}", size) : fmt::format("{:.4g}", 1 / factor),
                              format_number(product.sum * factor, {.decimals = 4}));
     }
-    if (!map.empty())
+    if (!map.empty() && map.data.knows(pair.query, pair.key))
         after += map.masked(pair.query, pair.key)
                      ? "  → masked"
                      : fmt::format("  → weight {}", format_number(static_cast<double>(map.at(pair.query, pair.key)), {.decimals = 4}));
@@ -113,16 +114,20 @@ double largest(const std::vector<double>& values) {
 void draw_query_key_strip(PanelContext& context, const StageId& scores, std::int64_t head, const Box& box) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const RecordedStage<float>* stage = context.trace().find(scores, head);
-    if (stage == nullptr || stage->value.empty()) return;
-    const std::optional<Pair> pair = shown_pair(context.view, stage->value.shape());
+    const Shape shape = context.trace().shape_of(scores);
+    const std::int64_t b = std::min(context.view.batch, shape[0].size - 1);
+    Matrix map = context.matrices.stage(context.trace(), scores, b, head);
+    if (map.empty()) return;
+    const std::optional<Pair> pair = shown_pair(context.view, shape);
     if (!pair) {
         draw_text(list, fonts.label, {box.min.x, box.min.y + context.px(6)}, colors.faint,
                   "Choose a query and a key to see their vectors multiplied number by number.");
         return;
     }
-    const std::int64_t b = std::min(context.view.batch, stage->value.shape()[0].size - 1);
-    const QueryKeyProduct product = query_key_product(context.trace(), scores, b, head, pair->query, pair->key);
+    map = with_row(context, std::move(map), pair->query);
+    if (!map.data.knows(pair->query, pair->key)) return;  // being computed
+    const QueryKeyProduct product =
+        query_key_product(context.trace(), scores, b, head, pair->query, pair->key, map.at(pair->query, pair->key));
     draw_heading(context, scores, head, *pair, product, box);
     const std::vector<double> query(product.query.begin(), product.query.end()), key(product.key.begin(), product.key.end());
     const double vectors = std::max(largest(query), largest(key));

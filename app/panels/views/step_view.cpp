@@ -88,13 +88,14 @@ void draw_header(PanelContext& context, const StageText& text) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     draw_text(list, fonts.heading, at, colors.text, text.title);
-    const RecordedStage<float>* stage = context.recorded(context.trace(), id);
+    const bool there = context.missing(id).empty();
+    const Shape shape = context.trace().shape_of(id);
     // Words first; the code name, the place and the shape are the small second line beside them.
     std::string where = id.stack == Stack::Encoder ? "encoder · " : id.stack == Stack::Decoder ? "decoder · " : "";
     if (id.layer >= 0) where += fmt::format("layer {}", id.layer);
-    if (stage != nullptr && has_heads(stage->value.shape())) where += fmt::format(" · head {}", context.view.head);
-    if (stage != nullptr && stage->value.shape().has(Axis::G))
-        where += fmt::format(" reads key/value head {}", head_of(context.trace().config, stage->value.shape(), context.view.head));
+    if (there && has_heads(shape)) where += fmt::format(" · head {}", context.view.head);
+    if (there && shape.has(Axis::G))
+        where += fmt::format(" reads key/value head {}", head_of(context.trace().config, shape, context.view.head));
     const float switches = gradient_switch_width(context) + (has_heads_switch(context) ? heads_switch_width(context) + context.px(14) : 0);
     const float end = at.x + width - context.px(3 * 36 + 28) - switches;
     float x = at.x + text_width(fonts.heading, text.title) + context.px(12);
@@ -109,7 +110,7 @@ void draw_header(PanelContext& context, const StageText& text) {
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted, where);
     x += text_width(fonts.label, where) + context.px(where.empty() ? 0 : 14);
     const float room = end - x;
-    if (stage != nullptr) draw_explained_shape(context, {x, at.y + context.px(9)}, room, context.trace().shape_of(id));
+    if (there) draw_explained_shape(context, {x, at.y + context.px(9)}, room, shape);
     draw_play_buttons(context, at.x + width, at.y);
 }
 

@@ -71,6 +71,7 @@ void draw_numbers(const PanelContext& context, const TokenLines& picture, const 
         const std::int64_t query = token.axis == Axis::T ? token.index : i, key = token.axis == Axis::T ? i : token.index;
         std::vector<std::pair<float, Color>> weights;
         for (const LineMap& map : picture.maps) {
+            if (!map.weights.data.knows(query, key)) continue;
             const float weight = map.weights.at(query, key);
             if (!map.weights.masked(query, key) && weight >= picture.threshold) weights.emplace_back(weight, map.color);
         }
@@ -107,7 +108,10 @@ std::vector<TokenLine> lines_of(const TokenLines& picture, float& threshold, std
     std::vector<TokenLine> lines;
     for (std::size_t map = 0; map < picture.maps.size(); ++map) {
         const Matrix& weights = picture.maps[map].weights;
-        for (std::int64_t query = 0; query < weights.data.rows; ++query)
+        const HeatmapRegion* rows = weights.large ? weights.data.row : nullptr;  // of a large map some are there
+        if (weights.large && rows == nullptr) continue;
+        const std::int64_t first = rows == nullptr ? 0 : rows->first_row, end = rows == nullptr ? weights.data.rows : first + rows->rows;
+        for (std::int64_t query = first; query < end; ++query)
             for (std::int64_t key = 0; key < weights.data.cols; ++key) {
                 const float weight = weights.at(query, key);
                 if (weight >= threshold && !weights.masked(query, key)) lines.push_back({map, query, key, weight});
@@ -174,6 +178,7 @@ void token_tooltip(const PanelContext& context, const TokenLines& picture, const
         const std::int64_t count = query ? map.weights.data.cols : map.weights.data.rows;
         for (std::int64_t i = 0; i < count; ++i) {
             const TokenLine line{0, query ? token.index : i, query ? i : token.index, 0};
+            if (!map.weights.data.knows(line.query, line.key)) continue;
             const float weight = map.weights.at(line.query, line.key);
             if (!map.weights.masked(line.query, line.key) && weight > 0) partners.push_back({0, line.query, line.key, weight});
         }

@@ -1,0 +1,78 @@
+#include "app/panels/maps/large_map.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace attn::app {
+namespace {
+
+/// Regions begin and end at such cells, of their level, so that what is next to a region in sight is often there already.
+constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kMostRegionBytes = 32 << 20;
+
+std::int64_t bytes_of(const MapRegion& region, std::int64_t maps) {
+    return region.block_rows() * region.block_cols() * maps * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// The finest level that pixels can show.
+int level_in_sight(const HeatmapGeometry& geometry) {
+    const double across = geometry.cols.size() / static_cast<double>(geometry.max.x - geometry.min.x),
+                 down = geometry.rows.size() / static_cast<double>(geometry.max.y - geometry.min.y);
+    int level = 0;
+    while (std::ldexp(2.0, level) < std::min(across, down)) ++level;
+    return level;
+}
+
+/// From `first` to `last`, both moved outwards to the alignment of a level.
+std::pair<std::int64_t, std::int64_t> aligned(std::int64_t first, std::int64_t last, std::int64_t end, int level) {
+    const std::int64_t step = kAlignment << level;
+    return {std::max<std::int64_t>(first, 0) / step * step, std::min((last + step - 1) / step * step, end)};
+}
+
+const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& map, const MapRegion& region) {
+    const auto answer = context.ask(facet::MapRegion{map.stage, region, context.only_head()});
+    return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
+}
+
+}  // namespace
+
+Matrix with_rows(const PanelContext& context, Matrix matrix, std::int64_t first, std::int64_t last) {
+    if (!matrix.large || first < 0 || first >= last || last > matrix.data.rows) return matrix;
+    matrix.data.row = asked_region(context, *matrix.large, {first, last - first, 0, matrix.data.cols, 0});
+    return matrix;
+}
+
+Matrix with_column(const PanelContext& context, Matrix matrix, std::int64_t col) {
+    if (!matrix.large || col < 0 || col >= matrix.data.cols) return matrix;
+    matrix.data.finer = asked_region(context, *matrix.large, {0, matrix.data.rows, col, 1, 0});
+    return matrix;
+}
+
+Matrix with_row(const PanelContext& context, Matrix matrix, std::int64_t row) {
+    return with_rows(context, std::move(matrix), row, row + 1);
+}
+
+Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const HeatmapGeometry& geometry) {
+    if (!matrix.large) return matrix;
+    const std::int64_t maps = context.only_head() ? 1 : context.snapshot.trace->config.num_heads + 1;
+    for (int level = level_in_sight(geometry); level < matrix.data.level; ++level) {
+        const auto rows = aligned(geometry.first_row(), geometry.end_row(), matrix.data.rows, level);
+        const auto cols = aligned(geometry.first_col(), geometry.end_col(), matrix.data.cols, level);
+        const MapRegion region{rows.first, rows.second - rows.first, cols.first, cols.second - cols.first, level};
+        if (region.rows <= 0 || region.cols <= 0) return matrix;
+        if (bytes_of(region, maps) > kMostRegionBytes) continue;
+        matrix.data.finer = asked_region(context, *matrix.large, region);
+        if (matrix.data.finer == nullptr) matrix.data.finer = context.matrices.last_region(*matrix.large);
+        return matrix;
+    }
+    return matrix;
+}
+
+const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
+    if (!matrix.large) return &context.matrices.statistics(matrix);
+    if (matrix.large->head >= context.snapshot.trace->config.num_heads) return nullptr;
+    return context.ask(facet::Statistics{matrix.large->stage, false, matrix.large->head}).value.get();
+}
+
+}  // namespace attn::app
