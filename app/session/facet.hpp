@@ -83,7 +83,7 @@ struct Inside {
 /// A region of an attention map of a long text, of all heads or of one.
 struct MapRegion {
     using Value = ReducedMap;
-    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};  // whoever draws it keeps it: see MatrixStore::region()
     StageId stage;
     attn::MapRegion region;
     std::optional<std::int64_t> head{};

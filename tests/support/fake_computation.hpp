@@ -60,7 +60,7 @@ private:
 inline Trace<float> empty_trace(std::shared_ptr<const Parameters<float>> parameters, const TokenBatch& tokens, const TokenBatch& source,
                                 const ForwardSettings& settings) {
     const Config config = parameters->config();
-    return {config, std::make_shared<const Plan>(config, settings.mistake), settings, tokens, source, std::move(parameters), {}};
+    return {config, std::make_shared<const Plan>(config, settings.mistake), settings, tokens, source, std::move(parameters), {}, {}};
 }
 
 /// A forward pass without stages and a verification that says yes: only the hand-over is real.
@@ -77,6 +77,7 @@ inline Computation empty_computation() {
         .continued = {},
         .edited = {},
         .inside = {},
+        .region = {},
         .verify =
             [](const Trace<float>&, const std::stop_token& stop) {
                 if (stop.stop_requested()) throw Cancelled();

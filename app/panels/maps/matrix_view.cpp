@@ -26,9 +26,10 @@ namespace {
 constexpr float kTitleHeight = 22, kColumnLabels = 20;
 
 /// True for columns that are those of the stage itself, as the scores' are the weights'.
-bool has_columns_of(const RecordedStage<float>* stage, const Matrix& matrix) {
-    if (stage == nullptr || stage->value.shape().rank() == 0) return false;
-    const Dim& cols = stage->value.shape()[stage->value.shape().rank() - 1];
+bool has_columns_of(const PanelContext& context, const StageId& stage, const Matrix& matrix) {
+    if (!context.has_stage(stage)) return false;
+    const Shape shape = context.trace().shape_of(stage);
+    const Dim& cols = shape[shape.rank() - 1];
     return cols.axis == matrix.col_axis && cols.size == matrix.data.cols;
 }
 
@@ -37,7 +38,7 @@ class SharedZoom {
 public:
     SharedZoom(PanelContext& context, const MatrixViewOptions& options, const Matrix& matrix)
         : result_(context.view.zooms[tensor_name(options.stage)]), own_(context.view.zooms[matrix.name]), role_(options.role),
-          same_cols_(has_columns_of(context.recorded(context.trace(), options.stage), matrix)), state_(own_) {
+          same_cols_(has_columns_of(context, options.stage, matrix)), state_(own_) {
         if (shares_rows()) state_.rows = result_.rows;
         if (shares_cols()) state_.cols = result_.cols;
     }
