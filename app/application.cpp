@@ -312,7 +312,8 @@ void Application::draw(Frame& frame) {
     session_.want(inquiry.wanted());
     frame.quit = view_.files.closing == Closing::Now;
     if (view_.files.closing == Closing::Saving || view_.files.restore != RestoreAnswer::None) frame.redraw_after = 0;
-    for (const std::string& file : frame.dropped_files) commands.push_back({command::OpenFile{file}, ""});
+    for (const std::string& file : frame.dropped_files)
+        if (!take_dropped(context, file)) commands.push_back({command::OpenFile{file}, ""});
     for (const Command& command : commands) session_.apply(command);
     order_picture(frame);
 

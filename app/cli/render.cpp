@@ -94,6 +94,8 @@ std::string summary(const RenderOptions& options, const ViewState& view, const S
         return what + "what each head is worth\n";
     case View::Write:
         return what + "writing on\n";
+    case View::Precision:
+        return what + "weights beside another file's\n";
     case View::Train:
         return what + "training\n";
     case View::Doctor:

@@ -42,6 +42,13 @@ void set_comparison(const ViewOptions& options, const Trace<float>& trace, ViewS
                                                           : CompareLayout::All;
 }
 
+void set_beside(const ViewOptions& options, ViewState& view) {
+    if (options.beside.empty()) return;
+    if (view.view == View::Precision) view.precision.other = options.beside;
+    else if (view.view == View::Step && view.stage.stage == Stage::Tokens) view.token_path.other = options.beside;
+    else throw Error("--beside goes with --view precision, or with --view step --stage tokens");
+}
+
 }  // namespace
 
 StageId named_stage(const std::string& name, std::int64_t layer, const Trace<float>& trace) {
@@ -64,7 +71,9 @@ void add_view_options(CliCommand command, ViewOptions& options) {
                 "layer; grid: "
                 "all layers; lines: weights as lines from "
                 "token to token; totals: attention over all layers; lens: what each layer would predict; "
-                "knock-out: what each head is worth; write: what may come next, and what is written on; train: a training run; "
+                "knock-out: what each head is worth; write: what may come next, and what is written on; precision: weights beside another "
+                "file's "
+                "(--beside); train: a training run; "
                 "doctor: what is wrong")
         .shown_as("VIEW")
         .one_of(names);
@@ -89,6 +98,10 @@ void add_view_options(CliCommand command, ViewOptions& options) {
     command.option("--compare-layer", options.compare_layer, "Layer to compare with").shown_as("N");
     command.option("--compare-head", options.compare_head, "Head to compare with").shown_as("N");
     command.option("--compare-text", options.compare_text, "Text to compare with").shown_as("N");
+    command
+        .option("--beside", options.beside,
+                "With --view precision the other folder or file of the same model; with --stage tokens another tokenizer")
+        .shown_as("DIR|FILE");
     command.option("--theme", options.theme, "dark (default) or light").shown_as("THEME").one_of({"dark", "light"});
 }
 
@@ -111,6 +124,7 @@ ViewState make_view(const ViewOptions& options, const Trace<float>& trace, const
     view.lines.all_layers = options.all_layers;
     view.totals.rollout = !options.plain_mean;
     set_comparison(options, trace, view);
+    set_beside(options, view);
     if (view.view == View::Heads || view.view == View::Grid) {
         if (!is_attention_map(view.stage.stage))
             throw Error(fmt::format("--view {} shows attention maps (scores, scaled, masked, weights, dropped), not {}", options.view,

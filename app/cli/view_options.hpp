@@ -1,5 +1,5 @@
 #pragma once
-/// --view, --stage, --layer, --head, --gradients, --compare, --theme: what of the interface is looked at.
+/// --view, --stage, --layer, --head, --gradients, --compare, --beside, --theme: what of the interface is looked at.
 
 #include <cstdint>
 #include <optional>
@@ -23,6 +23,7 @@ struct ViewOptions {
     std::string compare_as = "all";            ///< or "side", "difference"
     std::optional<std::int64_t> compare_step;  ///< of a training run
     std::optional<std::int64_t> compare_layer, compare_head, compare_text;
+    std::string beside;  ///< a file of the same model, or with the stage tokens another tokenizer; "" for none
     std::string theme = "dark";
     bool operator==(const ViewOptions&) const = default;
 };

@@ -21,6 +21,7 @@
 #include "app/panels/train/train_transport.hpp"
 #include "app/panels/train/train_view.hpp"
 #include "app/panels/views/knock_out_view.hpp"
+#include "app/panels/views/precision_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -110,6 +111,9 @@ void draw_centre(PanelContext& context) {
     case View::Write:
         draw_write_view(context);
         break;
+    case View::Precision:
+        draw_precision_view(context);
+        break;
     case View::Doctor:
         draw_doctor_view(context);
         break;
@@ -134,6 +138,7 @@ void draw_cell(PanelContext& context) {
     if (context.view.view == View::Totals) return draw_totals_cell(context);
     if (context.view.view == View::Lens) return draw_lens_cell(context);
     if (context.view.view == View::Write) return draw_write_cell(context);
+    if (context.view.view == View::Precision) return draw_precision_cell(context);
     draw_inspector(context);
     draw_histogram_section(context);
 }

@@ -5,6 +5,7 @@
 
 #include "app/panels/edit/edits.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/head_search.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/panels/setting_parts.hpp"
 #include "app/panels/setting_values.hpp"
@@ -21,7 +22,7 @@ constexpr double kLeastMemoryMiB = 16;
 /// Views of one stage; the others show maps of many heads.
 bool shows_one_stage(View view) {
     return view == View::Step || view == View::Lines || view == View::Totals || view == View::Lens || view == View::KnockOut ||
-           view == View::Write;
+           view == View::Write || view == View::Precision;
 }
 
 /// Pills counted from `first`: layers and heads from 0, as in code, texts from 1; a drop-down when they would not fit.
@@ -44,11 +45,11 @@ void draw_shown_stage(PanelContext& context) {
     if (view.view == View::Totals) {
         std::int64_t last = std::min(view.totals.up_to.value_or(trace.config.num_layers - 1), trace.config.num_layers - 1);
         if (index_row(context, "up to", trace.config.num_layers, last, "The last layer that is counted.")) view.totals.up_to = last;
-    } else if (view.view != View::Lens && view.view != View::Write &&
+    } else if (view.view != View::Lens && view.view != View::Write && view.view != View::Precision &&
                index_row(context, "layer", trace.config.num_layers, layer, "Up and Down change the layer.")) {
         go_to_layer(view, trace, static_cast<int>(layer));
     }
-    if (view.view != View::Totals && view.view != View::Lens && view.view != View::Write)
+    if (view.view != View::Totals && view.view != View::Lens && view.view != View::Write && view.view != View::Precision)
         index_row(context, "head", head_count(trace), view.head, "[ and ] change the head.");
     if (batch_size(trace) > 1)
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
@@ -84,24 +85,6 @@ void draw_shown_maps(PanelContext& context) {
     }
 }
 
-struct Pattern {
-    const char* name;
-    const char* tooltip;
-};
-constexpr std::array<Pattern, 5> kPatterns = {{
-    {"previous token", "Weight on the token just before the query."},
-    {"first token",
-     "Weight on the first token of the text. A head that puts most of it there is called a sink: it parks what it does not need, and does "
-     "next to nothing at this place."},
-    {"same token", "Weight on the query's own position."},
-    {"after a repeat",
-     "Weight on what followed an earlier occurrence of the same token, where at least four queries have one. Induction heads show it; but "
-     "the pattern alone proves none: one layer can show it by the positions."},
-    {"alignment",
-     "Of cross-attention: how much of each row lies on one source token, in the mean. A head with nearly all of it there says which source "
-     "token each target token goes with."},
-}};
-
 /// In every layer that is shown: of a large model the others are not computed to be counted. None before there is a trace.
 std::int64_t heads_showing(const PanelContext& context, const std::string& pattern) {
     std::int64_t count = 0;
@@ -112,7 +95,7 @@ std::int64_t heads_showing(const PanelContext& context, const std::string& patte
             (!all && node.id.layer != context.view.stage.layer))
             continue;
         for (std::int64_t head = 0; head < context.trace().config.num_heads; ++head)
-            count += head_pattern(context, node.id, head, pattern) > 0.5 ? 1 : 0;
+            count += head_pattern(context, node.id, head, pattern) > kShowsPattern ? 1 : 0;
     }
     return count;
 }
@@ -271,7 +254,7 @@ void draw_memory_settings(PanelContext& context) {
 void draw_find_heads(PanelContext& context) {
     const Ui ui = context.ui();
     const bool crosses = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
-    for (const Pattern& pattern : kPatterns) {
+    for (const PatternInfo& pattern : head_patterns()) {
         if (!crosses && std::string_view(pattern.name) == "alignment") continue;
         const std::int64_t strong = heads_showing(context, pattern.name);
         std::string shown = pattern.name;

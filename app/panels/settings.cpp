@@ -28,7 +28,8 @@ bool in_every_view(const PanelContext&) { return true; }
 /// Of views of all layers and heads there is something to choose only in a batch.
 bool has_something_to_choose(const PanelContext& context) {
     const View view = context.view.view;
-    return (view != View::Lens && view != View::KnockOut && view != View::Write) || (context.ready() && batch_size(context.trace()) > 1);
+    const bool of_all = view == View::Lens || view == View::KnockOut || view == View::Write || view == View::Precision;
+    return !of_all || (context.ready() && batch_size(context.trace()) > 1);
 }
 
 bool shows_writing(const PanelContext& context) { return context.view.view == View::Write; }
@@ -39,7 +40,7 @@ bool shows_many_heads(const PanelContext& context) {
     return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
 }
 
-bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut; }
+bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut && context.view.view != View::Precision; }
 
 /// Tokenizer and parts of an opened model are its own.
 bool model_is_ours(const PanelContext& context) { return context.document.model == nullptr; }

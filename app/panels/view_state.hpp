@@ -18,9 +18,11 @@
 #include "app/panels/lessons/lesson_view.hpp"
 #include "app/panels/maps/morph.hpp"
 #include "app/panels/train/train_state.hpp"
+#include "app/panels/views/grid_state.hpp"
 #include "app/panels/views/inspector_state.hpp"
 #include "app/panels/views/knock_out_state.hpp"
 #include "app/panels/views/lines_state.hpp"
+#include "app/panels/views/precision_state.hpp"
 #include "app/panels/views/reading_state.hpp"
 #include "app/panels/views/token_path_state.hpp"
 #include "app/panels/write/head_rows_view.hpp"
@@ -92,6 +94,8 @@ struct ViewState {
     LensView lens;
     HistogramView histogram;
     TokenPathState token_path;
+    PrecisionView precision;
+    GridView grid;
 
     bool times_moved = false;        ///< maps of weights of many heads: times the length of what each moves
     bool without_first_key = false;  ///< maps of weights of many heads leave it out, and rescale the others

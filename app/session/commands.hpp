@@ -113,6 +113,10 @@ struct Pin {
     bool b = false;
     StateRef state;
 };
+/// Keeps the shown state as A, and shows the same text in another published model.
+struct ShowBeside {
+    std::shared_ptr<const OpenedModel> model;
+};
 /// Reads and judges attention that other code recorded.
 struct OpenDump {
     std::filesystem::path path;
@@ -181,8 +185,8 @@ struct Command {
                  command::ShowWritten, command::ForgetWritten, command::ChooseRun, command::ForgetRun, command::OpenTrainingText,
                  command::SaveCheckpoint, command::OpenCheckpoint, command::Pin, command::SaveDocument, command::OpenFile,
                  command::RestoreWork, command::UseText, command::ExportTensor, command::CopySnippet, command::ListFolder,
-                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump, command::Undo,
-                 command::Redo>
+                 command::ListModels, command::SetMemoryBudget, command::PreviewFile, command::TellFile, command::OpenDump,
+                 command::ShowBeside, command::Undo, command::Redo>
         what;
     std::string merge;
 };

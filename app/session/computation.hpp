@@ -9,11 +9,11 @@
 
 #include "app/session/doctor_report.hpp"
 #include "app/session/readings.hpp"
+#include "engine/model/knock_out.hpp"
 #include "engine/model/looked_at_part.hpp"
 #include "engine/reference/verification.hpp"
 #include "engine/tensor/token_batch.hpp"
 #include "engine/trace/gradient_trace.hpp"
-#include "engine/trace/head_worth.hpp"
 #include "engine/train/generate.hpp"
 #include "engine/weights/parameters.hpp"
 
@@ -47,11 +47,9 @@ struct Computation {
     std::function<void(const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
                        const std::function<void(const DrawnToken&)>& each, std::stop_token)>
         write;
-    std::function<Readings(const std::shared_ptr<const Trace<float>>&, std::stop_token)> readings;
+    std::function<Readings(const std::shared_ptr<const Trace<float>>&, std::stop_token, const ReadingsProgress&)> readings;
     std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;
-    std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const std::function<void(std::size_t, std::size_t)>& progress,
-                           std::stop_token)>
-        knock_out;
+    std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress&, std::stop_token)> knock_out;
 
     /// The engine itself.
     static Computation engine();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/session/memory_budget.hpp"
+#include "app/session/model_document.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session_impl.hpp"
@@ -111,6 +112,15 @@ void Session::Impl::carry_out(const command::OpenDocument& open, const std::stri
         next.pins = document().pins;
     }
     take_up_pins(next.pins, {});
+    replace(std::move(next), merge);
+}
+
+void Session::Impl::carry_out(const command::ShowBeside& beside, const std::string& merge) {
+    if (shown->state == nullptr) throw Error("there is nothing to compare with yet");
+    Document next = with_text_of(ready_to_open(document_of_model(beside.model)), document());
+    next.forward = document().forward;
+    next.pins = document().pins;
+    next.pins.a = *shown->state;
     replace(std::move(next), merge);
 }
 

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "engine/plan/stage.hpp"
 #include "engine/trace/head_worth.hpp"
 #include "engine/trace/reduced_map.hpp"
+#include "engine/trace/weight_error.hpp"
 #include "engine/train/generate.hpp"
 
 namespace attn {
@@ -29,11 +31,14 @@ struct DoctorReport;
 struct Explanation;
 struct HeadRows;
 struct NextWords;
+struct OtherTokens;
 struct Readings;
 struct Sample;
 struct Snapshot;
 struct TensorStatistics;
 struct TokenPath;
+struct WeightNumbers;
+struct WeightsBeside;
 
 /// Who computes a facet: what takes a moment never waits for what takes long.
 enum class Lane : std::uint8_t { Prompt, Patient };
@@ -205,6 +210,46 @@ struct TokenPath {
     bool operator==(const TokenPath&) const = default;
 };
 
+/// The same text cut by another tokenizer: a model's folder or file, or a tokenizer's file. `opening` tells one reading of it from the
+/// next.
+struct OtherTokens {
+    using Value = app::OtherTokens;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
+    std::int64_t sequence = 0;
+    std::string file;
+    std::uint64_t opening = 0;
+    bool operator==(const OtherTokens&) const = default;
+};
+
+/// By how much the weights of another file of the same model differ from an opened one's; of no state. `opening` as above.
+struct WeightsBeside {
+    using Value = app::WeightsBeside;
+    static constexpr FacetInfo kInfo{};
+    std::shared_ptr<const OpenedModel> model;
+    std::string other;
+    std::uint64_t opening = 0;
+    bool operator==(const WeightsBeside&) const = default;
+};
+
+/// The errors of one parameter of theirs as a picture; of no state.
+struct WeightErrors {
+    using Value = WeightErrorMap;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    std::shared_ptr<const OpenedModel> model, other;
+    std::string parameter;
+    bool operator==(const WeightErrors&) const = default;
+};
+
+/// Some of a parameter's numbers in both, around one of them; of no state.
+struct WeightNumbers {
+    using Value = app::WeightNumbers;
+    static constexpr FacetInfo kInfo{.lane = Lane::Prompt, .tensors = true};
+    std::shared_ptr<const OpenedModel> model, other;
+    std::string parameter;
+    std::int64_t row = 0, column = 0;
+    bool operator==(const WeightNumbers&) const = default;
+};
+
 /// A file with attention that other code recorded, examined; of no state. `opening` tells one reading of a file from the next.
 struct Dump {
     using Value = DoctorReport;
@@ -218,7 +263,8 @@ struct Dump {
 
 using Facet = std::variant<facet::Trace, facet::Inside, facet::Readings, facet::Gradients, facet::Verification, facet::Doctor,
                            facet::Sample, facet::NextWords, facet::HeadRows, facet::KnockOut, facet::SameNumbers, facet::Explanation,
-                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath, facet::Dump>;
+                           facet::HeadMean, facet::MovedNorms, facet::Statistics, facet::MapRegion, facet::TokenPath, facet::OtherTokens,
+                           facet::WeightsBeside, facet::WeightErrors, facet::WeightNumbers, facet::Dump>;
 
 inline const FacetInfo& info_of(const Facet& facet) {
     return std::visit([](const auto& one) -> const FacetInfo& { return one.kInfo; }, facet);

@@ -10,17 +10,20 @@
 #include "app/session/explanation.hpp"
 #include "app/session/head_rows.hpp"
 #include "app/session/next_words.hpp"
+#include "app/session/other_tokens.hpp"
 #include "app/session/part_looked_at.hpp"
 #include "app/session/prepare.hpp"
 #include "app/session/sample.hpp"
 #include "app/session/statistics.hpp"
 #include "app/session/token_path.hpp"
+#include "app/session/weights_beside.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
 #include "engine/trace/attention_totals.hpp"
 
 namespace attn::app {
@@ -103,8 +106,9 @@ bool comes_with_trace(const Request& request) {
     if (request.state == nullptr || info_of(request.facet).lane != Lane::Prompt) return false;
     const auto* statistics = std::get_if<facet::Statistics>(&request.facet);
     const bool waits_for_gradients = statistics != nullptr && statistics->gradients;
+    // Another tokenizer's file has to be read first, which may be long.
     return !waits_for_gradients && !std::holds_alternative<facet::Trace>(request.facet) &&
-           !std::holds_alternative<facet::SameNumbers>(request.facet);
+           !std::holds_alternative<facet::SameNumbers>(request.facet) && !std::holds_alternative<facet::OtherTokens>(request.facet);
 }
 
 /// One function for every facet; a new one does not compile without.
@@ -184,7 +188,12 @@ struct FacetMaker::Make {
         expect_room(2 * mib, work.room_mib);  // the pass forward is recorded, too, until the way back is done
         return value(work.engine.gradients(trace(), work.stop), mib);
     }
-    FacetValue operator()(const facet::Readings&) const { return value(work.engine.readings(snapshot_of(state).trace, work.stop)); }
+    FacetValue operator()(const facet::Readings&) const {
+        const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
+            work.progress(done, total, std::make_shared<const Readings>(so_far));
+        };
+        return value(work.engine.readings(snapshot_of(state).trace, work.stop, tell));
+    }
     FacetValue operator()(const facet::Verification& facet) const {
         const bool of_part = facet.part && !trace().whole() && trace().plan->find(*facet.part) != nullptr;
         return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
@@ -193,7 +202,10 @@ struct FacetMaker::Make {
     FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(*whole_trace(), work.stop)); }
     FacetValue operator()(const facet::KnockOut& facet) const {
         set_thread_budget(1);  // a long time: the cores belong to the window and to training
-        return value(work.engine.knock_out(trace(), facet.question, work.progress, work.stop));
+        const auto tell = [&](const KnockOut& so_far, std::size_t done) {
+            work.progress(done, so_far.heads.size(), std::make_shared<const KnockOut>(so_far));
+        };
+        return value(work.engine.knock_out(trace(), facet.question, tell, work.stop));
     }
     FacetValue operator()(const facet::NextWords& next) const {
         return value(next_words(snapshot_of(state), next.sequence, next.sampling));
@@ -224,6 +236,25 @@ struct FacetMaker::Make {
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
     FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence)); }
+    FacetValue operator()(const facet::OtherTokens& facet) const {
+        const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
+        const std::filesystem::path path = facet.file;
+        const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
+        const std::filesystem::path named = by_itself ? path.parent_path().filename() / path.filename() : path.filename();
+        return value(other_tokens(*state->setup, facet.sequence, *other, named.string()));
+    }
+    FacetValue operator()(const facet::WeightsBeside& facet) const {
+        const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {
+            work.progress(so_far.errors.parameters.size(), total, std::make_shared<const app::WeightsBeside>(so_far));
+        };
+        return value(weights_beside(*facet.model, facet.other, tell, work.stop));
+    }
+    FacetValue operator()(const facet::WeightErrors& facet) const {
+        return value(error_map_beside(*facet.model, *facet.other, facet.parameter, work.stop));
+    }
+    FacetValue operator()(const facet::WeightNumbers& facet) const {
+        return value(numbers_beside(*facet.model, *facet.other, facet.parameter, facet.row, facet.column));
+    }
     FacetValue operator()(const facet::Dump& dump) const {
         DoctorReport report;
         report.file = dump.file;
@@ -355,6 +386,16 @@ FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
 int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }
 
 void FacetMaker::use_threads_for(double mib) const { set_thread_budget(threads_for(mib, threads_)); }
+
+std::shared_ptr<const ModelTokenizer> FacetMaker::tokenizer_of(const facet::OtherTokens& facet) {
+    if (tokenizer_ == nullptr || tokenizer_file_ != facet.file || tokenizer_opening_ != facet.opening) {
+        tokenizer_ = nullptr;
+        tokenizer_ = read_tokenizer(facet.file);
+        tokenizer_file_ = facet.file;
+        tokenizer_opening_ = facet.opening;
+    }
+    return tokenizer_;
+}
 
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {
     if (request.state != nullptr)

@@ -2,9 +2,11 @@
 /// How facets are computed.
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "app/session/computation.hpp"
@@ -23,7 +25,8 @@ bool comes_with_trace(const Request& request);
 struct FacetWork {
     const Computation& engine;
     const Results& results;  ///< with everything that needs_of() names
-    std::function<void(std::size_t done, std::size_t total)> progress;
+    /// `so_far`: the part of the value that is known by then; null where a part means nothing.
+    std::function<void(std::size_t done, std::size_t total, std::shared_ptr<const void> so_far)> progress;
     double room_mib = 0;  ///< that the memory budget leaves
     std::stop_token stop;
 };
@@ -50,8 +53,14 @@ private:
     void use_threads_for(double mib) const;
     std::shared_ptr<const Parameters<float>> parameters_of(const State& state, const Config& config, const Computation& engine);
 
+    /// Kept from one text to the next.
+    std::shared_ptr<const ModelTokenizer> tokenizer_of(const facet::OtherTokens& facet);
+
     const int threads_;
     std::shared_ptr<const Parameters<float>> drawn_;
+    std::shared_ptr<const ModelTokenizer> tokenizer_;
+    std::string tokenizer_file_;
+    std::uint64_t tokenizer_opening_ = 0;
 };
 
 }  // namespace attn::app

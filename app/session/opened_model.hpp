@@ -41,6 +41,8 @@ public:
     const SharedWords& vocabulary() const { return vocabulary_; }
     /// Mapped, as far as they can stay as the file has them, when they are first asked for. Throws FileError.
     std::shared_ptr<const Parameters<float>> parameters() const;
+    /// As it was opened: family, tensors, weights.
+    const ModelFolder& folder() const { return *folder_; }
     /// Throws FileError when the files are no longer what they were: what was computed with them since is worth nothing.
     void require_intact() const;
 

@@ -1,6 +1,8 @@
 #pragma once
 /// What is read off a whole trace: what each layer would predict, and attention over all layers.
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -22,7 +24,10 @@ struct Readings {
     }
 };
 
+/// Called with what is read by then, the lens first; of `total` steps so many are done.
+using ReadingsProgress = std::function<void(const Readings& so_far, std::size_t done, std::size_t total)>;
+
 /// Of an outline, too, whose layers are computed again one after the other. Throws Cancelled once `stop` is requested.
-Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop);
+Readings read_trace(const std::shared_ptr<const Trace<float>>& trace, const std::stop_token& stop, const ReadingsProgress& each = {});
 
 }  // namespace attn::app

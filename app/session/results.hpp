@@ -19,11 +19,12 @@ namespace attn::app {
 /// What has become of a request. Immutable.
 struct Fact {
     Request request;
-    std::shared_ptr<const void> value;  ///< a Facet's Value; null until it is computed
-    std::string problem;                ///< why it cannot be computed
-    Field field = Field::None;          ///< the setting that `problem` is about
-    std::size_t done = 0, total = 0;    ///< progress, where the facet tells it
-    double mib = 0;                     ///< what the value takes
+    std::shared_ptr<const void> value;   ///< a Facet's Value; null until it is computed
+    std::string problem;                 ///< why it cannot be computed
+    Field field = Field::None;           ///< the setting that `problem` is about
+    std::size_t done = 0, total = 0;     ///< progress, where the facet tells it
+    std::shared_ptr<const void> so_far;  ///< the part of the value that is known by then, where the facet tells it
+    double mib = 0;                      ///< what the value takes
     std::chrono::steady_clock::time_point begun, ended;
     bool settled() const { return value != nullptr || !problem.empty(); }
 };
@@ -34,6 +35,7 @@ struct Answer {
     std::shared_ptr<const typename F::Value> value;
     std::string problem;
     std::size_t done = 0, total = 0;
+    std::shared_ptr<const typename F::Value> so_far{};  ///< while it is being computed: the part that is known, where the facet tells it
     explicit operator bool() const { return value != nullptr; }
     const typename F::Value& operator*() const { return *value; }
     const typename F::Value* operator->() const { return value.get(); }
@@ -72,7 +74,10 @@ public:
     template <class F>
     static Answer<F> answer(const Fact* fact) {
         if (fact == nullptr) return {};
-        return {std::static_pointer_cast<const typename F::Value>(fact->value), fact->problem, fact->done, fact->total};
+        const auto as_value = [](const std::shared_ptr<const void>& held) {
+            return std::static_pointer_cast<const typename F::Value>(held);
+        };
+        return {as_value(fact->value), fact->problem, fact->done, fact->total, as_value(fact->so_far)};
     }
 
 private:
@@ -120,6 +125,7 @@ private:
     template <class F>
     Answer<F> kept(Answer<F> answer) {
         if (answer && F::kInfo.tensors) keep(answer.value);
+        if (answer.so_far != nullptr && F::kInfo.tensors) keep(answer.so_far);
         return answer;
     }
     void keep(std::shared_ptr<const void> value);

@@ -246,11 +246,12 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
             fact.field = known->field;
             return fact;
         }
-        const auto progress = [&](std::size_t done, std::size_t total) {
+        const auto progress = [&](std::size_t done, std::size_t total, std::shared_ptr<const void> known) {
             Fact so_far;
             so_far.request = request;
             so_far.done = done;
             so_far.total = total;
+            so_far.so_far = std::move(known);
             publish(info_of(request.facet).lane, std::make_shared<const Fact>(std::move(so_far)), false);
         };
         FacetValue made = maker.make(request, {computation_, results, progress, room_mib, job});

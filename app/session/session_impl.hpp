@@ -63,6 +63,7 @@ struct Session::Impl {
 
     void carry_out(const command::CompareMoment& compare, const std::string& merge);
     void carry_out(const command::Pin& pin, const std::string& merge);
+    void carry_out(const command::ShowBeside& show, const std::string& merge);
     void carry_out(const command::OpenDump& open, const std::string& merge);
 
     void carry_out(const command::SaveDocument& save, const std::string& merge);

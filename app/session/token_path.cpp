@@ -384,11 +384,19 @@ private:
 
 }  // namespace
 
-TokenPath token_path(const Setup& setup, std::int64_t sequence) {
-    const auto index = static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1));
-    if (setup.model != nullptr) return PathMaker(setup.model->tokenizer(), setup.texts.at(index)).make();
-    if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
-    return PathMaker(*own_bpe(setup.vocabulary), setup.texts.at(index)).make();
+const std::string& text_of(const Setup& setup, std::int64_t sequence) {
+    return setup.texts.at(
+        static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1)));
 }
+
+std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup) {
+    if (setup.model != nullptr) return {setup.model, &setup.model->tokenizer()};
+    if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
+    return own_bpe(setup.vocabulary);
+}
+
+TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text) { return PathMaker(tokenizer, text).make(); }
+
+TokenPath token_path(const Setup& setup, std::int64_t sequence) { return token_path(*path_tokenizer(setup), text_of(setup, sequence)); }
 
 }  // namespace attn::app

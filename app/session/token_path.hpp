@@ -3,8 +3,13 @@
 /// character that was typed.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+namespace attn {
+class ModelTokenizer;
+}
 
 namespace attn::app {
 
@@ -61,6 +66,12 @@ struct TokenPath {
     std::vector<Piece> pieces;  ///< as many as tokens
 };
 
+/// One of the texts of a state; the nearest that there is.
+const std::string& text_of(const Setup& setup, std::int64_t sequence);
+/// The tokenizer whose path can be followed. Throws Error where texts are not cut into pieces.
+std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup);
+/// Of a text and any tokenizer. Throws ConfigError for a text that is too long for this, or that the tokenizer cannot spell.
+TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text);
 /// Of one text of a state. Throws Error when it was not cut into pieces, or is too long for this.
 TokenPath token_path(const Setup& setup, std::int64_t sequence);
 

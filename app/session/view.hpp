@@ -8,7 +8,7 @@
 
 namespace attn::app {
 
-enum class View : std::uint8_t { Step, Heads, Grid, Lines, Totals, Lens, KnockOut, Write, Train, Doctor };
+enum class View : std::uint8_t { Step, Heads, Grid, Lines, Totals, Lens, KnockOut, Write, Precision, Train, Doctor };
 
 struct ViewInfo {
     View view;

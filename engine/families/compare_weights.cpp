@@ -7,14 +7,26 @@
 #include <map>
 #include <utility>
 
+#include "engine/explain/packed_words.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/tensor/error.hpp"
 
 namespace attn {
 namespace {
 
 constexpr const char *kHeadWeight = "lm_head.weight", *kTableWeight = "token_embedding.weight";
+
+/// Of a map the picture has one row an output; of a table one a word or a position.
+bool is_map_name(std::string_view name, const ParameterPlace& place) {
+    const bool table = name.ends_with("embedding.weight") || name.ends_with("position_bias.weight");
+    return place.whole->shape.rank() == 2 && !table;
+}
+
+bool holds_gains_less_one(const Config& config, std::string_view name) {
+    return config.norm_kind == NormKind::RmsPlusOne && name.find("norm") != std::string_view::npos;
+}
 
 /// A parameter of one of the two models, and where it is.
 struct WeightPart {
@@ -84,16 +96,10 @@ public:
 
     const ModelFolder& folder() const { return folder_; }
     /// A table that is used as head has its words for rows, as a head has.
-    static bool is_map(const WeightPart& part) {
-        const std::string& name = part.source->parameter;
-        const bool table = name.ends_with("embedding.weight") || name.ends_with("position_bias.weight");
-        return part.place.whole->shape.rank() == 2 && !table;
-    }
+    static bool is_map(const WeightPart& part) { return is_map_name(part.source->parameter, part.place); }
 
 private:
-    bool is_gain_less_one(const WeightPart& part) const {
-        return folder_.config.norm_kind == NormKind::RmsPlusOne && part.source->parameter.find("norm") != std::string::npos;
-    }
+    bool is_gain_less_one(const WeightPart& part) const { return holds_gains_less_one(folder_.config, part.source->parameter); }
 
     const ModelFolder& folder_;
     ParameterLayout layout_;
@@ -145,7 +151,7 @@ std::int64_t block_of(const WeightPart& a, const WeightPart& b, std::int64_t col
     return columns;
 }
 
-WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const WeightPart& part_b, const WeightRows& b, ErrorSums& all) {
+WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const WeightPart& part_b, const WeightRows& b, ErrorSums& sums) {
     WeightError out{part_a.source->parameter,
                     a.rows,
                     a.columns,
@@ -160,14 +166,13 @@ WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const We
         const auto r = static_cast<std::size_t>(row);
         for (std::int64_t first = 0; first < a.columns; first += block) {
             const std::int64_t count = std::min(block, a.columns - first);
-            const ErrorSums sums = sums_of(a, b, row * a.columns + first, count);
-            rows[r].add(sums);
-            if (packed && sums.squares != 0) worst[r].push_back({row, first, count, sums.max, sums.rms()});
+            const ErrorSums block_sums = sums_of(a, b, row * a.columns + first, count);
+            rows[r].add(block_sums);
+            if (packed && block_sums.squares != 0) worst[r].push_back({row, first, count, block_sums.max, block_sums.rms()});
         }
         std::stable_sort(worst[r].begin(), worst[r].end(), is_worse);
         worst[r].resize(std::min(worst[r].size(), kWorstBlocks));
     });
-    ErrorSums sums;
     for (std::size_t row = 0; row < rows.size(); ++row) {
         sums.add(rows[row]);
         out.worst.insert(out.worst.end(), worst[row].begin(), worst[row].end());
@@ -175,7 +180,6 @@ WeightError compare_part(const WeightPart& part_a, const WeightRows& a, const We
     std::stable_sort(out.worst.begin(), out.worst.end(), is_worse);
     out.worst.resize(std::min(out.worst.size(), kWorstBlocks));
     out.max = sums.max, out.rms = sums.rms(), out.relative = sums.relative();
-    all.add(sums);
     return out;
 }
 
@@ -197,26 +201,133 @@ std::vector<std::string> common_names(const WeightSide& a, const WeightSide& b) 
     return names;
 }
 
+/// Both of a parameter, with as many rows and columns.
+std::pair<WeightRows, WeightRows> rows_of_both(WeightSide& a, WeightSide& b, const std::string& name) {
+    const WeightPart *part_a = a.find(name), *part_b = b.find(name);
+    for (const auto& [side, part] : {std::pair(&a, part_a), std::pair(&b, part_b)})
+        if (part == nullptr) throw FileError(FileFault::Schema, shown_path(side->folder()), name, "there is no such parameter");
+    std::pair<WeightRows, WeightRows> both{a.rows(*part_a), b.rows(*part_b)};
+    const auto& [rows_a, rows_b] = both;
+    if (rows_a.rows != rows_b.rows || rows_a.columns != rows_b.columns)
+        throw FileError(FileFault::Schema, shown_path(b.folder()), name,
+                        fmt::format("has {} rows of {} numbers; in {} it has {} of {}: this is another model", rows_b.rows, rows_b.columns,
+                                    shown_path(a.folder()), rows_a.rows, rows_a.columns));
+    return both;
+}
+
+/// The sums of each kind, so that the errors of many parameters can be put together.
+class KindSums {
+public:
+    void add(const WeightError& error, const ErrorSums& sums, std::vector<WeightKindError>& kinds) {
+        const std::string kind = weight_kind(error.parameter);
+        auto at = static_cast<std::size_t>(
+            std::find_if(kinds.begin(), kinds.end(), [&](const WeightKindError& known) { return known.kind == kind; }) - kinds.begin());
+        if (at == kinds.size()) {
+            kinds.push_back({kind, 0, error.type_a, error.type_b});
+            sums_.emplace_back();
+        }
+        WeightKindError& known = kinds[at];
+        sums_[at].add(sums);
+        ++known.parameters;
+        if (known.type_a != error.type_a) known.type_a = {};
+        if (known.type_b != error.type_b) known.type_b = {};
+        known.max = sums_[at].max, known.rms = sums_[at].rms(), known.relative = sums_[at].relative();
+    }
+
+private:
+    std::vector<ErrorSums> sums_;
+};
+
+/// How many numbers share a scale; 0 where each is stored by itself.
+std::int64_t group_of(const WeightPart& a, const WeightPart& b, std::int64_t columns) {
+    for (const WeightPart* part : {&b, &a})
+        if (part->tensor->blocks) return std::min(columns, block_format(*part->tensor->blocks).group);
+    return 0;
+}
+
+std::int64_t parts_of(std::int64_t whole, std::int64_t part) { return (whole + part - 1) / part; }
+
 }  // namespace
 
-WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b) {
+std::string weight_kind(std::string_view parameter) {
+    constexpr std::string_view kLayers = "layers.";
+    const std::size_t at = parameter.find(kLayers);
+    if (at == std::string_view::npos) return std::string(parameter);
+    const std::size_t number = at + kLayers.size(), end = parameter.find('.', number);
+    if (end == std::string_view::npos) return std::string(parameter);
+    return std::string(parameter.substr(0, number)) + "*" + std::string(parameter.substr(end));
+}
+
+WeightComparison compare_weights(const ModelFolder& a, const ModelFolder& b, const WeightProgress& each, const std::stop_token& stop) {
     WeightSide side_a(a), side_b(b);
     WeightComparison out;
     ErrorSums all;
-    for (const std::string& name : common_names(side_a, side_b)) {
-        const WeightPart &part_a = *side_a.find(name), &part_b = *side_b.find(name);
-        const WeightRows rows_a = side_a.rows(part_a), rows_b = side_b.rows(part_b);
-        if (rows_a.rows != rows_b.rows || rows_a.columns != rows_b.columns)
-            throw FileError(FileFault::Schema, shown_path(b), name,
-                            fmt::format("has {} rows of {} numbers; in {} it has {} of {}: this is another model", rows_b.rows,
-                                        rows_b.columns, shown_path(a), rows_a.rows, rows_a.columns));
-        out.parameters.push_back(compare_part(part_a, rows_a, part_b, rows_b, all));
-        out.parameters.back().parameter = name;
+    KindSums kinds;
+    const std::vector<std::string> names = common_names(side_a, side_b);
+    if (each) each(out, names.size());
+    for (const std::string& name : names) {
+        if (stop.stop_requested()) throw Cancelled();
+        const auto [rows_a, rows_b] = rows_of_both(side_a, side_b, name);
+        ErrorSums sums;
+        WeightError error = compare_part(*side_a.find(name), rows_a, *side_b.find(name), rows_b, sums);
+        error.parameter = name;
+        all.add(sums);
+        kinds.add(error, sums, out.kinds);
+        out.parameters.push_back(std::move(error));
+        out.numbers = all.count, out.max = all.max, out.rms = all.rms(), out.relative = all.relative();
+        if (each) each(out, names.size());
     }
     a.weights->require_intact();
     b.weights->require_intact();
-    out.numbers = all.count, out.max = all.max, out.rms = all.rms(), out.relative = all.relative();
     return out;
+}
+
+WeightErrorMap weight_error_map(const ModelFolder& a, const ModelFolder& b, const std::string& parameter, std::int64_t most_rows,
+                                std::int64_t most_columns, const std::stop_token& stop) {
+    if (stop.stop_requested()) throw Cancelled();
+    WeightSide side_a(a), side_b(b);
+    const auto both = rows_of_both(side_a, side_b, parameter);
+    const WeightRows &rows_a = both.first, &rows_b = both.second;
+    WeightErrorMap map;
+    map.rows = rows_a.rows;
+    map.columns = rows_a.columns;
+    map.group = group_of(*side_a.find(parameter), *side_b.find(parameter), map.columns);
+    map.tile_rows = parts_of(std::max<std::int64_t>(map.rows, 1), most_rows);
+    const std::int64_t least = std::max<std::int64_t>(map.group, 1);
+    map.tile_columns = least * parts_of(parts_of(std::max<std::int64_t>(map.columns, 1), least), most_columns);
+    map.map_rows = parts_of(map.rows, map.tile_rows);
+    map.map_columns = parts_of(map.columns, map.tile_columns);
+    map.rms.resize(static_cast<std::size_t>(map.map_rows * map.map_columns));
+    parallel_for(map.map_rows, map.tile_rows * map.columns, [&](std::int64_t row) {
+        for (std::int64_t column = 0; column < map.map_columns; ++column) {
+            ErrorSums sums;
+            const std::int64_t first = column * map.tile_columns, count = std::min(map.tile_columns, map.columns - first);
+            for (std::int64_t r = row * map.tile_rows; r < std::min((row + 1) * map.tile_rows, map.rows); ++r)
+                sums.add(sums_of(rows_a, rows_b, r * map.columns + first, count));
+            map.rms[static_cast<std::size_t>(row * map.map_columns + column)] = static_cast<float>(sums.rms());
+        }
+    });
+    a.weights->require_intact();
+    b.weights->require_intact();
+    return map;
+}
+
+ComparedParameter::ComparedParameter(const Parameters<float>& parameters, const std::string& name) {
+    std::string own = name;
+    ParameterPlace place = parameters.layout().place(own);
+    // A head that is the table has the table's rows: words.
+    if (place.whole == nullptr && name == kHeadWeight && parameters.config().tied_lm_head)
+        place = parameters.layout().place(own = kTableWeight);
+    if (place.whole == nullptr) return;
+    view_ = parameters.view(place);
+    vector_ = place.whole->shape.rank() != 2;
+    if (view_ && is_map_name(own, place)) view_ = view_.across();
+    shift_ = holds_gains_less_one(parameters.config(), own) ? 1 : 0;
+}
+
+std::string ComparedParameter::packed(std::int64_t row, std::int64_t column) const {
+    // A vector is stored by itself, never in blocks.
+    return vector_ || !view_ ? "" : packed_words(view_, row, column);
 }
 
 }  // namespace attn

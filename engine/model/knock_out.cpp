@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "engine/model/model_pass.hpp"
 #include "engine/ops/cross_entropy.hpp"
+#include "engine/ops/linear.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -40,6 +42,63 @@ std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
     return heads;
 }
 
+/// Sum of the squares of what every head adds to the stream: of its context times its rows of W_O, over all positions.
+class Additions {
+public:
+    Additions(const Trace<float>& trace, const std::vector<HeadWorth>& heads) : trace_(trace), heads_(heads), squares_(heads.size()) {}
+
+    void see(const StageId& id, const Tensor<float>& context) {
+        for (std::size_t i = 0; i < heads_.size(); ++i)
+            if (heads_[i].context == id) squares_[i] = of_head(context, id, heads_[i].head);
+    }
+    /// Places of the heads, the largest sum first; what is not a number counts as the largest.
+    std::vector<std::size_t> order() const {
+        std::vector<std::size_t> order(squares_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto size = [&](std::size_t i) { return std::isnan(squares_[i]) ? std::numeric_limits<double>::infinity() : squares_[i]; };
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+        return order;
+    }
+
+private:
+    double of_head(const Tensor<float>& context, const StageId& id, std::int64_t head) {
+        const Shape& shape = context.shape();
+        const std::int64_t batches = shape[0].size, heads = shape[1].size, rows = shape[2].size, width = shape[3].size;
+        StageId out = id;
+        out.stage = is_cross(id.stage) ? Stage::CrossAttentionOut : Stage::AttentionOut;
+        const PlanNode* node = trace_.plan->find(out);
+        const MatrixView matrix = node == nullptr ? MatrixView{} : trace_.parameters->view(node->weight.name);
+        double squares = 0;
+        for (std::int64_t b = 0; b < batches; ++b) {
+            const float* own = context.data() + (b * heads + head) * rows * width;
+            added_.assign(own, own + rows * width);
+            if (matrix) {
+                added_.resize(static_cast<std::size_t>(rows * matrix.columns));
+                linear<float>(own, rows, matrix.rows_from(head * width, width), nullptr, added_.data());
+            }
+            for (const float x : added_) squares += static_cast<double>(x) * static_cast<double>(x);
+        }
+        return squares;
+    }
+
+    const Trace<float>& trace_;
+    const std::vector<HeadWorth>& heads_;
+    std::vector<double> squares_;
+    std::vector<float> added_;
+};
+
+/// The heads from the one that adds most on. A pass of its own: looked at, stages are computed one by one, which may round otherwise.
+std::vector<std::size_t> likeliest_first(const Trace<float>& trace, const std::vector<HeadWorth>& heads, const std::stop_token& stop) {
+    Additions additions(trace, heads);
+    Tap<float> tap(false, stop);
+    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) {
+        if (to_self(id.stage) == Stage::Context) additions.see(id, value);
+    });
+    ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
+    pass.forward(trace.tokens, trace.source_tokens, trace.settings, tap);
+    return additions.order();
+}
+
 }  // namespace
 
 std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
@@ -52,8 +111,7 @@ std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
     return targets;
 }
 
-KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question,
-                         const std::function<void(std::size_t, std::size_t)>& progress, std::stop_token stop) {
+KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
     std::vector<std::int32_t> targets = next_tokens(trace.tokens);
@@ -63,7 +121,7 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     for (std::size_t at = 0; at < question.counted.size(); ++at)
         if (question.counted[at] == 0) targets[at] = kIgnoredTarget;
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
-    Tap<float> tap(false, std::move(stop));
+    Tap<float> tap(false, stop);
     ForwardSettings settings = trace.settings;
     const auto measure = [&] {
         pass.forward(trace.tokens, trace.source_tokens, settings, tap);
@@ -71,18 +129,19 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     };
     KnockOut out;
     out.heads = heads_of(trace);
-    progress(0, out.heads.size());
     out.with_all = measure();
+    each(out, 0);
     Edit removal;
     removal.kind = EditKind::Scale;
     settings.edits.push_back(removal);  // after all others, so that nothing brings the head back
-    for (std::size_t i = 0; i < out.heads.size(); ++i) {
-        progress(i, out.heads.size());
+    std::size_t done = 0;
+    for (const std::size_t i : likeliest_first(trace, out.heads, stop)) {
         settings.edits.back().at = out.heads[i].context;
         settings.edits.back().head = out.heads[i].head;
         out.heads[i].without = measure();
+        out.heads[i].measured = true;
+        each(out, ++done);
     }
-    progress(out.heads.size(), out.heads.size());
     return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 /// What each head is worth: the model measured once more without it.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
@@ -14,10 +15,14 @@ namespace attn {
 /// What each position is to predict: the token after it; kIgnoredTarget at the end of a text and in its padding.
 std::vector<std::int32_t> next_tokens(const TokenBatch& tokens);
 
-/// Measures the trace's model, text and settings, its edits included, without each of its heads. `progress` is told how many heads are
-/// done, of how many, before each one. Throws ConfigError for a model without an output head, Error for a place that the trace does not
-/// have, Cancelled once `stop` is requested.
-KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question,
-                         const std::function<void(std::size_t done, std::size_t total)>& progress, std::stop_token stop = {});
+/// Called with what is measured by then.
+using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t done)>;
+
+/// Measures the trace's model, text and settings, its edits included, without each of its heads: first without those that add most to the
+/// stream, as they are the likeliest to matter. `each` is called before the first head and after every one; the measures do not depend on
+/// the order. Throws ConfigError for a model without an output head, Error for a place that the trace does not have, Cancelled once `stop`
+/// is requested.
+KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each,
+                         std::stop_token stop = {});
 
 }  // namespace attn

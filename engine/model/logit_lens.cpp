@@ -64,25 +64,27 @@ Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     return pass.value(pass.plan().logits());
 }
 
-LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop) {
+LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, const LensProgress& each) {
     LogitLens lens;
     lens.stages = lens_stages(trace.config);
     lens.batches = trace.tokens.size();
     lens.positions = trace.tokens.length;
     const std::int64_t rows = lens.batches * lens.positions, vocab = trace.config.vocab_size;
+    lens.cells.resize(lens.stages.size() * static_cast<std::size_t>(rows));
+    lens.known.resize(lens.stages.size());
     Tensor<float> probabilities;
-    for (const StageId& stage : lens.stages) {
+    for (std::size_t stage = lens.stages.size(); stage-- > 0;) {
         if (stop.stop_requested()) throw Cancelled();
-        const Tensor<float> logits = lens_logits(trace, stage);
+        const Tensor<float> logits = lens_logits(trace, lens.stages[stage]);
         probabilities.resize(logits.shape());
         softmax(logits.data(), rows, vocab, probabilities.data());
-        const std::size_t first = lens.cells.size();
-        lens.cells.resize(first + static_cast<std::size_t>(rows));
+        LensCell* cells = lens.cells.data() + stage * static_cast<std::size_t>(rows);
         parallel_for(rows, vocab, [&](std::int64_t row) {
-            lens.cells[first + static_cast<std::size_t>(row)] =
-                read_row(logits.data() + row * vocab, probabilities.data() + row * vocab, vocab,
-                         token_after(trace.tokens, row / lens.positions, row % lens.positions));
+            cells[row] = read_row(logits.data() + row * vocab, probabilities.data() + row * vocab, vocab,
+                                  token_after(trace.tokens, row / lens.positions, row % lens.positions));
         });
+        lens.known[stage] = 1;
+        if (each) each(lens);
     }
     return lens;
 }

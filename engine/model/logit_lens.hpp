@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <stop_token>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct LensCell {
 struct LogitLens {
     std::vector<StageId> stages;  ///< the embedding, then the residual stream after each layer
     std::int64_t batches = 0, positions = 0;
-    std::vector<LensCell> cells;  ///< [stages,B,T]
+    std::vector<LensCell> cells;      ///< [stages,B,T]
+    std::vector<std::uint8_t> known;  ///< [stages]: 1 where the cells are computed; all are in the end
     const LensCell& at(std::size_t stage, std::int64_t b, std::int64_t t) const {
         return cells[static_cast<std::size_t>((static_cast<std::int64_t>(stage) * batches + b) * positions + t)];
     }
@@ -46,7 +48,10 @@ std::vector<StageId> lens_stages(const Config& config);
 template <class Scalar>
 Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream);
 
-/// All layers. Throws as lens_logits() does, Cancelled once `stop` is requested.
-LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop = {});
+/// Called after every layer with what is known by then.
+using LensProgress = std::function<void(const LogitLens& so_far)>;
+
+/// All layers, the last one first, whose predictions are the model's own. Throws as lens_logits() does, Cancelled once `stop` is requested.
+LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop = {}, const LensProgress& each = {});
 
 }  // namespace attn

@@ -27,12 +27,13 @@ struct HeadWorth {
     StageId context;  ///< the context or cross_context stage that the head is a part of
     std::int64_t head = 0;
     double without = 0;
+    bool measured = false;  ///< while the heads are being measured: else `without` means nothing yet
     bool operator==(const HeadWorth&) const = default;
 };
 
 struct KnockOut {
     double with_all = 0;           ///< the measure with every head
-    std::vector<HeadWorth> heads;  ///< in the order of computation
+    std::vector<HeadWorth> heads;  ///< in the order of the plan
 };
 
 }  // namespace attn

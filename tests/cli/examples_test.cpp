@@ -293,6 +293,8 @@ Group pictures() {
                   const std::string svg = place.read("figure.svg");
                   for (const char* part : {"<svg", "<text", "<rect", "</svg>"}) EXPECT_THAT(svg, HasSubstr(part));
               }},
+             {"attnscope render --model DIR --view precision --beside FILE.gguf --out precision.png", picture("precision.png", 1600, 1000),
+              "attnscope render --model tests/golden/hf/gpt2 --view precision --beside tests/golden/hf/gpt2 --out precision.png"},
              {"attnscope render --view heads --scale 2 --size 3200x2000 --out figure.png", picture("figure.png", 3200, 2000)},
              {"attnscope render ... --out FIGURE.png", picture("FIGURE.png", 1600, 1000), "attnscope render --out FIGURE.png"},
              {"attnscope render --lesson masks --step 2 --out step.png", picture("step.png", 1600, 1000)},

@@ -94,6 +94,25 @@ TEST_F(Render, ViewsStagesHeadsAndThemesDiffer) {
     EXPECT_EQ(pictures.size(), variants.size());
 }
 
+TEST_F(Render, PutsAnotherFileOrTokenizerBesideTheModel) {
+    const std::string data = ATTN_TEST_DATA, model = data + "/golden/hf/gpt2", other = data + "/golden/hf/gpt2_hub";
+    std::set<std::string> pictures;
+    const std::vector<std::vector<std::string>> variants{{"--view", "precision"},
+                                                         {"--view", "precision", "--beside", other},
+                                                         {"--view", "precision", "--beside", data + "/golden/gguf/bloom.gguf"},
+                                                         {"--stage", "tokens"},
+                                                         {"--stage", "tokens", "--beside", data + "/golden/hf/tokenizers/bert_uncased"}};
+    for (const auto& variant : variants) {
+        std::vector<std::string> arguments{"--model", model, "--size", "1000x700"};
+        arguments.insert(arguments.end(), variant.begin(), variant.end());
+        pictures.insert(read_bytes(draw("variant.png", arguments)));
+    }
+    EXPECT_EQ(pictures.size(), variants.size());
+    const Outcome nowhere = attnscope({"render", "--model", model, "--view", "heads", "--beside", other, "--out", folder_.path("no.png")});
+    EXPECT_EQ(nowhere.exit_code, 2);
+    EXPECT_NE(nowhere.err.find("--beside goes with --view precision"), std::string::npos) << nowhere.err;
+}
+
 /// What stands in the file, read by Python's own XML parser.
 constexpr const char* kReadSvg = R"(
 import sys

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/model/transformer.hpp"
@@ -14,7 +15,7 @@ namespace {
 
 using testing_support::RandomModel;
 
-const auto kQuietly = [](std::size_t, std::size_t) {};
+const auto kQuietly = [](const KnockOut&, std::size_t) {};
 
 /// What the product allows a float to be away from its expected value.
 bool near(double value, double expected) { return std::abs(value - expected) <= 2e-5 + 1e-4 * std::abs(expected); }
@@ -89,6 +90,54 @@ TEST(KnockOut, CountsAnEditThatRemovedTheHeadAlready) {
     const KnockOut after = knock_out_heads(model.trace<float>(), {}, kQuietly);
     EXPECT_EQ(after.with_all, before.heads[0].without);
     EXPECT_EQ(after.heads[0].without, after.with_all);
+}
+
+/// Length of what a head adds to the stream at all positions together: its context times its rows of W_O, by plain loops.
+double addition_of(const Trace<float>& trace, const HeadWorth& head) {
+    const Tensor<float>& context = trace.find(head.context)->value;
+    const std::string stack = head.context.stack == Stack::Encoder ? "encoder." : head.context.stack == Stack::Decoder ? "decoder." : "";
+    const MatrixView out = trace.parameters->view(stack + "layers." + std::to_string(head.context.layer) + "." +
+                                                  (is_cross(head.context.stage) ? "cross_attention" : "attention") + ".out.weight");
+    const std::int64_t size = trace.config.head_size();
+    double squares = 0;
+    for (std::int64_t b = 0; b < context.shape()[0].size; ++b)
+        for (std::int64_t t = 0; t < context.shape()[2].size; ++t)
+            for (std::int64_t column = 0; column < trace.config.d_model; ++column) {
+                double sum = 0;
+                for (std::int64_t d = 0; d < size; ++d)
+                    sum += static_cast<double>(context(b, head.head, t, d)) * out.at(head.head * size + d, column);
+                squares += sum * sum;
+            }
+    return std::sqrt(squares);
+}
+
+TEST(KnockOut, TellsTheHeadsThatAddMostFirstAndInTheEndTheSame) {
+    int told = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        RandomModel model(seed);
+        if (!model.config.lm_head || !model.config.output_projection || model.tokens.ids.empty()) continue;
+        const Trace<float> trace = model.trace<float>();
+        std::vector<HeadWorth> before;
+        std::vector<double> additions;
+        double with_all = 0;
+        const auto each = [&](const KnockOut& so_far, std::size_t done) {
+            ASSERT_EQ(std::count_if(so_far.heads.begin(), so_far.heads.end(), [](const HeadWorth& head) { return head.measured; }),
+                      static_cast<std::ptrdiff_t>(done));
+            with_all = so_far.with_all;
+            for (std::size_t i = 0; i < so_far.heads.size() && !before.empty(); ++i)
+                if (so_far.heads[i].measured && !before[i].measured) additions.push_back(addition_of(trace, so_far.heads[i]));
+            before = so_far.heads;
+            ++told;
+        };
+        const KnockOut worth = knock_out_heads(trace, {}, each);
+        EXPECT_EQ(worth.heads, before) << "the last one told is what is returned";
+        EXPECT_EQ(worth.with_all, with_all);
+        ASSERT_EQ(additions.size(), worth.heads.size());
+        for (std::size_t i = 1; i < additions.size(); ++i) EXPECT_LE(additions[i], additions[i - 1] * 1.0001 + 1e-6) << seed;
+        for (std::size_t i = 1; i < worth.heads.size(); ++i)
+            EXPECT_TRUE(worth.heads[i].head == worth.heads[i - 1].head + 1 || worth.heads[i].head == 0) << "in the order of the plan";
+    }
+    EXPECT_GT(told, 100);
 }
 
 TEST(KnockOut, RefusesWhatCannotBeMeasured) {

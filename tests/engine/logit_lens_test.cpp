@@ -141,5 +141,39 @@ TEST(LogitLens, ALogitThatIsNoNumberLeavesItsPositionWithoutPredictions) {
     EXPECT_GT(lens.at(1, 0, 0).count, 0);
 }
 
+/// Rows are told from the output down, each as it is in the end.
+TEST(LogitLens, TellsEveryRowAsItIsInTheEnd) {
+    int rows = 0;
+    for (unsigned seed = 0; seed < 30; ++seed) {
+        const RandomModel model(seed);
+        if (!model.config.lm_head) continue;
+        const Trace<float> trace = model.trace<float>();
+        const LogitLens whole = logit_lens(trace);
+        std::size_t first = whole.stages.size();
+        const LogitLens again = logit_lens(trace, {}, [&](const LogitLens& so_far) {
+            --first;
+            for (std::size_t row = 0; row < whole.stages.size(); ++row) {
+                ASSERT_EQ(so_far.known[row] != 0, row >= first);
+                for (std::int64_t b = 0; row >= first && b < whole.batches; ++b)
+                    for (std::int64_t t = 0; t < whole.positions; ++t, ++rows) {
+                        const LensCell &cell = so_far.at(row, b, t), &end = whole.at(row, b, t);
+                        ASSERT_EQ(cell.count, end.count);
+                        ASSERT_EQ(cell.next_rank, end.next_rank);
+                        ASSERT_EQ(cell.next_probability, end.next_probability);
+                        for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) {
+                            ASSERT_EQ(cell.top[i].token, end.top[i].token);
+                            ASSERT_EQ(cell.top[i].probability, end.top[i].probability);
+                        }
+                    }
+            }
+        });
+        EXPECT_EQ(first, 0U);
+        EXPECT_EQ(again.known, std::vector<std::uint8_t>(whole.stages.size(), 1));
+        std::stop_source stop;
+        EXPECT_THROW(logit_lens(trace, stop.get_token(), [&](const LogitLens&) { stop.request_stop(); }), Cancelled);
+    }
+    EXPECT_GT(rows, 500);
+}
+
 }  // namespace
 }  // namespace attn

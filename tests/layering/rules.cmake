@@ -14,7 +14,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|head_rows|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_origin)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|head_rows|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 
@@ -36,7 +36,7 @@ set(WRITER "engine/io/atomic_file\\.cpp")
 set(WRITING "std::(basic_)?(o?fstream|filebuf)|fopen *\\(|fdopen|freopen|O_CREAT|O_WRONLY|O_RDWR|O_TRUNC|O_APPEND|mkstemp|mkostemp|tmpfile|copy_file|[^a-z_]creat *\\(|create_symlink|create_hard_link|resize_file")
 
 # What grows with the model is computed in the background: panels ask for it as a facet of a state.
-set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_trace|examine_trace|knock_out_heads|verify")
+set(HEAVY_CALLS "explain|where_it_goes|head_mean|attention_totals|logit_lens|stage_ranges?|head_scores|idle_edits|statistics_of|first_not_finite|trace_forward|trace_gradients|prepare|read_trace|examine_trace|knock_out_heads|compare_weights|weight_error_map|verify")
 
 function(check_calls ROOT FILE RESULT)
   set(FOUND "")

@@ -4,9 +4,11 @@
 
 #include <filesystem>
 
+#include "app/panels/files/files.hpp"
 #include "app/panels/views/token_path_view.hpp"
 #include "app/session/model_document.hpp"
 #include "app/session/opened_model.hpp"
+#include "app/session/other_tokens.hpp"
 #include "app/session/session.hpp"
 #include "app/session/token_path.hpp"
 #include "tests/support/interface_fixture.hpp"
@@ -79,6 +81,37 @@ TEST_F(TokenPathView, LongAndOddTextsAreDrawn) {
     view.stage = {Stage::Tokens};
     frames(3, ui_frame);
     with_context([](PanelContext& context) { EXPECT_FALSE(has_token_path(context)) << "its words are its tokens"; });
+}
+
+TEST_F(TokenPathView, ASecondTokenizerCutsTheTextBesideTheFirst) {
+    open("the weights of the reading are small");
+    const int alone = vertices();
+    put_tokenizer_beside(view, (std::filesystem::path(ATTN_TEST_DATA) / "golden/hf/tokenizers/bert_uncased").string());
+    frames(3, ui_frame);
+    ASSERT_NE(view.token_path.last_other, nullptr);
+    EXPECT_TRUE(view.token_path.last_other->difference);
+    EXPECT_GT(vertices(), alone);
+    EXPECT_FALSE(view.token_path.of_other);
+    // A piece of the other one shows the other one's way.
+    const ImGuiWindow* stages = find_window("##path_stages");
+    ASSERT_NE(stages, nullptr);
+    const ImRect area = stages->Rect();
+    for (float y = area.Max.y - 26; y > area.Min.y && !view.token_path.of_other; y -= 10)
+        for (float x = area.Min.x + 6; x < area.Max.x && !view.token_path.of_other; x += 16) click(x, y, ui_frame);
+    EXPECT_TRUE(view.token_path.of_other);
+    ASSERT_TRUE(view.token_path.word);
+    EXPECT_LT(*view.token_path.word, view.token_path.last_other->path.words.size());
+    EXPECT_FALSE(view.locked.on(Axis::T)) << "its pieces are no positions of the model";
+    frames(2, ui_frame);
+    // It follows the text.
+    session->apply({command::SetTexts{{"unhappily"}, {}}, ""});
+    frames(3, ui_frame);
+    EXPECT_EQ(view.token_path.last_other->path.columns.size(), 9U);
+    // One that cannot be read leaves the first alone.
+    put_tokenizer_beside(view, "/nowhere/tokenizer.json");
+    frames(3, ui_frame);
+    EXPECT_EQ(view.token_path.last_other, nullptr);
+    EXPECT_NE(view.token_path.last, nullptr);
 }
 
 }  // namespace

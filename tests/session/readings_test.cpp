@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/random_model.hpp"
@@ -37,6 +39,22 @@ TEST(Readings, OfEveryKindOfModel) {
     }
     EXPECT_GT(with_lens, 0);
     EXPECT_GT(two_stacks, 0);
+}
+
+/// The lens comes first, layer by layer; what is told last is all but the totals of the last stack.
+TEST(Readings, AreToldWhileTheyAreRead) {
+    Session session(open_preset("gpt-tiny"), [] {});
+    const auto whole = session.get(facet::Readings{});
+    std::size_t last = 0, rows = 0, of = 0;
+    read_trace(session.wait()->trace, {}, [&](const Readings& so_far, std::size_t done, std::size_t total) {
+        EXPECT_EQ(done, ++last);
+        of = total;
+        ASSERT_TRUE(so_far.lens);
+        if (so_far.totals.empty()) rows = static_cast<std::size_t>(std::count(so_far.lens->known.begin(), so_far.lens->known.end(), 1));
+    });
+    EXPECT_EQ(rows, whole->lens->stages.size());
+    EXPECT_GE(of, rows);
+    EXPECT_GE(last, rows);
 }
 
 }  // namespace

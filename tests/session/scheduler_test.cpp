@@ -72,7 +72,7 @@ struct Counted {
             ++verified;
             return reference::Verification{};
         };
-        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, const std::stop_token&) {
+        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, const std::stop_token&, const ReadingsProgress&) {
             ++read;
             return Readings{};
         };
@@ -357,8 +357,9 @@ TEST(Scheduler, TellsHowFarItIs) {
     Gate gate;
     gate.close();
     Computation computation = empty_computation();
-    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const auto& progress, const std::stop_token& stop) {
-        progress(1, 3);
+    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress& progress,
+                                const std::stop_token& stop) {
+        progress({0, std::vector<HeadWorth>(3)}, 1);
         gate.pass(stop);
         return KnockOut{7, {}};
     };
@@ -427,6 +428,38 @@ TEST(Scheduler, OfAFollowedRunOnlyTheLastMomentIsKept) {
     int kept = 0;
     for (const StateRef& one : states) kept += scheduler.results().find(one, facet::Trace{}) ? 1 : 0;
     EXPECT_LE(kept, 2);
+}
+
+TEST(Scheduler, TellsWhatIsKnownOfAValueThatIsBeingComputed) {
+    Gate gate;
+    gate.close();
+    Computation computation = empty_computation();
+    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress& each, const std::stop_token& stop) {
+        KnockOut worth{2.5, {{{Stage::Context, 0}, 0, 3, true}, {{Stage::Context, 0}, 1}}};
+        each(worth, 1);
+        gate.pass(stop);
+        worth.heads[1].measured = true;
+        return worth;
+    };
+    std::atomic<int> woken{0};
+    Scheduler scheduler(computation, [&] { ++woken; });
+    const StateRef shown = state("a b");
+    scheduler.want({{shown, facet::Trace{}}, {shown, facet::KnockOut{}}});
+    gate.await_arrival();
+    const auto partly = scheduler.results().find(shown, facet::KnockOut{});
+    EXPECT_TRUE(partly.computing());
+    EXPECT_EQ(partly.done, 1U);
+    EXPECT_EQ(partly.total, 2U);
+    ASSERT_NE(partly.so_far, nullptr);
+    EXPECT_EQ(partly.so_far->heads[0].without, 3);
+    EXPECT_FALSE(partly.so_far->heads[1].measured);
+    EXPECT_GT(woken, 0) << "somebody who looks at it is told";
+    gate.open();
+    scheduler.wait();
+    const auto whole = scheduler.results().find(shown, facet::KnockOut{});
+    ASSERT_TRUE(whole);
+    EXPECT_EQ(whole.so_far, nullptr);
+    EXPECT_TRUE(whole->heads[1].measured);
 }
 
 }  // namespace

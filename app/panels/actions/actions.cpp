@@ -18,6 +18,7 @@
 #include "app/panels/panels.hpp"
 #include "app/panels/rail.hpp"
 #include "app/panels/train/train_transport.hpp"
+#include "app/panels/views/token_path_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 
 namespace attn::app {
@@ -127,6 +128,7 @@ void escape(PanelContext& context) {
     else if (view.panes.left_open || view.panes.right_open) view.panes.left_open = view.panes.right_open = false;
     else if (view.painting) view.painting = false;
     else if (view.lesson.open()) close_lesson(context);
+    else if (view.view == View::Grid && !view.grid.find.empty()) view.grid.find.clear();
     else {
         view.locked.clear();
         view.playing = false;
@@ -272,6 +274,32 @@ std::vector<Action> table() {
          [](C& c) { c.view.gradients = !c.view.gradients; },
          ready},
         {"Edit the text", "Text", {typed('t')}, kAll, "edit the text", start_text_edit, ready},
+        {"Find heads by name or pattern",
+         "Go to",
+         {ctrl('F')},
+         kAll,
+         "find heads among all",
+         [](C& c) {
+             c.view.view = View::Grid;
+             c.view.grid.focus = true;
+         },
+         ready},
+        {"Compare the weights with another file of the model",
+         "Compare",
+         {},
+         kAll,
+         "",
+         begin_beside,
+         [](const C& c) { return c.document.model != nullptr; },
+         "The same model at another precision: error of every tensor."},
+        {"Cut the text with a second tokenizer",
+         "Compare",
+         {},
+         kAll,
+         "",
+         begin_tokenizer,
+         has_token_path,
+         "Both rows of pieces, with the first difference."},
         {"Fit the picture", "View", {typed('f'), typed('0')}, kAll, "fit the picture", [](C& c) { c.view.zooms.clear(); }},
         {"Zoom in", "View", {typed('+')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key += 1; }, ready},
         {"Zoom out", "View", {typed('-')}, kPicture, "zoom the map", [](C& c) { c.view.zoom_by_key -= 1; }, ready},

@@ -140,7 +140,7 @@ ComparedReadings compared_readings(const PanelContext& context) {
     }
     if (state.snapshot == nullptr) return out;
     const auto readings = context.inquiry.ask(state.state, facet::Readings{});
-    out.readings = readings.value.get();
+    out.readings = readings ? readings.value.get() : readings.so_far.get();
     out.missing = readings.computing() ? "The readings of that state are being computed." : readings.problem;
     return out;
 }

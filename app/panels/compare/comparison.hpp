@@ -44,7 +44,7 @@ float draw_comparison(PanelContext& context, float right, float y, float room);
 float draw_comparison_chip(PanelContext& context, float right, float y, float room);
 /// Readings of the state that is compared with, for views of whole traces.
 struct ComparedReadings {
-    const Readings* readings = nullptr;  ///< null: see `missing`
+    const Readings* readings = nullptr;  ///< null, or a part as long as something is `missing`
     const Snapshot* snapshot = nullptr;
     std::int64_t batch = 0;
     std::string name{}, missing{};

@@ -66,7 +66,8 @@ float draw_comparison(PanelContext& context, float right, float y, float room) {
     constexpr float kLeastChip = 150, kBetween = 12, kParts = 190;
     const bool both = room >= context.px(kLeastChip + kParts);
     const float chip = draw_comparison_chip(context, right, y, room - (both ? context.px(kParts) : 0));
-    if (!both || context.view.view == View::Train || context.view.view == View::KnockOut) return chip;
+    if (!both || context.view.view == View::Train || context.view.view == View::KnockOut || context.view.view == View::Precision)
+        return chip;
     return chip + context.px(kBetween) + draw_parts(context, right - chip - context.px(kBetween), y);
 }
 

@@ -4,6 +4,7 @@
 #include "app/panels/files/copy.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
+#include "app/panels/views/token_path_view.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/text.hpp"
 
@@ -45,6 +46,54 @@ void begin_open(PanelContext& context) {
 void begin_open_model(PanelContext& context) {
     begin(context, FileTask::Open, "");
     show_models(context);
+}
+
+void begin_beside(PanelContext& context) {
+    // Other precisions of a GGUF file lie beside it.
+    const auto& model = context.document.model;
+    const bool file = model != nullptr && model->path().extension() == ".gguf";
+    begin(context, FileTask::Beside, file ? model->path().parent_path().string() + "/" : "");
+    if (!file) show_models(context);
+}
+
+void begin_tokenizer(PanelContext& context) {
+    begin(context, FileTask::Tokenizer, "");
+    show_models(context);
+}
+
+void put_model_beside(ViewState& view, const std::string& path) {
+    PrecisionView& beside = view.precision;
+    beside.other = path;
+    ++beside.opening;
+    beside.opened_a = beside.opened_b = beside.last_of = nullptr;
+    beside.last = nullptr;
+    beside.stopped = false;
+    beside.parameter.clear();
+    beside.cell.reset();
+    view.view = View::Precision;
+}
+
+void put_tokenizer_beside(ViewState& view, const std::string& path) {
+    TokenPathState& state = view.token_path;
+    state.other = path;
+    ++state.opening;
+    state.of_other = false;
+    state.table = false;
+    view.stage = {Stage::Tokens};
+    view.view = View::Step;
+}
+
+bool take_dropped(PanelContext& context, const std::string& path) {
+    const std::filesystem::path file = path;
+    const std::string name = file.filename().string(), ending = file.extension().string();
+    const bool tokenizer = name == "tokenizer.json" || name == "vocab.txt" || ending == ".model" || ending == ".tiktoken";
+    if (tokenizer && has_token_path(context)) {
+        put_tokenizer_beside(context.view, path);
+        return true;
+    }
+    if (context.view.view != View::Precision || context.document.model == nullptr) return false;
+    put_model_beside(context.view, path);
+    return true;
 }
 
 void begin_save(PanelContext& context, bool ask) {

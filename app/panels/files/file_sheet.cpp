@@ -157,6 +157,8 @@ void confirm(PanelContext& context) {
         else context.commands.push_back({command::ExportTensor{path, chosen_numbers(context)}, ""});
         break;
     case FileTask::Open:
+    case FileTask::Beside:
+    case FileTask::Tokenizer:
     case FileTask::None:
         break;
     }
@@ -322,7 +324,7 @@ void draw_file_sheet(PanelContext& context) {
     if (context.view.files.closing == Closing::Asked) return draw_notice(context);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
-    else if (context.view.files.task == FileTask::Open) draw_open_sheet(context);
+    else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notice(context);
 }

@@ -10,7 +10,10 @@
 
 namespace attn::app {
 
-enum class FileTask : std::uint8_t { None, Open, Save, SaveRun, Export };
+/// Beside: a file of the same model is opened to be compared with; Tokenizer: one to be followed beside the model's own.
+enum class FileTask : std::uint8_t { None, Open, Beside, Tokenizer, Save, SaveRun, Export };
+/// A file that is there is chosen.
+inline bool chooses_file(FileTask task) { return task == FileTask::Open || task == FileTask::Beside || task == FileTask::Tokenizer; }
 
 /// The way from the wish to close the window to its end.
 enum class Closing : std::uint8_t { No, Asked, Saving, Now };

@@ -18,6 +18,15 @@ void draw_file_sheet(PanelContext& context);
 void begin_open(PanelContext& context);
 /// On the models that the person has.
 void begin_open_model(PanelContext& context);
+/// To choose the other file of the opened model whose weights are compared with it, or the other tokenizer.
+void begin_beside(PanelContext& context);
+void begin_tokenizer(PanelContext& context);
+/// Makes a file the one that is compared with, and shows it.
+void put_model_beside(ViewState& view, const std::string& path);
+void put_tokenizer_beside(ViewState& view, const std::string& path);
+/// A file that was dropped on the window is put beside what is shown: a tokenizer, and any model where two are compared. False: it is to be
+/// opened.
+bool take_dropped(PanelContext& context, const std::string& path);
 /// Saves where the document is, or asks where.
 void begin_save(PanelContext& context, bool ask);
 void begin_save_run(PanelContext& context);

@@ -64,7 +64,7 @@ bool passes_filter(const std::string& name, FileFilter filter) {
 void find_completions(PanelContext& context) {
     PathField& field = context.view.files.path;
     field.completions.clear();
-    const bool opens = context.view.files.task == FileTask::Open;
+    const bool opens = chooses_file(context.view.files.task);
     const FileFilter filter = opens ? context.view.files.filter : FileFilter::All;
     const std::string folder = folder_part(field.text), begun = folded_case(field.text.substr(folder.size()));
     if (opens && begun.empty())

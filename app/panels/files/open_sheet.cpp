@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
@@ -33,6 +34,7 @@ void add_place(std::vector<Place>& places, std::string name, std::string folder)
 std::vector<Place> places(const PanelContext& context) {
     std::vector<Place> all;
     if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') add_place(all, "Home", std::string(home) + "/");
+    if (context.document.model != nullptr) add_place(all, "This model", context.document.model->path().parent_path().string() + "/");
     if (!context.files.document.empty()) add_place(all, "This document", context.files.document.parent_path().string() + "/");
     for (const std::string& recent : context.files.recent) {
         const std::filesystem::path folder = std::filesystem::path(recent).parent_path();
@@ -166,11 +168,16 @@ const FilePreview* keep_preview(PanelContext& context) {
     return preview != nullptr && preview->path == path ? preview : nullptr;
 }
 
-/// A folder can be opened where it is a model or a run.
-std::string why_not_openable(const std::string& path, const FilePreview* preview) {
+/// A folder can be opened where it is a model or a run; one with a tokenizer alone looks like any other.
+std::string why_not_openable(FileTask task, const std::string& path, const FilePreview* preview) {
     if (path.empty()) return "Type or choose a file first.";
-    if (!path.ends_with('/')) return "";
+    if (!path.ends_with('/') || task == FileTask::Tokenizer) return "";
     return preview == nullptr || preview->words.empty() || preview->refused ? "This folder is neither a model nor a training run." : "";
+}
+
+/// Enter goes into a folder that nothing is known of.
+bool may_enter(FileTask task, const std::string& path, const FilePreview* preview) {
+    return why_not_openable(task == FileTask::Tokenizer ? FileTask::Open : task, path, preview).empty();
 }
 
 void draw_preview(const PanelContext& context, const FilePreview* preview) {
@@ -183,8 +190,10 @@ void draw_preview(const PanelContext& context, const FilePreview* preview) {
 
 void open_path(PanelContext& context, std::string path) {
     if (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    context.commands.push_back({command::OpenFile{path}, ""});
-    context.view.files.task = FileTask::None;
+    const FileTask task = std::exchange(context.view.files.task, FileTask::None);
+    if (task == FileTask::Beside) put_model_beside(context.view, path);
+    else if (task == FileTask::Tokenizer) put_tokenizer_beside(context.view, path);
+    else context.commands.push_back({command::OpenFile{path}, ""});
 }
 
 /// Enter takes the first line where what is typed is only a part of a name.
@@ -211,7 +220,10 @@ void draw_open_sheet(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
-    text_line(ui, fonts.heading, colors.text, "Open");
+    text_line(ui, fonts.heading, colors.text,
+              view.task == FileTask::Beside      ? "Compare the weights with those of"
+              : view.task == FileTask::Tokenizer ? "Cut the text with the tokenizer of"
+                                                 : "Open");
     gap(ui, 6);
     const bool models = models_are_listed(context);
     if (models) {
@@ -222,7 +234,10 @@ void draw_open_sheet(PanelContext& context) {
         find_completions(context);
     }
     const PathFieldResult typed =
-        path_field(ui, "##path", view.path, "name of a model, path of a file, or of the folder of a model or a run");
+        path_field(ui, "##path", view.path,
+                   view.task == FileTask::Tokenizer ? "name of a model, path of its folder or file, or of a tokenizer.json"
+                   : view.task == FileTask::Beside  ? "name of a model, path of its folder or GGUF file"
+                                                    : "name of a model, path of a file, or of the folder of a model or a run");
     gap(ui, 8);
     if (models) draw_models_folder(context);
     else draw_filter(context);
@@ -237,15 +252,17 @@ void draw_open_sheet(PanelContext& context) {
     const FilePreview* preview = keep_preview(context);
     draw_preview(context, preview);
     gap(ui, 8);
-    const std::string not_yet = why_not_openable(path_to_open(context), preview);
-    if (button(ui, "Open##do", {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}})) opens = true;
+    const std::string not_yet = why_not_openable(view.task, path_to_open(context), preview);
+    if (button(ui, view.task == FileTask::Open ? "Open##do" : "Choose##do",
+               {.look = ButtonLook::Accent, .width = 120, .notes = {.disabled = not_yet}}))
+        opens = true;
     ImGui::SameLine(0, context.px(8));
     if (button(ui, "Cancel", {.width = 100, .notes = {.tooltip = "Esc"}})) stays = false;
     ImGui::SameLine(0, context.px(16));
     text_line(ui, fonts.caption, colors.faint, "type to filter, up and down choose, Enter opens, Backspace goes up");
     if (typed.entered) take_first_line(context);
     if (opens && not_yet.empty()) open_path(context, path_to_open(context));
-    else if (typed.entered && why_not_openable(without_tilde(view.path.text), preview).empty())
+    else if (typed.entered && may_enter(view.task, without_tilde(view.path.text), preview))
         open_path(context, without_tilde(view.path.text));
     else if (typed.entered || opens) view.path.focus = true;  // a folder is gone into
     if (!stays || key_pressed(Key::Escape, false)) view.task = FileTask::None;

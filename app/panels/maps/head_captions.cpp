@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "app/panels/maps/head_search.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
 
@@ -51,12 +52,7 @@ std::string caption_that_fits(const HeadCaption& caption, const ImFont* font, fl
 double head_pattern(const PanelContext& context, const StageId& weights, std::int64_t head, const std::string& pattern) {
     const HeadScore* score = find_score(context, weights, head);
     if (score == nullptr) return 0;
-    if (pattern == "previous token") return score->previous_token;
-    if (pattern == "first token") return score->first_token;
-    if (pattern == "same token") return score->same_token;
-    if (pattern == "after a repeat") return score->induction_rows >= kFewestRows ? score->induction : 0;
-    if (pattern == "alignment") return is_cross(weights.stage) ? score->alignment : 0;
-    return 0;
+    return pattern_share(*score, pattern);
 }
 
 }  // namespace attn::app

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "app/panels/edit/cell_edit.hpp"
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/maps/head_search.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
@@ -16,6 +18,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/text_field.hpp"
 
 namespace attn::app {
 namespace {
@@ -25,6 +28,7 @@ struct Tile {
     StageId id;       ///< the shown stage
     StageId weights;  ///< the weights stage of the same attention, which captions and sorting speak of
     std::int64_t head = 0;
+    HeadScore score{};  ///< without rows where nothing is known of it yet; of a mean only its place
 };
 
 /// A last column has the means over the heads, of weights in the order of layers and where values are shown.
@@ -34,6 +38,16 @@ bool shows_mean(const PanelContext& context) {
            !shows_gradients(context) && !shows_moved(context, {stage, 0});
 }
 
+/// Of all heads of one attention, by their numbers.
+void add_tiles(const PanelContext& context, const StageId& id, const StageId& weights, std::vector<Tile>& tiles) {
+    const std::size_t first = tiles.size();
+    const std::int64_t heads = context.trace().config.num_heads;
+    for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({id, weights, head, {.id = weights, .head = head}});
+    for (const HeadScore& score : context.snapshot_with(weights).head_scores)
+        if (score.id == weights && score.head < heads) tiles[first + static_cast<std::size_t>(score.head)].score = score;
+    if (shows_mean(context)) tiles.push_back({id, weights, kMeanHead, {.id = weights, .head = kMeanHead}});
+}
+
 std::vector<Tile> tiles_of(const PanelContext& context) {
     const Stage shown = context.view.heads_stage;
     std::vector<Tile> tiles;
@@ -41,39 +55,52 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
         if (to_self(stage.id.stage) != shown) continue;
         StageId weights = stage.id;
         weights.stage = is_cross(stage.id.stage) ? Stage::CrossWeights : Stage::Weights;
-        const std::int64_t heads = context.trace().config.num_heads;
-        for (std::int64_t head = 0; head < heads; ++head) tiles.push_back({stage.id, weights, head});
-        if (shows_mean(context)) tiles.push_back({stage.id, weights, kMeanHead});
+        add_tiles(context, stage.id, weights, tiles);
     }
     const std::string& pattern = context.view.sort_heads_by;
     if (!pattern.empty())
-        std::stable_sort(tiles.begin(), tiles.end(), [&](const Tile& a, const Tile& b) {
-            return head_pattern(context, a.weights, a.head, pattern) > head_pattern(context, b.weights, b.head, pattern);
-        });
+        std::stable_sort(tiles.begin(), tiles.end(),
+                         [&](const Tile& a, const Tile& b) { return pattern_share(a.score, pattern) > pattern_share(b.score, pattern); });
     return tiles;
 }
 
 struct GridLayout {
     std::int64_t columns = 1;
+    bool captions = true;
     float tile = 0, pitch_x = 0, pitch_y = 0, label = 0;
 };
 
-constexpr float kCaption = 20, kTileGap = 10, kMinTile = 34, kMaxTile = 320;
+constexpr float kCaption = 20, kTileGap = 10, kDenseGap = 4, kMinTile = 34, kDenseTile = 20, kCaptionedTile = 56, kMaxTile = 320,
+                kSortedPitch = 92;
 
-/// As many columns as heads, shrunk until the rows fit; below the smallest legible tile the grid scrolls instead.
-GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
+/// Shrunk until the rows fit; below the smallest legible tile the grid scrolls instead.
+GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t count, bool captions) {
     GridLayout grid;
-    grid.columns = std::max<std::int64_t>(heads, 1);
+    grid.columns = std::max<std::int64_t>(columns, 1);
+    grid.captions = captions;
     grid.label = context.px(34);
     const auto rows = static_cast<float>((count + grid.columns - 1) / grid.columns);
-    const float gap = context.px(kTileGap), caption = context.px(kCaption);
+    const float gap = context.px(captions ? kTileGap : kDenseGap), caption = captions ? context.px(kCaption) : 0;
+    const float least = context.px(captions ? kMinTile : kDenseTile);
     const float by_width = (size.x - grid.label) / static_cast<float>(grid.columns) - gap;
     const float by_height = size.y / std::max(rows, 1.F) - caption - gap;
-    grid.tile = std::floor(std::clamp(std::min(by_width, by_height), std::min(context.px(kMinTile), std::max(by_width, context.px(20))),
-                                      context.px(kMaxTile)));
-    grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), grid.tile * 1.5F + context.px(60));
-    grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / std::max(rows, 1.F), grid.tile + context.px(70)));
+    grid.tile =
+        std::floor(std::clamp(std::min(by_width, by_height), std::min(least, std::max(by_width, context.px(12))), context.px(kMaxTile)));
+    const float apart = captions ? grid.tile * 1.5F + context.px(60) : grid.tile * 1.25F + gap;
+    grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), apart);
+    grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / std::max(rows, 1.F), grid.tile + caption + context.px(50)));
     return grid;
+}
+
+/// As many columns as heads. Where the maps would become small they stand close together and their captions are left to the tooltips;
+/// sorted ones have a place of their own to tell.
+GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
+    if (!context.view.sort_heads_by.empty()) {
+        const auto room = static_cast<std::int64_t>(size.x / context.px(kSortedPitch));
+        return lay_out_tiles(context, size, std::clamp<std::int64_t>(heads, 1, std::max<std::int64_t>(room, 1)), count, true);
+    }
+    const GridLayout grid = lay_out_tiles(context, size, heads, count, true);
+    return grid.tile >= context.px(kCaptionedTile) ? grid : lay_out_tiles(context, size, heads, count, false);
 }
 
 std::string tile_name(const Tile& tile) {
@@ -101,29 +128,34 @@ bool has_been_chosen(const PanelContext& context) {
     return other;
 }
 
-void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, float room, float reach) {
+/// What a tile looks like beside what it is.
+struct TileLook {
+    float size = 0, room = 0;  ///< of the map; of the caption below it
+    float reach = 0;           ///< of the colours, see shown_reach()
+    bool captions = true;
+    bool found = false, sought = false;  ///< it fits what is looked for; something is looked for
+};
+
+void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const ImVec2 end{at.x + size, at.y + size};
-    const Matrix matrix = shown_slice(context, tile.id, tile.head);
-    if (!matrix.empty()) context.canvas.heatmap(list, at, end, {matrix.data, shown_style(context, matrix, tile.id, reach)});
-    draw_edited_corner(context, matrix, at, end);
-    const bool chosen = is_chosen(context, tile);
-    const bool hovered = ImGui::IsItemHovered();
-    list.AddRect(at, end, chosen ? colors.chosen : hovered ? colors.accent : colors.line, 0, 0, context.px(chosen || hovered ? 2 : 1));
     HeadCaption caption = head_caption(context, tile.weights, tile.head);
     if (tile.head == kMeanHead) caption = {"mean", colors.muted};
     const std::string place = context.view.sort_heads_by.empty() ? "" : fmt::format("L{} H{} ", tile.id.layer, tile.head);
-    draw_text(list, fonts.mono_small, {at.x, end.y + context.px(3)}, colors.text, place);
+    draw_text(list, fonts.mono_small, at, colors.text, place);
     const float place_width = text_width(fonts.mono_small, place);
-    draw_text(list, fonts.mono_small, {at.x + place_width, end.y + context.px(3)}, caption.color,
+    draw_text(list, fonts.mono_small, {at.x + place_width, at.y}, caption.color,
               caption_that_fits(caption, fonts.mono_small, room - place_width - context.px(4)));
-    if (!hovered || matrix.empty()) return;
+}
+
+/// Row and column under the mouse, the head's figures, and a small map once more, larger.
+void tile_tooltip(PanelContext& context, const Tile& tile, const Matrix& matrix, ImVec2 at, const TileLook& look) {
+    const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const std::int64_t row = std::clamp(static_cast<std::int64_t>((mouse.y - at.y) / size * static_cast<float>(matrix.data.rows)),
-                                        std::int64_t{0}, matrix.data.rows - 1);
-    const std::int64_t col = std::clamp(static_cast<std::int64_t>((mouse.x - at.x) / size * static_cast<float>(matrix.data.cols)),
-                                        std::int64_t{0}, matrix.data.cols - 1);
+    const auto index = [&](float place, std::int64_t count) {
+        return std::clamp(static_cast<std::int64_t>(place / look.size * static_cast<float>(count)), std::int64_t{0}, count - 1);
+    };
+    const std::int64_t row = index(mouse.y - at.y, matrix.data.rows), col = index(mouse.x - at.x, matrix.data.cols);
     context.view.hovered.set(matrix.row_axis, row);
     context.view.hovered.set(matrix.col_axis, col);
     const Matrix pointed = with_row(context, matrix, row);
@@ -132,15 +164,44 @@ void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, float size, f
                                                              : format_number(pointed.at(row, col));
     begin_tooltip(context.ui());
     text_line(context.ui(), fonts.strong, colors.text, tile_name(tile));
+    if (!look.captions) {
+        const float large = context.px(176);
+        const ImVec2 from = ImGui::GetCursorScreenPos();
+        ImGui::Dummy({large, large});
+        context.canvas.heatmap(*ImGui::GetWindowDrawList(), from, {from.x + large, from.y + large},
+                               {matrix.data, shown_style(context, matrix, tile.id, look.reach)});
+    }
     text_line(context.ui(), fonts.mono, colors.muted,
               fmt::format("{}query {} → key {}: {}",
                           matrix.is_gradient     ? "∂ loss ÷ ∂ "
                           : matrix.is_difference ? "difference, "
                                                  : "",
                           row, col, number));
-    if (tile.head != kMeanHead && !caption.text.empty()) text_line(context.ui(), fonts.mono, caption.color, caption.text);
+    if (const HeadCaption caption = head_caption(context, tile.weights, tile.head); tile.head != kMeanHead && !caption.text.empty())
+        text_line(context.ui(), fonts.mono, caption.color, caption.text);
     text_line(context.ui(), fonts.label, colors.faint, "click to open");
     end_tooltip();
+}
+
+void draw_tile(PanelContext& context, const Tile& tile, ImVec2 at, const TileLook& look) {
+    const Palette& colors = context.theme.colors;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const ImVec2 end{at.x + look.size, at.y + look.size};
+    const Matrix matrix = shown_slice(context, tile.id, tile.head);
+    const bool hovered = ImGui::IsItemHovered(), chosen = is_chosen(context, tile), faded = look.sought && !look.found;
+    if (!matrix.empty())
+        context.canvas.heatmap(
+            list, at, end,
+            {.data = matrix.data, .style = shown_style(context, matrix, tile.id, look.reach), .opacity = faded && !hovered ? 0.25F : 1.F});
+    draw_edited_corner(context, matrix, at, end);
+    const bool framed = look.sought && look.found;
+    list.AddRect(at, end,
+                 chosen              ? colors.chosen
+                 : hovered || framed ? colors.accent
+                                     : colors.line,
+                 0, 0, context.px(chosen || hovered || framed ? 2 : 1));
+    if (look.captions && !faded) draw_caption(context, tile, {at.x, end.y + context.px(3)}, look.room);
+    if (hovered && !matrix.empty()) tile_tooltip(context, tile, matrix, at, look);
 }
 
 void open_tile(PanelContext& context, const Tile& tile) {
@@ -164,6 +225,106 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
     draw_gradient_switch(context, right, at.y);
 }
 
+/// The tile itself, in the views of many heads: framed and scrolled to.
+void choose_tile(PanelContext& context, const Tile& tile) {
+    context.view.stage = tile.id;
+    context.view.head = std::max<std::int64_t>(tile.head, 0);
+}
+
+/// Enter goes from one that was found to the next; the only one, once chosen, is opened.
+void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, const std::vector<std::uint8_t>& found) {
+    const auto now = static_cast<std::size_t>(
+        std::find_if(tiles.begin(), tiles.end(), [&](const Tile& tile) { return is_chosen(context, tile); }) - tiles.begin());
+    for (std::size_t step = 1; step <= tiles.size(); ++step) {
+        const std::size_t i = (std::min(now, tiles.size() - 1) + step) % tiles.size();
+        if (found[i] == 0) continue;
+        if (i == now) return open_tile(context, tiles[i]);
+        return choose_tile(context, tiles[i]);
+    }
+}
+
+/// A pattern with how many heads show it; pressed, it is what is looked for. Returns its width.
+float pattern_chip(PanelContext& context, const PatternInfo& pattern, std::int64_t count, ImVec2 at) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string figure = std::to_string(count);
+    const float icon = context.px(13), pad = context.px(9), high = context.px(28);
+    const float name = text_width(fonts.label, pattern.short_name), number = text_width(fonts.mono_small, figure);
+    const float width = 2 * pad + icon + context.px(6) + name + context.px(6) + number;
+    const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = pattern.tooltip});
+    const bool on = read_head_query(context.view.grid.find).pattern == pattern.name;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    list.AddRectFilled(item.min, item.max, on ? colors.accent : item.hovered ? colors.raised : colors.pane, high / 2);
+    list.AddRect(item.min, item.max, on ? colors.accent : colors.line, high / 2);
+    draw_focus_ring(context.ui(), item, high / 2);
+    const Color ink = on ? ink_on(colors.accent) : colors.text;
+    draw_pattern_icon(list, {item.min.x + pad, item.min.y + (high - icon) / 2}, icon, pattern.name, on ? ink : colors.muted);
+    const float x = item.min.x + pad + icon + context.px(6);
+    draw_text_in(list, fonts.label, {x, item.min.y}, item.max, {0, 0.5F}, ink, pattern.short_name);
+    draw_text_in(list, fonts.mono_small, {x + name + context.px(6), item.min.y}, item.max, {0, 0.5F}, on ? ink : colors.muted, figure);
+    if (item.pressed) context.view.grid.find = on ? "" : pattern.name;
+    return width;
+}
+
+void draw_sort_menu(PanelContext& context, bool crosses, float width) {
+    std::vector<std::string_view> names{"by layer"};
+    int chosen = 0;
+    for (const PatternInfo& pattern : head_patterns()) {
+        if (!crosses && std::string_view(pattern.name) == "alignment") continue;
+        if (context.view.sort_heads_by == pattern.name) chosen = static_cast<int>(names.size());
+        names.emplace_back(pattern.short_name);
+    }
+    if (!drop_down(context.ui(), "##sort", names, chosen, width,
+                   {.tooltip = "The order of the heads: by layer, or those first that show a pattern most."}))
+        return;
+    context.view.sort_heads_by = chosen == 0 ? "" : head_patterns()[static_cast<std::size_t>(chosen - 1)].name;
+}
+
+/// Search field, patterns with their counts, order. Returns which tiles are found.
+std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<Tile>& tiles, float width) {
+    constexpr float kSort = 108, kBetween = 6, kRoomForAll = 700;
+    const float field_width = width < context.px(kRoomForAll) ? 128 : 168;
+    const Ui ui = context.ui();
+    GridView& view = context.view.grid;
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    if (std::exchange(view.focus, false)) focus_next_field();
+    const bool entered = text_field(ui, "##find_head", view.find, "L5 H3, sink ...", field_width,
+                                    {.tooltip = "Finds heads by layer, number and pattern (Ctrl+F). Enter goes to the next one, and opens "
+                                                "the only one."});
+    const HeadQuery query = read_head_query(view.find);
+    std::vector<std::uint8_t> found;
+    for (const Tile& tile : tiles) found.push_back(!query.empty() && tile.head != kMeanHead && query.fits(tile.score) ? 1 : 0);
+    if (entered && !tiles.empty()) {
+        go_to_next_found(context, tiles, found);
+        view.focus = context.view.view == View::Grid;
+    }
+    const bool crosses = context.trace().config.architecture == Architecture::EncoderDecoder;
+    float x = at.x + context.px(field_width + 10);
+    const float right = at.x + width - context.px(kSort);
+    ImGui::SetCursorScreenPos({right, at.y});
+    draw_sort_menu(context, crosses, kSort);
+    if (!query.empty()) {
+        const auto count = std::count(found.begin(), found.end(), 1);
+        const std::string words = !query.unknown.empty() ? fmt::format("“{}” is no layer, head or pattern", query.unknown)
+                                  : count == 1           ? std::string("one head")
+                                                         : fmt::format("{} heads", count);
+        const auto& fonts = context.theme.fonts;
+        const std::string shown = elide(fonts.label, words, right - x);
+        draw_text_in(*ImGui::GetWindowDrawList(), fonts.label, {x, at.y}, {right, at.y + context.px(30)}, {0, 0.5F},
+                     count == 0 ? context.theme.colors.chosen_text : context.theme.colors.text, shown);
+        x += text_width(fonts.label, shown) + context.px(10);
+    }
+    for (const PatternInfo& pattern : head_patterns()) {
+        if (!crosses && std::string_view(pattern.name) == "alignment") continue;
+        const auto count = std::count_if(tiles.begin(), tiles.end(),
+                                         [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
+        const float chip = context.px(13 + 18 + 12) + text_width(context.theme.fonts.label, pattern.short_name) +
+                           text_width(context.theme.fonts.mono_small, std::to_string(count));
+        if (x + chip > right - context.px(kBetween)) break;
+        x += pattern_chip(context, pattern, count, {x, at.y + context.px(1)}) + context.px(kBetween);
+    }
+    return found;
+}
+
 }  // namespace
 
 void draw_grid_view(PanelContext& context) {
@@ -183,19 +344,25 @@ void draw_grid_view(PanelContext& context) {
         text_line(context.ui(), fonts.body, colors.muted, "This model has no such maps.");
         return;
     }
+    const std::vector<std::uint8_t> found = draw_search(context, tiles, ImGui::GetContentRegionAvail().x);
+    const bool sought = !read_head_query(context.view.grid.find).empty();
+    ImGui::SetCursorScreenPos({top.x, top.y + context.px(40 + 40)});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::BeginChild("##grid", ImGui::GetContentRegionAvail(), false, ImGuiWindowFlags_NoNav);
     ImGui::PopStyleColor();
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    ImVec2 origin = ImGui::GetCursorScreenPos();
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
     room.y -= header + context.px(6);  // nothing may scroll that fits
     const GridLayout grid =
         lay_out(context, room, context.trace().config.num_heads + (shows_mean(context) ? 1 : 0), static_cast<std::int64_t>(tiles.size()));
+    // What is still free is divided left and right of the picture.
+    if (!grid.captions) origin.x += std::max(0.F, (room.x - grid.label - static_cast<float>(grid.columns) * grid.pitch_x) / 2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();
-    for (std::int64_t c = 0; ordered && c < grid.columns; ++c)
+    const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
+    for (std::int64_t c = 0; ordered && c < grid.columns; c += every)
         draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
                   c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean");
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
@@ -215,7 +382,7 @@ void draw_grid_view(PanelContext& context) {
         ImGui::PushID(static_cast<int>(i));
         // Its own tooltip shows the map larger, with the head's figures.
         const Item item = begin_item(context.ui(), "##tile", {grid.tile, grid.tile}, {.explains_itself = true});
-        draw_tile(context, tiles[i], at, grid.tile, grid.pitch_x, reach);
+        draw_tile(context, tiles[i], at, {grid.tile, grid.pitch_x, reach, grid.captions, found[i] != 0, sought});
         draw_focus_ring(context.ui(), item, 0);
         ImGui::PopID();
         if (item.pressed) open_tile(context, tiles[i]);

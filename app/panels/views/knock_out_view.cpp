@@ -25,6 +25,10 @@ constexpr std::array<std::string_view, 2> kMeasures = {"loss", "a token's probab
 
 double change(const KnockOut& result, const HeadWorth& head) { return head.without - result.with_all; }
 
+bool is_whole(const KnockOut& result) {
+    return std::all_of(result.heads.begin(), result.heads.end(), [](const HeadWorth& head) { return head.measured; });
+}
+
 std::string attention_name(const StageId& context) { return place_words(context, -1) + (is_cross(context.stage) ? " cross" : ""); }
 
 std::string head_name(const HeadWorth& head) {
@@ -34,6 +38,7 @@ std::string head_name(const HeadWorth& head) {
 /// The changes as a matrix: a row for each attention, a column for each head.
 struct WorthMap {
     std::vector<float> values;
+    std::vector<std::uint8_t> measured;
     std::vector<std::string> rows, columns;
     std::int64_t heads = 0;
     float reach = 0;  ///< largest magnitude
@@ -44,8 +49,9 @@ WorthMap map_of(const KnockOut& result) {
     for (const HeadWorth& head : result.heads) {
         if (head.head == 0) map.rows.push_back(attention_name(head.context));
         map.heads = std::max(map.heads, head.head + 1);
-        const auto value = static_cast<float>(change(result, head));
+        const auto value = head.measured ? static_cast<float>(change(result, head)) : 0;
         map.values.push_back(value);
+        map.measured.push_back(head.measured ? 1 : 0);
         if (std::isfinite(value)) map.reach = std::max(map.reach, std::abs(value));
     }
     for (std::int64_t head = 0; head < map.heads; ++head) map.columns.push_back(fmt::format("H{}", head));
@@ -105,10 +111,11 @@ void draw_state(PanelContext& context, const Answer<facet::KnockOut>& answer) {
     const bool fresh = answer.value != nullptr;
     std::string words;
     if (fresh) words = fmt::format("with all heads {}", format_number(answer->with_all, {.decimals = 4}));
-    else if (state.stopped) words = "not measured";
+    else if (state.stopped) words = state.last == nullptr || is_whole(*state.last) ? "not measured" : "stopped before all were measured";
     else if (!answer.problem.empty()) words = answer.problem;
-    else words = fmt::format("{} of {} heads", answer.done, answer.total);
-    if (!fresh && state.last != nullptr) words += " · below: an earlier state";
+    else if (answer.total == 0) words = "measuring with all heads";
+    else words = fmt::format("{} of {} heads, those first that add most", answer.done, answer.total);
+    if (!fresh && answer.so_far == nullptr && state.last != nullptr && is_whole(*state.last)) words += " · below: an earlier state";
     float x = at.x;
     if (!state.stopped && answer.computing()) {
         ImGui::SetCursorScreenPos({x, at.y + context.px(11)});
@@ -135,6 +142,7 @@ void draw_numbers(const PanelContext& context, const WorthMap& map, const Heatma
     if (text_width(font, "−0.0000") + context.px(6) > width || height < context.px(16)) return;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     for (std::size_t i = 0; i < map.values.size(); ++i) {
+        if (map.measured[i] == 0) continue;
         const auto row = static_cast<float>(i / static_cast<std::size_t>(map.heads));
         const auto column = static_cast<float>(i % static_cast<std::size_t>(map.heads));
         const ImVec2 min{box.min.x + column * width, box.min.y + row * height};
@@ -147,8 +155,10 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const WorthMap map = map_of(result);
     if (map.values.empty()) return;
     const auto rows = static_cast<std::int64_t>(map.rows.size());
-    const HeatmapData data{.values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads};
-    const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -map.reach, .hi = map.reach > 0 ? map.reach : 1};
+    const HeatmapData data{
+        .values = map.values.data(), .rows = rows, .cols = map.heads, .row_stride = map.heads, .keep = map.measured.data()};
+    const float reach = map.reach > 0 ? map.reach : 1;
+    const HeatmapStyle style{.map = ColorMap::Diverging, .lo = -reach, .hi = reach};
     const float label = context.px(kLayerLabels), bar = context.px(kWorthBar);
     const float cell_w = std::min((room.x - label - bar) / static_cast<float>(map.heads), context.px(kMaxHeadCell));
     const float cell_h = std::min({(room.y - context.px(30)) / static_cast<float>(rows), context.px(104), cell_w});
@@ -170,10 +180,12 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const HeadWorth head = head_at(*hit.hovered);
     begin_tooltip(context.ui());
     text_line(context.ui(), context.theme.fonts.strong, context.theme.colors.text, head_name(head));
-    text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
-              fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 5}),
-                          format_number(head.without, {.decimals = 5}),
-                          format_number(change(result, head), {.decimals = 5, .plus = true})));
+    if (!head.measured) text_line(context.ui(), context.theme.fonts.label, context.theme.colors.muted, "not measured yet");
+    else
+        text_line(context.ui(), context.theme.fonts.mono, context.theme.colors.muted,
+                  fmt::format("{} with it, {} without: {}", format_number(result.with_all, {.decimals = 5}),
+                              format_number(head.without, {.decimals = 5}),
+                              format_number(change(result, head), {.decimals = 5, .plus = true})));
     text_line(context.ui(), context.theme.fonts.label, context.theme.colors.faint, "click to open the head");
     end_tooltip();
 }
@@ -183,7 +195,8 @@ void draw_list(PanelContext& context, const KnockOut& result, bool fresh) {
     const auto& [colors, fonts, scale] = context.theme;
     section_heading(context.ui(), "Heads by their effect");
     std::vector<const HeadWorth*> order;
-    for (const HeadWorth& head : result.heads) order.push_back(&head);
+    for (const HeadWorth& head : result.heads)
+        if (head.measured) order.push_back(&head);
     const auto size = [&](const HeadWorth* head) {
         const double value = std::abs(change(result, *head));
         return std::isnan(value) ? HUGE_VAL : value;
@@ -252,9 +265,13 @@ void draw_knock_out_view(PanelContext& context) {
     if (!state.stopped) answer = context.ask(facet::KnockOut{question});
     const Answer<facet::KnockOut> earlier = answer ? answer : state.stopped ? answer : context.ask_latest(facet::KnockOut{question});
     if (earlier) state.last = earlier.value;
+    // What is measured by now takes the place of an earlier state's, but for a run that is followed, whose last moment is whole.
+    const bool partly = !earlier && answer.so_far != nullptr;
+    if (partly) state.last = answer.so_far;
+    else if (state.last != nullptr && !is_whole(*state.last) && !state.stopped) state.last = nullptr;
     draw_state(context, answer);
     if (state.last == nullptr) return;
-    const bool fresh = answer.value != nullptr;
+    const bool fresh = answer.value != nullptr || partly;
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const float list_width = std::min(context.px(kListWidth), room.x * 0.4F);
     const float widest_map =

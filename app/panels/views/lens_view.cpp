@@ -19,14 +19,28 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMaxLensCell = 128, kLeastRow = 26,
+constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMaxLensCell = 128, kLeastRow = 20,
                 kMostRow = 110;
-constexpr float kComparedRow = 42;
+constexpr float kComparedRow = 34;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
-const LogitLens* lens_of(const PanelContext& context) {
-    const auto readings = context.ask_latest(facet::Readings{});  // what was given stays for the frame
-    return readings && readings->lens ? &*readings->lens : nullptr;
+/// What there is of it by now.
+struct LensSoFar {
+    const LogitLens* lens = nullptr;
+    std::size_t known = 0;  ///< layers whose predictions are there
+    std::string problem{};
+    bool whole() const { return lens != nullptr && known == lens->stages.size(); }
+};
+
+LensSoFar lens_of(const PanelContext& context) {
+    const auto answer = context.ask_latest(facet::Readings{});  // what was given stays for the frame
+    const Readings* readings = answer ? answer.value.get() : answer.so_far.get();
+    LensSoFar out;
+    out.problem = answer.problem;
+    if (readings == nullptr || !readings->lens) return out;
+    out.lens = &*readings->lens;
+    out.known = static_cast<std::size_t>(std::count(out.lens->known.begin(), out.lens->known.end(), 1));
+    return out;
 }
 
 std::string token_text(const PanelContext& context, std::int32_t id) {
@@ -69,6 +83,8 @@ OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     other.problem = readings.missing;
     if (readings.readings == nullptr) return other;
     const auto& found = readings.readings->lens;
+    if (found && std::count(found->known.begin(), found->known.end(), 0) > 0) return other;
+    other.problem.clear();
     if (!found || found->stages != lens.stages || found->positions != lens.positions || readings.batch >= found->batches ||
         readings.snapshot->vocabulary != context.snapshot.vocabulary)
         other.problem = "That state has another text, vocabulary or number of layers: its predictions cannot be matched.";
@@ -93,6 +109,10 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const LensCell& cell = lens.at(row, table.batch, t);
     const ImVec2 min = table.at(t, row), max{table.at(t + 1, row).x - context.px(2), table.at(t, row + 1).y - context.px(2)};
+    if (lens.known[row] == 0) {
+        list.AddRect(min, max, colors.line, context.px(3));
+        return;
+    }
     if (cell.count == 0) {
         list.AddRectFilled(min, max, colors.raised, context.px(3));
         draw_text_in(list, fonts.mono_small, min, max, {0.5F, 0.5F}, colors.bad, "NaN");
@@ -133,7 +153,7 @@ void draw_row_labels(const PanelContext& context, const LogitLens& lens, const T
         const bool lit = context.view.stage == lens.stages[row];
         draw_text_in(list, fonts.label, {min.x, y0}, {max.x, y1 - context.px(2)}, {0, 0.5F}, lit ? colors.chosen_text : colors.text,
                      row_name(lens, row));
-        const double loss = loss_of(lens, row, table.batch, table.counts);
+        const double loss = lens.known[row] == 0 ? std::nan("") : loss_of(lens, row, table.batch, table.counts);
         if (!std::isnan(loss))
             draw_text_in(list, fonts.mono_tiny, {min.x, y0}, {max.x - context.px(10), y1 - context.px(2)}, {1, 0.5F}, colors.faint,
                          format_number(loss, {.decimals = 2}));
@@ -154,7 +174,7 @@ void draw_column_heads(const PanelContext& context, const LogitLens& lens, const
         draw_text_in(list, fonts.mono_small, {x0 + context.px(5), min.y}, {x1, min.y + context.px(20)}, {0, 0.5F},
                      lit ? colors.axis(Axis::T) : colors.text,
                      elide(fonts.mono_small, index_label(context, tokens, Axis::T, t), x1 - x0 - context.px(5)));
-        const std::int32_t next = lens.at(0, table.batch, t).next;
+        const std::int32_t next = lens.at(lens.stages.size() - 1, table.batch, t).next;
         const std::string text = next < 0 ? "" : "→ " + token_text(context, next);
         draw_text_in(list, fonts.mono_tiny, {x0 + context.px(5), min.y + context.px(20)}, {x1, max.y}, {0, 0.5F}, colors.good,
                      elide(fonts.mono_tiny, text, x1 - x0 - context.px(5)));
@@ -200,6 +220,7 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     const auto t = static_cast<std::int64_t>(std::floor((mouse.x - table.origin.x) / table.cell));
     const auto row = static_cast<std::int64_t>(std::floor((mouse.y - table.origin.y) / table.row));
     if (t < 0 || row < 0 || t >= lens.positions || row >= static_cast<std::int64_t>(lens.stages.size())) return;
+    if (lens.known[static_cast<std::size_t>(row)] == 0) return;
     context.view.hovered.set(Axis::T, t);
     context.view.lens.hovered_row = row;
     cell_tooltip(context, lens, table, static_cast<std::size_t>(row), t);
@@ -276,17 +297,29 @@ void draw_lens_view(PanelContext& context) {
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     draw_text(list, fonts.heading, at, colors.text, "Expected next");
+    const LensSoFar so_far = lens_of(context);
+    const LogitLens* lens = so_far.lens;
     const float x = at.x + text_width(fonts.heading, "Expected next") + context.px(12);
+    float room_of_detail = at.x + room.x - x;
+    if (lens != nullptr && !so_far.whole()) {
+        constexpr float kBar = 120, kWords = 130;
+        const float right = at.x + room.x;
+        ImGui::SetCursorScreenPos({right - context.px(kBar), at.y + context.px(12)});
+        progress_bar(context.ui(), static_cast<float>(so_far.known) / static_cast<float>(lens->stages.size()), kBar);
+        draw_text_in(list, fonts.label, at, {right - context.px(kBar + 10), at.y + context.px(32)}, {1, 0.5F}, colors.text,
+                     fmt::format("{} of {} rows", so_far.known, lens->stages.size()));
+        room_of_detail -= context.px(kBar + kWords);
+    }
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label,
                     fmt::format("logit lens: what each layer would predict next, read through the final norm and the output head{}",
                                 readings_age(context)),
-                    at.x + room.x - x));
-    const LogitLens* lens = lens_of(context);
+                    room_of_detail));
     ImGui::SetCursorScreenPos({at.x, at.y + context.px(kLensHeader)});
     if (lens == nullptr) {
-        paragraph(context.ui(), fonts.body, colors.muted,
-                  context.trace().config.lm_head
+        paragraph(context.ui(), fonts.body, so_far.problem.empty() ? colors.muted : colors.bad,
+                  !so_far.problem.empty() ? so_far.problem
+                  : context.trace().config.lm_head
                       ? "The layers' predictions are being computed."
                       : "This model has no output head, so no layer predicts a token. “Output head” is among the parts "
                         "of the model in the settings of the Step view.");
@@ -317,7 +350,7 @@ void draw_lens_cell(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     section_heading(ui, "Prediction");
-    const LogitLens* lens = context.ready() ? lens_of(context) : nullptr;
+    const LogitLens* lens = context.ready() ? lens_of(context).lens : nullptr;
     if (lens == nullptr) return;
     const auto t = context.view.selection().on(Axis::T);
     if (!t || *t >= lens->positions) {
@@ -328,6 +361,7 @@ void draw_lens_cell(PanelContext& context) {
     const auto found = std::find(lens->stages.begin(), lens->stages.end(), context.view.stage);
     std::size_t row = found == lens->stages.end() ? lens->stages.size() - 1 : static_cast<std::size_t>(found - lens->stages.begin());
     if (context.view.lens.hovered_row) row = static_cast<std::size_t>(*context.view.lens.hovered_row);
+    if (lens->known[row] == 0) row = lens->stages.size() - 1;  // the first to be there
     const LensCell& cell = lens->at(row, b, *t);
     text_line(ui, fonts.mono_body, colors.axis(Axis::T), fmt::format("after {}", index_label(context, lens->stages.front(), Axis::T, *t)));
     text_line(ui, fonts.label, colors.muted, row_name(*lens, row) + " · " + tensor_name(lens->stages[row]));
@@ -347,9 +381,11 @@ void draw_lens_cell(PanelContext& context) {
     section_heading(ui, "The correct token, layer by layer");
     text_line(ui, fonts.mono_body, colors.good, token_text(context, cell.next));
     gap(ui, 4);
-    for (std::size_t r = 0; r < lens->stages.size(); ++r)
+    for (std::size_t r = 0; r < lens->stages.size(); ++r) {
+        if (lens->known[r] == 0) continue;
         draw_bar(context, row_name(*lens, r), lens->at(r, b, *t).next_probability, r == row ? colors.chosen_text : colors.muted,
                  r == row ? colors.chosen : colors.accent);
+    }
 }
 
 }  // namespace attn::app

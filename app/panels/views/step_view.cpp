@@ -336,6 +336,7 @@ float draw_path_switch(PanelContext& context, const Box& area) {
     if (segmented(context.ui(), "##way", kWays, way, segmented_width(context.ui(), kWays),
                   {.tooltip = "How the text became these pieces, or the pieces alone."}))
         context.view.token_path.table = way == 1;
+    if (!context.view.token_path.table) draw_other_tokenizer_menu(context, {area.max.x, area.min.y});
     return context.px(38);
 }
 

@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <filesystem>
 
+#include "app/panels/files/files.hpp"
 #include "app/session/opened_model.hpp"
+#include "app/session/other_tokens.hpp"
 #include "app/session/token_path.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -15,16 +19,21 @@ namespace {
 
 using Cell = TokenPath::Cell;
 
-constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kPathRow = 36, kPieceRow = 48, kStepRow = 25, kStepUnit = 24;
+constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kPathRow = 36, kPieceRow = 48, kStepRow = 25, kStepUnit = 24, kNoteRow = 22,
+                kOtherMenu = 230, kLeastSteps = 150;
 
 /// Where columns are drawn.
 struct PathColumns {
     float left = 0, unit = 0;
     std::vector<float> edges;  ///< of column i, in units; one more than columns
 
-    PathColumns(const TokenPath& path, float width, float most_unit, float least_unit) {
+    /// Wide enough for what stands in them in both paths.
+    PathColumns(const TokenPath& path, const TokenPath* other, float width, float most_unit, float least_unit) {
         edges.push_back(0);
-        for (const TokenPath::Column& column : path.columns) edges.push_back(edges.back() + column.width);
+        for (std::size_t i = 0; i < path.columns.size(); ++i) {
+            const float beside = other != nullptr && i < other->columns.size() ? other->columns[i].width : 0;
+            edges.push_back(edges.back() + std::max(path.columns[i].width, beside));
+        }
         unit = std::clamp(width / std::max(edges.back(), 1.F), least_unit, most_unit);
     }
     float width() const { return edges.back() * unit; }
@@ -56,7 +65,7 @@ void draw_row_label(const PanelContext& context, ImVec2 at, std::string_view nam
 std::size_t shown_word(const PanelContext& context, const TokenPath& path) {
     const TokenPathState& state = context.view.token_path;
     if (state.word && *state.word < path.words.size()) return *state.word;
-    const auto t = context.view.locked.on(Axis::T);
+    const auto t = state.of_other ? std::nullopt : context.view.locked.on(Axis::T);
     if (t && *t < static_cast<std::int64_t>(path.pieces.size()))
         if (const std::int32_t word = path.pieces[static_cast<std::size_t>(*t)].word; word >= 0) return static_cast<std::size_t>(word);
     const auto most = std::max_element(path.words.begin(), path.words.end(),
@@ -103,24 +112,32 @@ void draw_words(PanelContext& context, const PathColumns& columns, const TokenPa
     }
 }
 
-void draw_piece_row(PanelContext& context, const PathColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y) {
+/// Pieces of the own tokenizer are positions of the model, and chosen as such.
+void choose_piece(PanelContext& context, const TokenPath& path, std::size_t piece, bool of_other) {
+    TokenPathState& state = context.view.token_path;
+    if (!of_other) context.view.locked.set(Axis::T, static_cast<std::int64_t>(piece));
+    state.of_other = of_other;
+    choose_word(context, static_cast<std::size_t>(path.pieces[piece].word));
+}
+
+void draw_piece_row(PanelContext& context, const PathColumns& columns, const TokenPath& path, const std::vector<Token>& tokens, float y,
+                    bool of_other) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float high = context.px(kPieceRow - 6), gap = std::max(1.F, context.px(1));
+    ImGui::PushID(of_other ? "other" : "own");
     for (std::size_t i = 0; i < std::min(path.pieces.size(), tokens.size()); ++i) {
         const TokenPath::Piece& piece = path.pieces[i];
         const ImVec2 min{columns.at(piece.first) + gap, y}, max{columns.at(piece.last) - gap, y + high};
         if (piece.word < 0 || max.x <= min.x) continue;
         ImGui::PushID(static_cast<int>(i));
-        const Item item = item_at(context.ui(), "##piece", min, {max.x - min.x, high},
-                                  {.tooltip = "Choose this piece: its row lights up in every stage."});
+        const Item item = item_at(
+            context.ui(), "##piece", min, {max.x - min.x, high},
+            {.tooltip = of_other ? "See how this tokenizer makes the piece." : "Choose this piece: its row lights up in every stage."});
         ImGui::PopID();
-        if (item.pressed) {
-            context.view.locked.set(Axis::T, static_cast<std::int64_t>(i));
-            choose_word(context, static_cast<std::size_t>(piece.word));
-        }
-        if (item.hovered) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
-        const bool lit = context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
+        if (item.pressed) choose_piece(context, path, i, of_other);
+        if (item.hovered && !of_other) context.view.hovered.set(Axis::T, static_cast<std::int64_t>(i));
+        const bool lit = of_other ? item.hovered : context.view.selection().on(Axis::T) == static_cast<std::int64_t>(i);
         list.AddRectFilled(min, max, colors.raised, context.px(6));
         list.AddRect(min, max, lit ? colors.axis(Axis::T) : colors.line, context.px(6), 0, lit ? context.px(2) : 1.F);
         draw_focus_ring(context.ui(), item, context.px(6));
@@ -130,25 +147,83 @@ void draw_piece_row(PanelContext& context, const PathColumns& columns, const Tok
         draw_text_in(list, fonts.mono_tiny, {min.x, min.y + high * 0.55F}, max, {0.5F, 0.5F}, colors.faint,
                      elide(fonts.mono_tiny, id, max.x - min.x));
     }
+    ImGui::PopID();
 }
 
-void draw_row_labels(const PanelContext& context, const TokenPath& path, ImVec2 at) {
-    const float row = context.px(kPathRow);
-    for (std::size_t i = 0; i < path.rows.size(); ++i)
-        draw_row_label(context, {at.x, at.y + static_cast<float>(i) * row}, path.rows[i].name, path.rows[i].note);
+std::string pieces_words(const TokenPath& path) {
     const auto added = std::count_if(path.pieces.begin(), path.pieces.end(), [](const auto& piece) { return piece.word < 0; });
-    draw_row_label(context, {at.x, at.y + static_cast<float>(path.rows.size()) * row + context.px(4)}, "pieces",
-                   added == 0 ? fmt::format("{}", path.pieces.size()) : fmt::format("{}, {} of them added", path.pieces.size(), added));
+    return added == 0 ? fmt::format("{} pieces", path.pieces.size()) : fmt::format("{} pieces, {} added", path.pieces.size(), added);
+}
+
+std::string own_name(const PanelContext& context) {
+    const auto& model = context.snapshot.state->setup->model;
+    return model == nullptr ? "own" : visible_text(model->name(), true);
+}
+
+/// What a text is followed to, and beside what.
+struct ShownPaths {
+    const TokenPath& own;
+    const std::vector<Token>& tokens;
+    const OtherTokens* other = nullptr;  ///< none beside it, or none yet
+    bool of_other = false;
+    bool ends_alone = false;  ///< of the stages only what was typed and the last: in a low window
+    /// Places of the stages that are shown.
+    std::vector<std::size_t> stages() const {
+        std::vector<std::size_t> places;
+        for (std::size_t i = 0; i < seen().rows.size(); ++i)
+            if (!ends_alone || i == 0 || i + 1 == seen().rows.size()) places.push_back(i);
+        return places;
+    }
+    /// Whose stages, words and steps are seen.
+    const TokenPath& seen() const { return of_other && other != nullptr ? other->path : own; }
+};
+
+void draw_row_labels(const PanelContext& context, const ShownPaths& paths, ImVec2 at) {
+    const float row = context.px(kPathRow);
+    const TokenPath& path = paths.seen();
+    float y = at.y;
+    for (const std::size_t stage : paths.stages()) {
+        draw_row_label(context, {at.x, y}, path.rows[stage].name, path.rows[stage].note);
+        y += row;
+    }
+    const float pieces = y + context.px(4);
+    draw_row_label(context, {at.x, pieces}, paths.other == nullptr ? "pieces" : own_name(context), pieces_words(paths.own));
+    if (paths.other != nullptr)
+        draw_row_label(context, {at.x, pieces + context.px(kPieceRow)}, visible_text(paths.other->name, true),
+                       pieces_words(paths.other->path));
+}
+
+/// The first place where the two cut the text differently, behind both rows of pieces, and what each has there.
+void draw_first_difference(const PanelContext& context, const PathColumns& columns, const ShownPaths& paths, float y, float note_x) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float high = context.px(2 * kPieceRow);
+    const auto& found = paths.other->difference;
+    if (!found) {
+        draw_text(list, fonts.label, {note_x, y + high}, colors.good, "Both cut this text alike.");
+        return;
+    }
+    const float left = columns.at(found->first), right = std::max(columns.at(found->last), left + context.px(2));
+    list.AddRectFilled({left, y - context.px(4)}, {right, y + high}, with_alpha(colors.chosen, 0.16F));
+    for (const float x : {left, right}) list.AddLine({x, y - context.px(4)}, {x, y + high}, colors.chosen, context.px(1.5F));
+    const auto count = [](std::size_t pieces) { return pieces == 1 ? std::string("one piece") : fmt::format("{} pieces", pieces); };
+    const std::string words = fmt::format("first difference: {} here, {} below", count(found->count_own), count(found->count_other));
+    const float room = text_width(fonts.label, words);
+    const float x = std::min(std::max(left, note_x), std::max(note_x, list.GetClipRectMax().x - room - context.px(4)));
+    draw_text(list, fonts.label, {x, y + high}, colors.chosen_text, words);
 }
 
 /// The stages as rows; returns the height that they took. Longer texts than fit are scrolled.
-float draw_stages(PanelContext& context, const TokenPath& path, const std::vector<Token>& tokens, std::size_t word, const Box& area) {
+float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t word, const Box& area) {
+    const TokenPath& path = paths.seen();
     const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
-    PathColumns columns(path, room, context.px(kUnit), context.px(kLeastUnit));
+    PathColumns columns(paths.own, paths.other == nullptr ? nullptr : &paths.other->path, room, context.px(kUnit), context.px(kLeastUnit));
     const bool scrolls = columns.width() > room + 1;
     if (scrolls) columns.unit = context.px(kUnit);
-    const float rows = static_cast<float>(path.rows.size()) * row, high = rows + context.px(kPieceRow);
-    draw_row_labels(context, path, area.min);
+    const std::vector<std::size_t> stages = paths.stages();
+    const float rows = static_cast<float>(stages.size()) * row;
+    const float high = rows + context.px(kPieceRow) + (paths.other == nullptr ? 0 : context.px(kPieceRow + kNoteRow));
+    draw_row_labels(context, paths, area.min);
     ImGui::SetCursorScreenPos({area.min.x + labels, area.min.y});
     ImGui::PushStyleColor(ImGuiCol_ChildBg, IM_COL32(0, 0, 0, 0));
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
@@ -160,10 +235,14 @@ float draw_stages(PanelContext& context, const TokenPath& path, const std::vecto
     const ImVec2 at = ImGui::GetCursorScreenPos();
     columns.left = at.x;
     ImGui::Dummy({columns.width() - 1, high - context.px(4)});
-    for (std::size_t i = 0; i < path.rows.size(); ++i)
-        draw_stage_row(context, columns, path.rows[i], at.y + static_cast<float>(i) * row, i == 0);
+    for (std::size_t i = 0; i < stages.size(); ++i)
+        draw_stage_row(context, columns, path.rows[stages[i]], at.y + static_cast<float>(i) * row, i == 0);
     draw_words(context, columns, path, at.y + rows - row, word);
-    draw_piece_row(context, columns, path, tokens, at.y + rows + context.px(2));
+    const float pieces = at.y + rows + context.px(2);
+    if (paths.other != nullptr) draw_first_difference(context, columns, paths, pieces, ImGui::GetWindowPos().x);
+    draw_piece_row(context, columns, paths.own, paths.tokens, pieces, false);
+    if (paths.other != nullptr)
+        draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow), true);
     ImGui::EndChild();
     return high + bar;
 }
@@ -253,7 +332,7 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
     const float line = context.px(kStepRow), words = std::min(area.width() * 0.42F, context.px(190)), index = context.px(30);
     const float room = ImGui::GetContentRegionAvail().x;
     // The word's own columns begin behind the number of the step.
-    PathColumns columns(path, 1, context.px(kStepUnit), 0);
+    PathColumns columns(path, nullptr, 1, context.px(kStepUnit), 0);
     const float wide = columns.at(word.last) - columns.at(word.first);
     columns.unit = context.px(kStepUnit);
     columns.left = 0;
@@ -295,12 +374,71 @@ bool same_text(const TokenPath& a, const TokenPath& b) {
                       [](const auto& one, const auto& other) { return one.text == other.text; });
 }
 
+/// The other tokenizer's pieces of the shown text; those of the text before until they are there. What is wrong with it is said above
+/// `area`, which becomes smaller.
+const OtherTokens* other_of_text(PanelContext& context, Box& area) {
+    const auto& [colors, fonts, scale] = context.theme;
+    TokenPathState& state = context.view.token_path;
+    if (state.other.empty()) {
+        state.last_other = nullptr;
+        return nullptr;
+    }
+    const auto asked = context.ask(facet::OtherTokens{context.view.batch, state.other, state.opening});
+    if (asked) state.last_other = asked.value;
+    if (!asked.problem.empty()) state.last_other = nullptr;
+    if (!asked.problem.empty() || state.last_other == nullptr) {
+        const std::string words = asked.problem.empty() ? "The other tokenizer is being read." : visible_text(asked.problem, true);
+        ImDrawList& list = *ImGui::GetWindowDrawList();
+        area.min.y +=
+            draw_text_wrapped(list, fonts.label, area.min, area.width(), asked.problem.empty() ? colors.muted : colors.bad, words) +
+            context.px(8);
+    }
+    if (state.last_other != nullptr && state.last != nullptr && !same_text(state.last_other->path, *state.last)) return nullptr;
+    return state.last_other.get();
+}
+
 }  // namespace
 
 bool has_token_path(const PanelContext& context) {
     if (context.view.stage.stack == Stack::Encoder || context.snapshot.state == nullptr) return false;
     const Setup& setup = *context.snapshot.state->setup;
     return setup.model != nullptr || setup.tokenizer == TokenizerKind::Bpe;
+}
+
+void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top) {
+    const Ui ui = context.ui();
+    TokenPathState& state = context.view.token_path;
+    const auto name_of = [](const std::string& path) { return visible_text(std::filesystem::path(path).filename().string(), true); };
+    const std::string shown = state.other.empty() ? "second tokenizer: none" : "beside: " + name_of(state.other);
+    ImGui::SetCursorScreenPos({right_top.x - context.px(kOtherMenu), right_top.y});
+    if (begin_menu_button(ui, "##other_tokenizer", elide(context.theme.fonts.label, shown, context.px(kOtherMenu - 40)), kOtherMenu,
+                          {.tooltip = "Another tokenizer that cuts the same text beside this one: of a model, or a tokenizer.json, "
+                                      "which can also be dropped on the window."})) {
+        if (menu_item(ui, "none", state.other.empty())) {
+            state.other.clear();
+            state.of_other = false;
+        }
+        for (const std::string& recent : context.files.recent_models)
+            if (menu_item(ui, name_of(recent), recent == state.other, visible_text(recent, true)))
+                put_tokenizer_beside(context.view, recent);
+        if (menu_item(ui, "Choose a model or tokenizer ...", false)) begin_tokenizer(context);
+        end_menu_button();
+    }
+    if (state.other.empty() || state.last_other == nullptr) return;
+    const std::string own = own_name(context), other = visible_text(state.last_other->name, true);
+    const float most = context.px(120);
+    ImFont* font = context.theme.fonts.label;
+    const std::array<std::string, 2> cut = {elide(font, own, most), elide(font, other, most)};
+    const std::array<std::string_view, 2> names = {cut[0], cut[1]};
+    const float pills = segmented_width(ui, names);
+    ImGui::SetCursorScreenPos({right_top.x - context.px(kOtherMenu + 12) - pills, right_top.y});
+    int whose = state.of_other ? 1 : 0;
+    if (segmented(ui, "##whose", names, whose, pills / context.theme.scale + 1,
+                  {.tooltip = "Whose stages and steps are seen above and below the pieces."})) {
+        state.of_other = whose == 1;
+        state.word.reset();
+        state.step.reset();
+    }
 }
 
 void draw_token_path(PanelContext& context, const Box& area) {
@@ -319,15 +457,22 @@ void draw_token_path(PanelContext& context, const Box& area) {
         draw_text_wrapped(*ImGui::GetWindowDrawList(), fonts.body, area.min, area.width(), colors.muted, waiting);
         return;
     }
-    const TokenPath& path = *state.last;
+    Box rest = area;
+    const OtherTokens* other = other_of_text(context, rest);
     const auto& sequences = context.snapshot.tokens;
-    if (path.words.empty() || sequences.empty()) return;
+    if (state.last->words.empty() || sequences.empty()) return;
     const auto batch =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(sequences.size()) - 1));
+    ShownPaths paths{*state.last, sequences[batch], other, state.of_other};
+    const TokenPath& path = paths.seen();
+    const float pieces = other == nullptr ? kPieceRow : 2 * kPieceRow + kNoteRow;
+    const float all = context.px(26 + static_cast<float>(path.rows.size()) * kPathRow + pieces + kLeastSteps);
+    paths.ends_alone = rest.height() < all;
+    if (path.words.empty()) return;
     const std::size_t word = shown_word(context, path);
-    draw_text(*ImGui::GetWindowDrawList(), fonts.label, area.min, colors.muted, elide(fonts.label, path.rule, area.width()));
-    const Box rows{{area.min.x, area.min.y + context.px(26)}, area.max};
-    const float high = draw_stages(context, path, sequences[batch], word, rows) + context.px(8);
+    draw_text(*ImGui::GetWindowDrawList(), fonts.label, rest.min, colors.muted, elide(fonts.label, path.rule, rest.width()));
+    const Box rows{{rest.min.x, rest.min.y + context.px(26)}, rest.max};
+    const float high = draw_stages(context, paths, word, rows) + context.px(8);
     draw_word(context, path, word, {{rows.min.x, rows.min.y + high}, rows.max});
 }
 

@@ -10,6 +10,8 @@ namespace attn::app {
 /// Whether the shown text has such a way: it was cut by a published model's tokenizer.
 bool has_token_path(const PanelContext& context);
 
+/// The choice of a second tokenizer, and whose steps are seen, ending at `right_top`.
+void draw_other_tokenizer_menu(PanelContext& context, ImVec2 right_top);
 void draw_token_path(PanelContext& context, const Box& area);
 
 }  // namespace attn::app

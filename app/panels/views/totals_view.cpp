@@ -232,6 +232,10 @@ void draw_totals_view(PanelContext& context) {
                   readings                   ? "This model has no attention."
                   : readings.problem.empty() ? "Attention over all layers is being computed."
                                              : readings.problem);
+        if (readings.computing() && readings.total > 0) {
+            gap(context.ui(), 6);
+            progress_bar(context.ui(), static_cast<float>(readings.done) / static_cast<float>(readings.total), 160);
+        }
         return;
     }
     TotalsView& view = context.view.totals;

@@ -1,0 +1,143 @@
+/// All heads of all layers: found by name and pattern, and legible however many there are.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/panels/maps/head_search.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+class Grid : public InterfaceFixture {
+protected:
+    void open_grid(const std::string& preset) {
+        open_example(preset);
+        view.view = View::Grid;
+        view.grid = {};
+        frames(3, ui_frame);
+    }
+    /// A model of random weights with so many heads.
+    void open_large(std::int64_t layers, std::int64_t heads) {
+        open_example("gpt-tiny");
+        Config config = session->document().config;
+        config.num_layers = layers;
+        config.num_heads = heads;
+        config.d_model = 2 * heads;
+        session->apply({command::SetConfig{config}, ""});
+        session->wait();
+        view.view = View::Grid;
+        frames(3, ui_frame);
+    }
+    /// The maps of the grid in the last frame: of equal rows and columns.
+    std::vector<NullCanvas::Call> maps() {
+        canvas.calls.clear();
+        frame(ui_frame);
+        std::vector<NullCanvas::Call> found;
+        const ImGuiWindow* grid = find_window("##grid");
+        for (const auto& call : canvas.calls)
+            if (grid != nullptr && call.min.x >= grid->Pos.x && call.max.x <= grid->Pos.x + grid->Size.x && call.min.y >= grid->Pos.y - 1 &&
+                call.min.y <= grid->Pos.y + grid->Size.y)
+                found.push_back(call);
+        return found;
+    }
+};
+
+TEST_F(Grid, WhatIsFoundStandsOutFromTheRest) {
+    open_grid("gpt-tiny");
+    const auto layers = trace().config.num_layers, heads = trace().config.num_heads;
+    auto all = maps();
+    ASSERT_GE(static_cast<std::int64_t>(all.size()), layers * heads);
+    for (const auto& call : all) EXPECT_EQ(call.request.opacity, 1);
+    view.grid.find = "L1";
+    const auto of_layer = maps();
+    EXPECT_EQ(std::count_if(of_layer.begin(), of_layer.end(), [](const auto& call) { return call.request.opacity == 1; }), heads);
+    view.grid.find = "L1 H0";
+    const auto one = maps();
+    EXPECT_EQ(std::count_if(one.begin(), one.end(), [](const auto& call) { return call.request.opacity == 1; }), 1);
+    view.grid.find = "zebra";
+    const auto none = maps();
+    EXPECT_EQ(std::count_if(none.begin(), none.end(), [](const auto& call) { return call.request.opacity == 1; }), 0);
+}
+
+TEST_F(Grid, TheKeyboardFindsAndOpensAHead) {
+    open_example("gpt-tiny");
+    view.view = View::Step;
+    frames(2, ui_frame);
+    hold_modifiers(true, false);
+    press('F', ui_frame);
+    hold_modifiers(false, false);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.view, View::Grid);
+    type("L1 H1", ui_frame);
+    EXPECT_EQ(view.grid.find, "L1 H1");
+    press(Key::Enter, ui_frame);
+    frames(2, ui_frame);
+    EXPECT_EQ(view.view, View::Grid);
+    EXPECT_EQ(view.stage.layer, 1);
+    EXPECT_EQ(view.head, 1);
+    press(Key::Enter, ui_frame);
+    EXPECT_EQ(view.view, View::Step) << "the only one is opened";
+}
+
+TEST_F(Grid, EnterGoesFromOneFoundToTheNext) {
+    open_grid("gpt-tiny");
+    view.grid.find = "H0";
+    view.grid.focus = true;
+    frames(2, ui_frame);
+    view.stage.layer = 0;
+    view.head = 0;
+    std::set<int> layers{0};
+    for (std::int64_t i = 0; i < trace().config.num_layers; ++i) {
+        press(Key::Enter, ui_frame);
+        frames(2, ui_frame);
+        EXPECT_EQ(view.head, 0);
+        layers.insert(view.stage.layer);
+    }
+    EXPECT_EQ(static_cast<std::int64_t>(layers.size()), trace().config.num_layers);
+    EXPECT_EQ(view.view, View::Grid);
+}
+
+TEST_F(Grid, AChipLooksForItsPatternAndIsPressedAgainForAll) {
+    open_grid("gpt-tiny");
+    const auto at = find_item("##centre", {"first token"}, [&](float x, float y) {
+        move_mouse(x, y);
+        frame(ui_frame);
+    });
+    ASSERT_TRUE(at);
+    click(at->x, at->y, ui_frame);
+    EXPECT_EQ(read_head_query(view.grid.find).pattern, "first token");
+    std::int64_t expected = 0;
+    for (const HeadScore& score : session->snapshot()->head_scores) expected += pattern_share(score, "first token") > kShowsPattern ? 1 : 0;
+    const auto found = maps();
+    EXPECT_EQ(std::count_if(found.begin(), found.end(), [](const auto& call) { return call.request.opacity == 1; }), expected);
+}
+
+TEST_F(Grid, ManyHeadsStandCloseTogetherAndDoNotOverlap) {
+    open_large(16, 32);
+    const auto found = maps();
+    EXPECT_GT(found.size(), 300U) << "most of them are seen at once";
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        EXPECT_GE(found[i].max.x - found[i].min.x, 8) << "still a picture";
+        for (std::size_t j = 0; j < i; ++j) {
+            const auto &a = found[i], &b = found[j];
+            const bool apart = a.max.x <= b.min.x || b.max.x <= a.min.x || a.max.y <= b.min.y || b.max.y <= a.min.y;
+            ASSERT_TRUE(apart) << i << " " << j;
+        }
+    }
+    // The one that is looked for is scrolled to.
+    view.grid.find = "L15 H31";
+    view.grid.focus = true;
+    frames(2, ui_frame);
+    press(Key::Enter, ui_frame);
+    frames(3, ui_frame);
+    const auto then = maps();
+    EXPECT_EQ(std::count_if(then.begin(), then.end(), [](const auto& call) { return call.request.opacity == 1; }), 1);
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,209 @@
+/// The same model at two precisions in the window: table, picture, numbers, and the way to both states.
+
+#include "app/panels/views/precision_view.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "app/panels/compare/comparison.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/panels/views/precision_table.hpp"
+#include "app/session/model_document.hpp"
+#include "app/session/session.hpp"
+#include "app/session/weights_beside.hpp"
+#include "tests/support/coarser_model.hpp"
+#include "tests/support/interface_fixture.hpp"
+#include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::app::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Precision : public InterfaceFixture {
+protected:
+    const attn::test::TemporaryFolder folder;
+    const fs::path coarser = attn::test::coarser_model(folder.path()), other_sizes = fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2_hub";
+
+    void open() {
+        session = std::make_unique<Session>(document_of_model(OpenedModel::open(attn::test::fine_model())), [] {});
+        session->wait();
+        view.view = View::Precision;
+        frames(3, ui_frame);
+    }
+    void put_beside(const fs::path& other) {
+        put_model_beside(view, other.string());
+        frames(3, ui_frame);
+    }
+    Answer<facet::WeightsBeside> weights(const std::shared_ptr<const OpenedModel>& model) {
+        const facet::WeightsBeside facet{model, view.precision.other, view.precision.opening};
+        return session->wait_for({nullptr, facet}).find(nullptr, facet);
+    }
+    std::optional<ImVec2> find(const char* window, std::initializer_list<const char*> path) {
+        move_mouse(1, 1);
+        frames(2, ui_frame);
+        return find_item(window, path, [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        });
+    }
+    bool press_item(const char* window, std::initializer_list<const char*> path) {
+        const auto at = find(window, path);
+        if (at) click(at->x, at->y, ui_frame);
+        return at.has_value();
+    }
+    /// Drawn since `canvas.calls` was cleared.
+    bool drawn(const std::vector<float>& numbers) {
+        return std::any_of(canvas.calls.begin(), canvas.calls.end(),
+                           [&](const auto& call) { return call.request.data.values == numbers.data() && call.max.x - call.min.x > 100; });
+    }
+};
+
+TEST_F(Precision, SaysHowToBeginWhereThereIsNothingToCompare) {
+    open_example("gpt-tiny");
+    view.view = View::Precision;
+    frames(2, ui_frame);
+    EXPECT_TRUE(press_item("##centre", {"Open a model ..."}));
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    view.files.task = FileTask::None;
+    open();
+    EXPECT_TRUE(press_item("##centre", {"Choose the other file ..."}));
+    EXPECT_EQ(view.files.task, FileTask::Beside);
+}
+
+TEST_F(Precision, DrawsTheErrorsOfTheWorstTensorAndItsNumbers) {
+    open();
+    put_beside(coarser);
+    const auto model = session->document().model;
+    const auto answer = weights(model);
+    ASSERT_TRUE(answer) << answer.problem;
+    std::string worst;
+    double relative = -1;
+    for (const WeightError& error : answer->errors.parameters)
+        if (error.relative > relative) relative = error.relative, worst = error.parameter;
+    with_context([&](PanelContext& context) { EXPECT_EQ(chosen_weight(context, answer->errors)->parameter, worst); });
+    const facet::WeightErrors errors{model, answer->other, worst};
+    const auto map = session->wait_for({nullptr, errors}).find(nullptr, errors);
+    ASSERT_TRUE(map) << map.problem;
+    canvas.calls.clear();
+    frame(ui_frame);
+    EXPECT_TRUE(drawn(map->rms));
+    ASSERT_TRUE(view.precision.cell) << "some number is looked at";
+    // A click elsewhere in the picture chooses a number there, and its neighbours are drawn.
+    const auto at = find("##centre", {"##errors"});
+    ASSERT_TRUE(at);
+    view.precision.cell.reset();
+    click(at->x, at->y, ui_frame);
+    ASSERT_TRUE(view.precision.cell);
+    const auto [row, column] = *view.precision.cell;
+    const facet::WeightNumbers around{model, answer->other, worst, row / kShownWeightRows * kShownWeightRows,
+                                      column / kShownWeightColumns * kShownWeightColumns};
+    const auto numbers = session->wait_for({nullptr, around}).find(nullptr, around);
+    ASSERT_TRUE(numbers) << numbers.problem;
+    canvas.calls.clear();
+    frame(ui_frame);
+    EXPECT_TRUE(drawn(numbers->difference));
+}
+
+TEST_F(Precision, TheTableIsSortedAndFiltered) {
+    open();
+    put_beside(coarser);
+    EXPECT_EQ(view.precision.sort, ErrorColumn::Relative);
+    EXPECT_TRUE(press_item("##centre", {"##rms"}));
+    EXPECT_EQ(view.precision.sort, ErrorColumn::Rms);
+    EXPECT_FALSE(view.precision.upwards) << "the worst first";
+    EXPECT_TRUE(press_item("##centre", {"##rms"}));
+    EXPECT_TRUE(view.precision.upwards);
+    EXPECT_TRUE(press_item("##centre", {"##name"}));
+    EXPECT_TRUE(view.precision.upwards) << "names from the first";
+    // A kind leads to its tensors.
+    view.precision.kinds = true;
+    frames(2, ui_frame);
+    const ImGuiWindow* table = find_window("##weights");
+    ASSERT_NE(table, nullptr);
+    click(table->Pos.x + 40, table->Pos.y + 12, ui_frame);
+    EXPECT_FALSE(view.precision.kinds);
+    EXPECT_FALSE(view.precision.filter.empty());
+    frames(2, ui_frame);
+    click(table->Pos.x + 40, table->Pos.y + 12, ui_frame);
+    EXPECT_NE(view.precision.parameter, "") << "a tensor of that kind is chosen";
+    view.precision.filter = "no such tensor";
+    frames(2, ui_frame);
+}
+
+TEST_F(Precision, OneButtonLeadsToBothStates) {
+    open();
+    put_beside(coarser);
+    const auto model = session->document().model;
+    const StateRef before = session->states().shown;
+    ASSERT_TRUE(press_item("##centre", {"Show B − A in Heads"}));
+    frames(3, ui_frame);
+    EXPECT_EQ(view.view, View::Heads);
+    EXPECT_NE(session->document().model, model);
+    EXPECT_EQ(session->states().pinned_a, before);
+    EXPECT_EQ(view.compare.source, Compare::Pinned) << "it is not over at once";
+    EXPECT_TRUE(std::any_of(canvas.calls.begin(), canvas.calls.end(),
+                            [](const auto& call) { return call.request.style.map == ColorMap::Diverging; }));
+    // Back there, A is still what it was.
+    view.view = View::Precision;
+    frames(2, ui_frame);
+    EXPECT_EQ(view.precision.last_of, model);
+    EXPECT_EQ(view.precision.last->other, session->document().model);
+    with_context([&](PanelContext& context) {
+        draw_precision_view(context);
+        EXPECT_TRUE(std::none_of(context.inquiry.wanted().begin(), context.inquiry.wanted().end(), [&](const Request& request) {
+            return std::holds_alternative<facet::WeightsBeside>(request.facet);
+        })) << "nor is it compared again";
+    });
+}
+
+TEST_F(Precision, AnotherModelIsRefusedInASentenceAndTheWindowGoesOn) {
+    open();
+    put_beside(other_sizes);
+    EXPECT_THAT(weights(session->document().model).problem, HasSubstr("this is another model"));
+    EXPECT_FALSE(find("##centre", {"Show B − A in Heads"})) << "there is nothing to show";
+    put_beside(coarser);
+    EXPECT_TRUE(find("##centre", {"Show B − A in Heads"}));
+}
+
+TEST_F(Precision, WhatIsStoppedIsNotAskedFor) {
+    open();
+    put_beside(coarser);
+    view.precision.stopped = true;
+    view.precision.last = nullptr;
+    with_context([&](PanelContext& context) {
+        draw_precision_cell(context);
+        EXPECT_TRUE(context.inquiry.wanted().empty());
+    });
+    frames(2, ui_frame);
+    EXPECT_TRUE(press_item("##centre", {"compare"}));
+    EXPECT_FALSE(view.precision.stopped);
+}
+
+TEST_F(Precision, DroppedFilesArePutBesideWhatIsShown) {
+    open();
+    with_context([&](PanelContext& context) {
+        EXPECT_TRUE(take_dropped(context, coarser.string()));
+        EXPECT_EQ(view.precision.other, coarser.string());
+        view.view = View::Heads;
+        EXPECT_FALSE(take_dropped(context, coarser.string())) << "elsewhere a model is opened";
+        EXPECT_TRUE(take_dropped(context, "/somewhere/tokenizer.json"));
+        EXPECT_EQ(view.token_path.other, "/somewhere/tokenizer.json");
+        EXPECT_EQ(view.view, View::Step);
+        EXPECT_EQ(view.stage.stage, Stage::Tokens);
+    });
+}
+
+TEST(WeightNames, AreShort) {
+    EXPECT_EQ(short_weight_name("layers.3.attention.q.weight"), "L3 attention.q");
+    EXPECT_EQ(short_weight_name("encoder.layers.*.norm_1.bias"), "encoder.L* norm_1.bias");
+    EXPECT_EQ(short_weight_name("final_norm.weight"), "final_norm.weight");
+}
+
+}  // namespace
+}  // namespace attn::app::test

@@ -1,0 +1,82 @@
+/// A second tokenizer on the same text: its pieces in the same columns, and where the two differ first.
+
+#include "app/session/other_tokens.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "app/session/model_document.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+namespace attn::app::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+const fs::path kHubModels = fs::path(ATTN_TEST_DATA) / "golden/hf", kTokenizers = kHubModels / "tokenizers";
+
+Document of_text(const std::string& text) {
+    Document document = document_of_model(OpenedModel::open(kHubModels / "gpt2"));
+    document.texts = {text};
+    return document;
+}
+
+OtherTokens beside(const Document& document, const std::string& model) {
+    return other_tokens(document, 0, *read_tokenizer(kTokenizers / model), model);
+}
+
+TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
+    const Document document = of_text("the weights of the reading");
+    const OtherTokens other = beside(document, "bert_uncased");
+    const auto tokenizer = read_tokenizer(kTokenizers / "bert_uncased");
+    const Encoding expected = tokenizer->encode(document.texts[0]);
+    ASSERT_EQ(other.tokens.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(other.tokens[i].id, expected[i].id);
+    EXPECT_EQ(other.path.pieces.size(), expected.size());
+    EXPECT_EQ(other.path.columns.size(), token_path(document, 0).columns.size());
+    EXPECT_EQ(other.kind, "WordPiece");
+    EXPECT_EQ(other.vocabulary, tokenizer->size());
+    ASSERT_TRUE(other.difference);
+    const auto& found = *other.difference;
+    EXPECT_GE(found.first, 0);
+    EXPECT_GT(found.last, found.first);
+    EXPECT_LE(found.last, static_cast<float>(other.path.columns.size()));
+    EXPECT_GT(found.count_own + found.count_other, 2U);
+}
+
+TEST(OtherTokens, OfTheSameTokenizerDoNotDiffer) {
+    const Document document = of_text("the weights of na\u00EFve \U0001F98A readers");
+    EXPECT_FALSE(other_tokens(document, 0, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
+}
+
+/// Columns count characters, not bytes.
+TEST(OtherTokens, DifferAtCharacters) {
+    const OtherTokens plain = beside(of_text("a e the weights"), "bert_uncased"),
+                      wide = beside(of_text("a \u00E9 the weights"), "bert_uncased");
+    ASSERT_TRUE(plain.difference && wide.difference);
+    EXPECT_EQ(plain.path.columns.size(), wide.path.columns.size());
+    EXPECT_LE(wide.difference->last, static_cast<float>(wide.path.columns.size()));
+}
+
+TEST(OtherTokens, AreAFacetAndSayInASentenceWhatIsWrong) {
+    Session session(of_text("a cat"), [] {});
+    const StateRef state = session.wait()->state;
+    const auto good = session.compute(state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 0});
+    ASSERT_TRUE(good) << good.problem;
+    EXPECT_EQ(good->name, "bert_uncased");
+    const auto missing = session.compute(state, facet::OtherTokens{0, (kTokenizers / "nothing").string(), 0});
+    EXPECT_THAT(missing.problem, HasSubstr("nothing"));
+    const auto again = session.compute(state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 1});
+    EXPECT_TRUE(again) << again.problem;
+    Session words(open_preset("gpt-tiny"), [] {});
+    const auto none = words.compute(words.wait()->state, facet::OtherTokens{0, (kTokenizers / "bert_uncased").string(), 0});
+    EXPECT_THAT(none.problem, HasSubstr("found in one step"));
+}
+
+}  // namespace
+}  // namespace attn::app::test
