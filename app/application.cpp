@@ -12,6 +12,7 @@
 #include "app/panels/look.hpp"
 #include "app/panels/navigation.hpp"
 #include "app/platform/png_file.hpp"
+#include "app/session/part_looked_at.hpp"
 #include "app/widgets/letters.hpp"
 #include "engine/io/atomic_file.hpp"
 
@@ -251,6 +252,14 @@ void Application::open_lesson(std::shared_ptr<const Lesson> lesson, std::size_t 
     lesson_answer_ = answer;
 }
 
+bool Application::takes_too_long(const Request& request) const {
+    constexpr double kMostProducts = 4e9;
+    const auto* check = std::get_if<facet::Verification>(&request.facet);
+    const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
+    if (long_checks_ || check == nullptr || !check->part || snapshot->trace == nullptr) return false;
+    return products_to_check(*snapshot->trace, *check->part) > kMostProducts;
+}
+
 void Application::draw(Frame& frame) {
     if (first_frame_) {
         recall(frame.settings, view_);
@@ -277,7 +286,8 @@ void Application::draw(Frame& frame) {
 
     CommandSink commands;
     Inquiry::Wait wait;
-    if (patient_) wait = [this](const Request& request) { return session_.wait_for(request); };
+    if (patient_)
+        wait = [this](const Request& request) { return takes_too_long(request) ? session_.results() : session_.wait_for(request); };
     Inquiry inquiry(session_.results(), std::move(wait));
     const States states = session_.states();
     const std::shared_ptr<const DoctorReport> dump = session_.dump();

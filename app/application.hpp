@@ -41,8 +41,12 @@ public:
     /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
     void open(const std::filesystem::path& file);
 
-    /// From now on frames wait for what they show: for pictures.
-    void wait_for_what_is_shown() { patient_ = true; }
+    /// From now on frames wait for what they show: for pictures. For the check of a large model's shown part only with `long_checks` where it
+    /// takes long, which is told by the model and the text and not by a clock.
+    void wait_for_what_is_shown(bool long_checks) {
+        patient_ = true;
+        long_checks_ = long_checks;
+    }
 
     /// Pictures that are taken from outside show what there is to see, not the centre alone.
     void take_whole_window() { whole_window_ = true; }
@@ -55,6 +59,8 @@ private:
     void keep_unsaved_work();
     void answer_about_leftovers();
     WouldBeLost would_be_lost() const;
+    /// A picture does not wait for it.
+    bool takes_too_long(const Request& request) const;
     /// What the files' worker has done since the last frame.
     void follow_files(Frame& frame);
     /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
@@ -71,6 +77,7 @@ private:
     ViewState view_;
     MatrixStore matrices_;
     std::vector<std::shared_ptr<const void>> tensors_;  ///< that the last frame has drawn
+    bool long_checks_ = true;
     bool patient_ = false;                              ///< what a frame asks for is computed before it goes on
     std::shared_ptr<const Document> lettered_;          ///< whose letters these are
     std::u32string letters_;

@@ -54,6 +54,16 @@ std::string tensor_use_text(const TensorUse& use, const Config& config) {
     return text;
 }
 
+/// "</s> (2), <|im_end|> (5)".
+std::string end_words(const ModelFolder& folder) {
+    std::string words;
+    for (const std::int32_t id : folder.ends) {
+        const std::string text = folder.tokenizer == nullptr ? "" : folder.tokenizer->token_text(id).value_or("");
+        words += fmt::format("{}{}{}({})", words.empty() ? "" : ", ", escaped(text), text.empty() ? "" : " ", id);
+    }
+    return words;
+}
+
 void print_model(const std::filesystem::path& path) {
     const ModelFolder folder = open_model_folder(path);
     std::set<std::string> types;
@@ -79,6 +89,8 @@ void print_model(const std::filesystem::path& path) {
     if (folder.tokenizer != nullptr)
         fmt::print("  tokenizer: {}, {} ids, {} added tokens\n", folder.tokenizer->model_type(), folder.tokenizer->size(),
                    folder.tokenizer->added_tokens().size());
+    if (!folder.ends.empty()) fmt::print("  writing ends with {}\n", end_words(folder));
+    if (!folder.assumed.empty()) fmt::print("  assumed, as the file does not record it: {}\n", fmt::join(folder.assumed, "; "));
     for (const std::string& note : folder.notes) fmt::print("  {}\n", note);
     fmt::print("{} tensors, {} not used\n", folder.tensors.size(), unused);
     for (const TensorUse& use : folder.tensors)

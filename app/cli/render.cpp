@@ -35,7 +35,7 @@ struct RenderOptions {
     std::filesystem::path out;
     std::string size = "1600x1000";
     double scale = 1;
-    bool centre = false;
+    bool centre = false, check = false;
 };
 
 /// "1600x1000" -> {1600, 1000}; nothing for anything else.
@@ -150,7 +150,7 @@ void render(const RenderOptions& options) {
     const std::array<int, 2> size = parse_size(options.size).value();
     Application application(make_document(options.document), [] {});
     const std::shared_ptr<const Snapshot> snapshot = prepare(options, application);
-    application.wait_for_what_is_shown();
+    application.wait_for_what_is_shown(options.check);
 
     OffscreenOptions picture;
     picture.width = size[0];
@@ -185,6 +185,8 @@ void add_render_command(CliCommand program, int&) {
         .required()
         .check(check_picture_path);
     command.flag("--centre", options->centre, "Only the picture in the centre");
+    command.flag("--check", options->check,
+                 "Wait for the check of what is shown however long it takes; without it, a large model's may not be there yet");
     command.option("--size", options->size, "Pixels of the picture, 1600x1000 by default").shown_as("WxH").check(check_size);
     command.option("--scale", options->scale, "Size of everything in it, as on a display with that scale")
         .shown_as("FACTOR")

@@ -14,6 +14,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/number_checks.hpp"
 #include "app/cli/standard_output.hpp"
+#include "app/session/model_tokens.hpp"
 #include "app/session/opened_model.hpp"
 #include "app/session/presets.hpp"
 #include "engine/grammar/toy_languages.hpp"
@@ -32,7 +33,7 @@ struct SampleOptions {
     std::string preset;  ///< in place of a file
     std::string prompt, source;
     SamplingSettings sampling;
-    bool json = false;
+    bool json = false, ignore_end = false;
 };
 
 /// A model's vocabulary comes from a file: what controls a terminal is shown, not sent.
@@ -52,7 +53,7 @@ public:
 
     /// `option` is where the text was given.
     std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
-        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text) : tokenizer_ ? encoded(text) : numbers(text, option);
+        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text, Reader::Model) : tokenizer_ ? encoded(text) : numbers(text, option);
         if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
@@ -60,23 +61,30 @@ public:
     std::string answer_begins() const { return model_ == nullptr ? kAnswerBegins : ""; }
     /// What an encoder-decoder goes on from: an opened one begins with a token of its own.
     std::vector<std::int32_t> answer_ids(const std::string& text, const char* option) const {
-        if (model_ == nullptr) return ids(text, option);
-        std::vector<std::int32_t> ids{model_->decoder_start()};
-        for (const EncodedToken& token : model_->tokenizer().encode(text, false)) ids.push_back(token.id);
-        return ids;
+        return model_ == nullptr ? ids(text, option) : encoded_for_model(text, Reader::Decoder);
+    }
+    /// One sequence as the model reads it, be it a pair of texts.
+    TokenBatch batch(std::vector<std::int32_t> ids) const {
+        const auto length = static_cast<std::int64_t>(ids.size());
+        TokenBatch batch{length, std::move(ids), {length}};
+        if (model_ != nullptr) batch.segments = segments_for(*model_, batch);
+        return batch;
     }
     /// Whether the token stands for a hidden word.
-    bool hides(std::int32_t id) const {
-        const std::string word = text(id);
-        return word == kBlank || (model_ != nullptr && (word == "[MASK]" || word == "<mask>"));
-    }
+    bool hides(std::int32_t id) const { return text(id) == blank(); }
     /// How one is written.
     std::string blank() const {
-        if (model_ == nullptr) return kBlank;
-        for (const AddedToken& token : model_->tokenizer().added_tokens())
-            if (hides(token.id)) return token.content;
-        return kBlank;
+        const std::optional<AddedToken> mask = model_ == nullptr ? std::nullopt : mask_token(*model_);
+        return mask ? mask->content : kBlank;
     }
+    /// With which tokens an answer to `source` ends (empty: what follows a text): those that an opened model's files name, of a translator of
+    /// ours the one that the source ends with.
+    std::vector<std::int32_t> ends(const std::vector<std::int32_t>& source) const {
+        if (model_ != nullptr) return model_->ends();
+        return source.empty() ? std::vector<std::int32_t>() : std::vector{source.back()};
+    }
+    /// Whether it is said of an end token, which is no part of the text, that writing ended there.
+    bool tells_end(std::int32_t id) const { return model_ != nullptr && model_->is_end(id); }
     std::string text(std::int32_t id) const {
         if (model_ != nullptr) return model_->vocabulary().at(static_cast<std::size_t>(id));
         return tokenizer_ ? tokenizer_->vocabulary()[static_cast<std::size_t>(id)] : std::to_string(id);
@@ -97,9 +105,9 @@ private:
         for (const TextToken& token : tokenizer_->encode(prompt)) ids.push_back(token.id);
         return ids;
     }
-    std::vector<std::int32_t> encoded_for_model(const std::string& prompt) const {
+    std::vector<std::int32_t> encoded_for_model(const std::string& prompt, Reader reader) const {
         std::vector<std::int32_t> ids;
-        for (const EncodedToken& token : model_->tokenizer().encode(prompt)) ids.push_back(token.id);
+        for (const TextToken& token : tokens_for(*model_, prompt, reader)) ids.push_back(token.id);
         return ids;
     }
     static std::vector<std::int32_t> numbers(const std::string& prompt, const char* option) {
@@ -124,7 +132,8 @@ private:
 };
 
 /// What was written, one token after the other.
-std::string joined(const ModelText& words, const std::vector<std::int32_t>& ids) {
+std::string joined(const ModelText& words, std::vector<std::int32_t> ids, bool ended) {
+    if (ended && words.tells_end(ids.back())) ids.pop_back();
     std::string text;
     for (const std::int32_t id : ids) text += (text.empty() ? "" : words.between()) + words.text(id);
     return text;
@@ -169,8 +178,9 @@ Json to_json(const ModelText& words, const DrawnToken& drawn, const SamplingSett
             {"candidates", std::move(named)}};
 }
 
-void print_json(const SampleOptions& options, Json tokens, const std::string& text) {
+void print_json(const SampleOptions& options, Json tokens, const std::string& text, std::optional<bool> ended = {}) {
     Json line{{"prompt", options.prompt}, {"text", text}, {"tokens", std::move(tokens)}};
+    if (ended) line["ended"] = *ended;
     if (!options.source.empty()) line["source"] = options.source;
     // JSON is UTF-8: stray bytes show as U+FFFD, the ids tell which they are.
     fmt::print("{}\n", line.dump(-1, Json::InvalidUtf8::Replace));
@@ -216,7 +226,7 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
     if (blank == prompt.end())
         throw Error(fmt::format("--prompt: this model fills in words: expected a {} where one is hidden, found none in \"{}\"",
                                 words.blank(), escaped(options.prompt)));
-    const std::vector<std::int32_t> filled = fill_in(*writer.parameters, prompt, *blank, writer.forward, options.sampling);
+    const std::vector<std::int32_t> filled = fill_in(*writer.parameters, words.batch(prompt), *blank, writer.forward, options.sampling);
     if (options.json) {
         Json tokens = Json::list();
         for (const std::int32_t id : filled) tokens.push_back({{"id", id}, {"text", words.text(id)}});
@@ -226,7 +236,12 @@ void print_filled_in(const SampleOptions& options, const Writer& writer) {
     fmt::print("{}\n", ::isatty(STDOUT_FILENO) != 0 ? harmless(text) : text);
 }
 
-/// The prompt and what follows it; of a translation only what is written, up to the token with which the source ends.
+void tell_end(const ModelText& words, std::int32_t id, std::size_t written) {
+    fmt::print(stderr, "The model ended its text after {} token{} with {} (id {}); --ignore-end goes on.\n", written,
+               written == 1 ? "" : "s", escaped(words.text(id)), id);
+}
+
+/// The prompt and what follows it; of a translation only what is written. Up to an end token, unless they are to be ignored.
 void print_written(SampleOptions options, const Writer& writer) {
     const ModelText& words = writer.words;
     const bool translates = writer.parameters->config().architecture == Architecture::EncoderDecoder;
@@ -236,23 +251,28 @@ void print_written(SampleOptions options, const Writer& writer) {
     if (translates) source = words.ids(options.source, "--source");
     const std::vector<std::int32_t> prompt =
         translates ? words.answer_ids(options.prompt, "--prompt") : words.ids(options.prompt, "--prompt");
-    Prompt given{prompt, source};
-    if (translates) given.end = source.back();
+    const std::vector<std::int32_t> ends = options.ignore_end ? std::vector<std::int32_t>() : words.ends(source);
+    const Prompt given{prompt, source, ends};
+    const auto is_end = [&](std::int32_t id) { return std::find(ends.begin(), ends.end(), id) != ends.end(); };
     if (options.json) {
         Json tokens = Json::list();
         const auto keep = [&](const DrawnToken& drawn) { tokens.push_back(to_json(words, drawn, options.sampling)); };
         const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, keep);
-        return print_json(options, std::move(tokens), joined(words, written));
+        const bool ended = !written.empty() && is_end(written.back());
+        return print_json(options, std::move(tokens), joined(words, written, ended), ended);
     }
     bool begun = false;
     const std::string before = translates ? "" : options.prompt;
-    generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
+    const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
         // The prompt comes with the first token, so that an error before it prints nothing.
-        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", printed(words, drawn.id));
+        const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
+        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
         begun = true;
         flush_output();
     });
     fmt::print("{}\n", begun ? "" : before);
+    flush_output();
+    if (!written.empty() && is_end(written.back()) && words.tells_end(written.back())) tell_end(words, written.back(), written.size());
 }
 
 void sample(const SampleOptions& options) {
@@ -298,8 +318,10 @@ void add_sample_command(CliCommand program, int&) {
         .shown_as("P")
         .check(check_number);
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
+    command.flag("--ignore-end", options->ignore_end, "Go on where the model ends its text");
     command.flag("--json", options->json,
-                 "Print one line of JSON: prompt, text, and of every token its probability, how many the sampler kept, and the likeliest");
+                 "Print one line of JSON: prompt, text, whether the model ended it, and of every token its probability, how many the sampler "
+                 "kept, and the likeliest");
     command.footer(
         "Examples:\n"
         "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"
@@ -309,7 +331,8 @@ void add_sample_command(CliCommand program, int&) {
         "  attnscope train --task copy --out runs/copy\n"
         "  attnscope sample --model runs/copy --prompt \"adbc>\" --tokens 4 --temperature 0\n"
         "The last one prints adbc>adbc. A translation ends with the token that the source ends with; --prompt says how it begins, \">\"\n"
-        "where nothing is said. Chat templates are not interpreted: a chat model goes on from the prompt exactly as it stands.\n");
+        "where nothing is said. A published model stops at the end tokens that its files name, which is said on standard error;\n"
+        "--ignore-end goes on. Chat templates are not interpreted: a chat model goes on from the prompt exactly as it stands.\n");
     command.on_run([options] { sample(*options); });
 }
 

@@ -6,6 +6,7 @@
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 
@@ -24,6 +25,21 @@ void draw_opened_model(PanelContext& context) {
     value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward block's hidden layer.");
     value_row(ui, "context", format_count(config.context_length), "The longest text, in tokens.");
     value_row(ui, "vocabulary", format_count(config.vocab_size), "Different tokens the model knows.");
+    if (!model.ends().empty()) {
+        std::string ends;
+        for (const std::int32_t id : model.ends())
+            ends += (ends.empty() ? "" : ", ") + shown_bytes(model.vocabulary()[static_cast<std::size_t>(id)]);
+        value_row(ui, "text ends with", ends, "Writing stops at these tokens, and goes on from there when you say so.");
+    }
+    if (!model.assumed().empty()) {
+        gap(ui, 4);
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.faint,
+                  fmt::format("Assumed, as the file does not record it: {}.", fmt::join(model.assumed(), "; ")));
+    }
+    for (const std::string& note : model.notes()) {
+        gap(ui, 4);
+        paragraph(ui, context.theme.fonts.caption, context.theme.colors.faint, note);
+    }
     draw_memory_settings(context);
 }
 

@@ -32,7 +32,7 @@ bool has_something_to_choose(const PanelContext& context) {
     return !of_all || (context.ready() && batch_size(context.trace()) > 1);
 }
 
-bool shows_writing(const PanelContext& context) { return context.view.view == View::Write; }
+bool shows_writing(const PanelContext& context) { return context.view.view == View::Write && can_write(context); }
 
 bool shows_lines(const PanelContext& context) { return context.view.view == View::Lines; }
 

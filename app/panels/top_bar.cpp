@@ -97,6 +97,9 @@ Badge badge_of(const PanelContext& context) {
     if (!context.ready()) return {colors.faint, "computing", "", ""};
     const auto verification = context.ask(checked_now(context));
     if (!verification.problem.empty()) return {colors.bad, "not verified", "", verification.problem};
+    if (!verification && context.inquiry.waits())
+        return {colors.faint, part_words(context.view.stage) + " not checked", "",
+                "The check takes long for a model and a text of this size: a picture waits for it with --check."};
     if (!verification) return {colors.faint, "checking", "", "The trace is being recomputed with plain loops in double precision."};
     if (const reference::StageError* failure = verification->first_failure())
         return {colors.bad, fmt::format("{} is wrong", tensor_name(failure->id)), "error " + format_scientific(failure->max_abs),

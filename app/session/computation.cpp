@@ -25,7 +25,7 @@ std::vector<std::int32_t> write_on(const Trace<float>& trace, const SamplingSett
     if (trace.config.architecture == Architecture::EncoderDecoder) {
         prompt.source = first_of(trace.source_tokens);
         prompt.text = prompt.text.first(1);
-        prompt.end = prompt.source.back();
+        prompt.ends = prompt.source.last(1);
     }
     return generate(*trace.parameters, prompt, trace.settings, sampling, {}, std::move(stop));
 }

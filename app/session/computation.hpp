@@ -45,7 +45,7 @@ struct Computation {
     std::function<std::vector<std::int32_t>(const Trace<float>&, const SamplingSettings&, std::stop_token)> sample;
     /// The same token by token; see generate().
     std::function<void(const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
-                       const std::function<void(const DrawnToken&)>& each, std::stop_token)>
+                       const std::function<void(const DrawnToken&)>& each, std::stop_token, KeptText*)>
         write;
     std::function<Readings(const std::shared_ptr<const Trace<float>>&, std::stop_token, const ReadingsProgress&)> readings;
     std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;

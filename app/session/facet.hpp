@@ -131,12 +131,14 @@ struct Sample {
     bool operator==(const Sample&) const = default;
 };
 
-/// What may come after the last word of a sequence, and what the sampler makes of it; its seed and number of tokens do not matter.
+/// What may come after the last word of a sequence, or of an encoder stand at a position of it, and what the sampler makes of it; its seed
+/// and number of tokens do not matter.
 struct NextWords {
     using Value = app::NextWords;
     static constexpr FacetInfo kInfo{.lane = Lane::Prompt};
     std::int64_t sequence = 0;
     SamplingSettings sampling{};
+    std::optional<std::int64_t> position{};  ///< where an encoder has a hidden word
     bool operator==(const NextWords&) const = default;
 };
 

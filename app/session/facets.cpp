@@ -195,6 +195,8 @@ struct FacetMaker::Make {
         return value(work.engine.readings(snapshot_of(state).trace, work.stop, tell));
     }
     FacetValue operator()(const facet::Verification& facet) const {
+        // Somebody is looking at the model meanwhile, or training one.
+        set_thread_budget(std::max(1, maker.threads_ / 2));
         const bool of_part = facet.part && !trace().whole() && trace().plan->find(*facet.part) != nullptr;
         return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
                              : work.engine.verify(trace(), work.stop));
@@ -208,7 +210,7 @@ struct FacetMaker::Make {
         return value(work.engine.knock_out(trace(), facet.question, tell, work.stop));
     }
     FacetValue operator()(const facet::NextWords& next) const {
-        return value(next_words(snapshot_of(state), next.sequence, next.sampling));
+        return value(next_words(snapshot_of(state), next.sequence, next.sampling, next.position));
     }
     FacetValue operator()(const facet::SameNumbers& facet) const { return value(same_numbers(trace(), *snapshot_of(facet.other).trace)); }
     FacetValue operator()(const facet::Explanation& facet) const {
@@ -235,13 +237,13 @@ struct FacetMaker::Make {
         expect_room(mib, work.room_mib);
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
-    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence)); }
+    FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence, maker.tokenizer_)); }
     FacetValue operator()(const facet::OtherTokens& facet) const {
         const std::shared_ptr<const ModelTokenizer> other = maker.tokenizer_of(facet);
         const std::filesystem::path path = facet.file;
         const bool by_itself = path.filename() == "tokenizer.json" || path.filename() == "vocab.txt";
         const std::filesystem::path named = by_itself ? path.parent_path().filename() / path.filename() : path.filename();
-        return value(other_tokens(*state->setup, facet.sequence, *other, named.string()));
+        return value(other_tokens(*state->setup, facet.sequence, maker.tokenizer_, *other, named.string()));
     }
     FacetValue operator()(const facet::WeightsBeside& facet) const {
         const auto tell = [&](const app::WeightsBeside& so_far, std::size_t total) {
@@ -292,7 +294,7 @@ Trace<float> FacetMaker::Make::computed(const Prepared& prepared, std::shared_pt
 
 FacetValue FacetMaker::Make::operator()(const facet::Trace&) const {
     const Setup& setup = *state->setup;
-    Prepared prepared = prepare(setup, work.room_mib);
+    Prepared prepared = prepare(setup, work.room_mib, &maker.tokenizer_);
     maker.use_threads_for(prepared.size.whole + prepared.size.parameters);
     Snapshot made;
     made.state = state;
@@ -388,13 +390,13 @@ int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : s
 void FacetMaker::use_threads_for(double mib) const { set_thread_budget(threads_for(mib, threads_)); }
 
 std::shared_ptr<const ModelTokenizer> FacetMaker::tokenizer_of(const facet::OtherTokens& facet) {
-    if (tokenizer_ == nullptr || tokenizer_file_ != facet.file || tokenizer_opening_ != facet.opening) {
-        tokenizer_ = nullptr;
-        tokenizer_ = read_tokenizer(facet.file);
-        tokenizer_file_ = facet.file;
-        tokenizer_opening_ = facet.opening;
+    if (other_tokenizer_ == nullptr || other_file_ != facet.file || other_opening_ != facet.opening) {
+        other_tokenizer_ = nullptr;
+        other_tokenizer_ = read_tokenizer(facet.file);
+        other_file_ = facet.file;
+        other_opening_ = facet.opening;
     }
-    return tokenizer_;
+    return other_tokenizer_;
 }
 
 FacetValue FacetMaker::make(const Request& request, const FacetWork& work) {

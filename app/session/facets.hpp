@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "app/session/computation.hpp"
+#include "app/session/kept_tokenizer.hpp"
 #include "app/session/results.hpp"
 #include "app/session/snapshot.hpp"
 
@@ -40,7 +41,7 @@ struct FacetValue {
 /// How many threads suit numbers of this size, of those that there are.
 int threads_for(double mib, int available);
 
-/// Computes facets for one thread; keeps the parameters that it drew last.
+/// Computes facets for one thread; keeps the parameters that it drew last, and the tokenizer.
 class FacetMaker {
 public:
     /// `threads`: that the machine has for us.
@@ -58,9 +59,10 @@ private:
 
     const int threads_;
     std::shared_ptr<const Parameters<float>> drawn_;
-    std::shared_ptr<const ModelTokenizer> tokenizer_;
-    std::string tokenizer_file_;
-    std::uint64_t tokenizer_opening_ = 0;
+    KeptTokenizer tokenizer_;
+    std::shared_ptr<const ModelTokenizer> other_tokenizer_;  ///< that of this file, as it was opened
+    std::string other_file_;
+    std::uint64_t other_opening_ = 0;
 };
 
 }  // namespace attn::app

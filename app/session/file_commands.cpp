@@ -17,7 +17,10 @@ void Session::Impl::carry_out(const command::ExportTensor& chosen, const std::st
 void Session::Impl::carry_out(const command::CopySnippet& copy, const std::string&) { files.copy_snippet(copy, shown); }
 void Session::Impl::carry_out(const command::ListFolder& list, const std::string&) { files.list(list); }
 void Session::Impl::carry_out(const command::ListModels& list, const std::string&) { files.list_models(list); }
-void Session::Impl::carry_out(const command::SetMemoryBudget& set, const std::string&) { scheduler.set_budget(set.mib); }
+void Session::Impl::carry_out(const command::SetMemoryBudget& set, const std::string&) {
+    scheduler.set_budget(set.mib);
+    writer.set_budget(set.mib);
+}
 void Session::Impl::carry_out(const command::PreviewFile& preview, const std::string&) { files.preview(preview); }
 void Session::Impl::carry_out(const command::TellFile& tell, const std::string&) { files.tell(tell.notice, tell.failed); }
 

@@ -37,14 +37,18 @@ std::vector<float> logits_at(const Trace<float>& trace, std::int64_t sequence, s
 
 }  // namespace
 
-NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling) {
+NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling,
+                     std::optional<std::int64_t> position) {
     const Trace<float>& trace = *snapshot.trace;
-    const bool encoder = trace.config.architecture == Architecture::EncoderDecoder ? false : !trace.settings.masks.causal;
-    if (!trace.config.lm_head || encoder) throw Error("this model predicts no next word");
+    const Architecture architecture = trace.config.architecture;
+    const bool writes = architecture == Architecture::EncoderDecoder || trace.settings.masks.causal;
+    if (position && (architecture != Architecture::Encoder || !trace.config.lm_head)) throw Error("this model fills in no words");
+    if (!position && (!trace.config.lm_head || !writes)) throw Error("this model predicts no next word");
     const std::int64_t row = std::clamp<std::int64_t>(sequence, 0, trace.tokens.size() - 1);
     const std::int64_t length = trace.tokens.lengths.at(static_cast<std::size_t>(row));
     if (length == 0) throw Error("there is no word to go on from");
-    const std::vector<float> logits = logits_at(trace, row, length - 1);
+    if (position && (*position < 0 || *position >= length)) throw Error("there is no word at this position");
+    const std::vector<float> logits = logits_at(trace, row, position.value_or(length - 1));
     const bool special = snapshot.state != nullptr && snapshot.state->setup->model == nullptr && snapshot.state->setup->special_tokens;
     const Candidates candidates = candidates_of(logits, sampling, kMostNextWords + 2);
     NextWords words;

@@ -1,7 +1,8 @@
 #pragma once
-/// The words that a model thinks likeliest to come next.
+/// The words that a model thinks likeliest to come next, or where one is hidden.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ struct NextWords {
 /// How many are named at most.
 inline constexpr std::size_t kMostNextWords = 16;
 
-/// After the last token of this sequence, at the sampler's temperature (from a small one up: 0 is all for the first). Throws Error for a
-/// model that predicts no next token, and for a text without one.
-NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling);
+/// After the last token of this sequence, or of an encoder in the place of that at `position`, at the sampler's temperature (from a small one
+/// up: 0 is all for the first). Throws Error for a model that predicts no such token, and for a text without one.
+NextWords next_words(const Snapshot& snapshot, std::int64_t sequence, const SamplingSettings& sampling,
+                     std::optional<std::int64_t> position = {});
 
 }  // namespace attn::app

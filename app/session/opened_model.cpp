@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/families/model_folder.hpp"
@@ -54,6 +55,14 @@ const Config& OpenedModel::config() const { return folder_->config; }
 const ModelTokenizer& OpenedModel::tokenizer() const { return *folder_->tokenizer; }
 
 std::int32_t OpenedModel::decoder_start() const { return folder_->decoder_start; }
+
+const std::vector<std::int32_t>& OpenedModel::ends() const { return folder_->ends; }
+
+const std::vector<std::string>& OpenedModel::assumed() const { return folder_->assumed; }
+
+const std::vector<std::string>& OpenedModel::notes() const { return folder_->notes; }
+
+bool OpenedModel::is_end(std::int32_t id) const { return std::binary_search(ends().begin(), ends().end(), id); }
 
 std::shared_ptr<const Parameters<float>> OpenedModel::parameters() const {
     const std::lock_guard lock(mutex_);

@@ -1,6 +1,7 @@
 #pragma once
 /// A published model that was opened from a folder or a GGUF file, shared by all states that are about it.
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -37,6 +38,13 @@ public:
     const ModelTokenizer& tokenizer() const;
     /// Of an encoder-decoder: the token that every text of the decoder begins with.
     std::int32_t decoder_start() const;
+    /// The tokens with which the model ends what it writes.
+    const std::vector<std::int32_t>& ends() const;
+    bool is_end(std::int32_t id) const;
+    /// What its file leaves out, taken from published models of its kind.
+    const std::vector<std::string>& assumed() const;
+    /// What is odd but does no harm, one sentence each.
+    const std::vector<std::string>& notes() const;
     /// The text of every id, as bytes: " the", or a part of a character.
     const SharedWords& vocabulary() const { return vocabulary_; }
     /// Mapped, as far as they can stay as the file has them, when they are first asked for. Throws FileError.

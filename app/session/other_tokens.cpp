@@ -20,9 +20,9 @@ float column_of(std::string_view text, std::size_t byte) {
 
 }  // namespace
 
-OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, const ModelTokenizer& other, std::string name) {
+OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name) {
     const std::string& text = text_of(setup, sequence);
-    const std::shared_ptr<const ModelTokenizer> own = path_tokenizer(setup);
+    const std::shared_ptr<const ModelTokenizer> own = path_tokenizer(setup, kept);
     OtherTokens out{std::move(name), other.model_type(), other.size(), token_path(other, text), {}, {}};
     const Encoding ours = own->encode(text), theirs = other.encode(text);
     const std::optional<std::int32_t> unknown = other.unknown_id();

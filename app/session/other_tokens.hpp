@@ -31,8 +31,8 @@ struct OtherTokens {
     std::optional<Difference> difference;  ///< none: both cut the text alike
 };
 
-/// Of one text of a state. Throws Error where that has no path of its own (see token_path()), ConfigError for a text that the other
-/// tokenizer cannot spell.
-OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, const ModelTokenizer& other, std::string name);
+/// Of one text of a state; of tokenizers of ours by the `kept` one. Throws Error where that has no path of its own (see token_path()),
+/// ConfigError for a text that the other tokenizer cannot spell.
+OtherTokens other_tokens(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept, const ModelTokenizer& other, std::string name);
 
 }  // namespace attn::app

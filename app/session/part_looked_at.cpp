@@ -96,6 +96,20 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
     return stages;
 }
 
+double products_to_check(const Trace<float>& trace, const StageId& within) {
+    const PlanPart part = trace.plan->part_around(within);
+    double products = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) {
+        const PlanNode& node = trace.plan->nodes()[i];
+        const auto numbers = static_cast<double>(trace.shape_of(node.id).count());
+        // Each number of a linear map is a sum over its inputs; each of the scores, and each that weights are mixed by, over a head.
+        if (node.op == Op::Linear && trace.parameters != nullptr)
+            products += numbers * static_cast<double>(trace.parameters->layout().place(node.weight.name).rows());
+        if (node.op == Op::Scores || node.op == Op::Softmax) products += numbers * static_cast<double>(trace.config.head_size());
+    }
+    return products;
+}
+
 double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
     double mib = 0;
     for (const StageId& id : stages_of(inside, outline))

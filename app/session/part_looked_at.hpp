@@ -28,4 +28,7 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
 /// What they take, MiB.
 double mib_of(const facet::Inside& inside, const Trace<float>& outline);
 
+/// So many products of two numbers does checking the part around a stage take, at least: those of its linear maps and of its attention.
+double products_to_check(const Trace<float>& trace, const StageId& within);
+
 }  // namespace attn::app

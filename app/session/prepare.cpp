@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/session/document_error.hpp"
+#include "app/session/model_tokens.hpp"
 #include "app/session/part_looked_at.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/layer_in_rows.hpp"
@@ -32,13 +33,9 @@ void expect_at_most(std::size_t limit, std::size_t bytes, const char* what) {
                         Field::Texts);
 }
 
-Tokenizer build_tokenizer(const Setup& setup) {
-    std::vector<std::string> texts = setup.vocabulary_texts;
-    if (has_source(setup)) texts.insert(texts.end(), setup.source_texts.begin(), setup.source_texts.end());
-    texts.insert(texts.end(), setup.texts.begin(), setup.texts.end());
+const Tokenizer& tokenizer_of(const Setup& setup, KeptTokenizer& kept) {
     try {
-        if (!setup.vocabulary.empty()) return Tokenizer::from_vocabulary(setup.tokenizer, setup.vocabulary, setup.special_tokens);
-        return {setup.tokenizer, texts, setup.special_tokens};
+        return kept.of(setup);
     } catch (const ConfigError& error) {
         throw DocumentError(error.what(), Field::Texts);
     }
@@ -65,19 +62,6 @@ std::vector<TextToken> known_symbols(const Tokenizer& tokenizer, const std::stri
         throw DocumentError(fmt::format("\"{}\" (byte {} of the text) is not among the {} symbols that the model was trained on",
                                         escaped(text.substr(token.begin, token.end - token.begin)), token.begin, tokenizer.size()),
                             field);
-    }
-    return tokens;
-}
-
-/// As the published model's own tokenizer reads a text; `special`: with what its template adds.
-std::vector<TextToken> encode_for(const OpenedModel& model, const std::string& text, bool special, Field field) {
-    std::vector<TextToken> tokens;
-    for (const EncodedToken& token : model.tokenizer().encode(text, special)) {
-        if (token.id >= model.config().vocab_size)
-            throw DocumentError(fmt::format("the tokenizer gives id {} to \"{}\", the model has {} ids", token.id,
-                                            escaped(text.substr(token.begin, token.end - token.begin)), model.config().vocab_size),
-                                field);
-        tokens.push_back({token.id, token.id == model.tokenizer().unknown_id(), false, token.begin, token.end});
     }
     return tokens;
 }
@@ -109,11 +93,11 @@ void show_written(const Encoded& text, const Written& written, const SharedWords
 /// What each of the texts is to the model. Beside an encoder the decoder's begin with a token of their own.
 Encoded encode_all_for(const OpenedModel& model, const std::vector<std::string>& texts, Field field) {
     const bool writes = model.config().architecture == Architecture::EncoderDecoder && field == Field::Texts;
+    const Reader reader = writes ? Reader::Decoder : Reader::Model;
     Encoded encoded{texts, {}, 0};
     try {
         for (const std::string& text : texts) {
-            auto& tokens = encoded.sequences.emplace_back(encode_for(model, text, !writes, field));
-            if (writes) tokens.insert(tokens.begin(), {model.decoder_start(), false, false, 0, 0});
+            const auto& tokens = encoded.sequences.emplace_back(tokens_for(model, text, reader));
             encoded.longest = std::max(encoded.longest, static_cast<std::int64_t>(tokens.size()));
         }
     } catch (const ConfigError& error) {
@@ -127,25 +111,6 @@ void show_pieces(const std::vector<std::string>& vocabulary, const Encoded& text
     for (std::size_t b = 0; b < text.sequences.size(); ++b)
         for (std::size_t t = 0; t < text.sequences[b].size(); ++t)
             chips[b][t].text = vocabulary.at(static_cast<std::size_t>(text.sequences[b][t].id));
-}
-
-/// The segment of every position of a model that tells the two texts of a pair apart: a separator that was typed ends the first. Empty
-/// where there is no pair.
-std::vector<std::int32_t> segments_of(const OpenedModel& model, const TokenBatch& tokens) {
-    const std::optional<std::int32_t> separator = model.config().num_segments > 1 ? model.tokenizer().separator() : std::nullopt;
-    if (!separator) return {};
-    std::vector<std::int32_t> segments(tokens.ids.size());
-    bool any = false;
-    for (std::int64_t b = 0; b < tokens.size(); ++b) {
-        const std::int64_t begin = b * tokens.length, end = begin + tokens.lengths[static_cast<std::size_t>(b)];
-        std::int64_t at = begin;
-        while (at < end && tokens.ids[static_cast<std::size_t>(at)] != *separator) ++at;
-        for (++at; at < end; ++at) {
-            segments[static_cast<std::size_t>(at)] = 1;
-            any = true;
-        }
-    }
-    return any ? segments : std::vector<std::int32_t>();
 }
 
 /// Every text of a decoder needs one of its encoder.
@@ -275,7 +240,7 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
     prepared.config = model.config();
     expect_to_fit(prepared.config, std::max(text.longest, source.longest), "shorten the text");
     prepared.tokens = make_batch(text.sequences, 0);
-    prepared.tokens.segments = segments_of(model, prepared.tokens);
+    prepared.tokens.segments = segments_for(model, prepared.tokens);
     measure(prepared, text, source, setup.forward, room_mib);
     prepared.chips = chips_of(text, 0);
     show_pieces(model.vocabulary(), text, prepared.chips);
@@ -290,10 +255,11 @@ Prepared prepare_for(const OpenedModel& model, const Setup& setup, double room_m
 
 }  // namespace
 
-Prepared prepare(const Setup& setup, double room_mib) {
+Prepared prepare(const Setup& setup, double room_mib, KeptTokenizer* kept) {
     expect_bearable_texts(setup);
     if (setup.model != nullptr) return prepare_for(*setup.model, setup, room_mib);
-    const Tokenizer tokenizer = build_tokenizer(setup);
+    KeptTokenizer own;
+    const Tokenizer& tokenizer = tokenizer_of(setup, kept != nullptr ? *kept : own);
     Encoded text = encode(tokenizer, setup.texts, Field::Texts, "type some text");
     append_written(text, setup.written, tokenizer.size());
     const Encoded source = encode_source(tokenizer, setup);
@@ -313,7 +279,10 @@ Prepared prepare(const Setup& setup, double room_mib) {
     return prepared;
 }
 
-SharedWords vocabulary_of(const Setup& setup) { return setup.vocabulary.empty() ? build_tokenizer(setup).vocabulary() : setup.vocabulary; }
+SharedWords vocabulary_of(const Setup& setup) {
+    KeptTokenizer own;
+    return setup.vocabulary.empty() ? tokenizer_of(setup, own).vocabulary() : setup.vocabulary;
+}
 
 TraceSize trace_size(const Config& config, double sequences, double positions, double source_positions, bool in_rows) {
     const Plan plan(config);

@@ -8,6 +8,7 @@
 
 #include "app/session/document.hpp"
 #include "app/session/field.hpp"
+#include "app/session/kept_tokenizer.hpp"
 #include "app/session/memory_budget.hpp"
 #include "app/session/shared_words.hpp"
 #include "app/session/token.hpp"
@@ -51,8 +52,9 @@ struct Prepared {
 void expect_bearable_texts(const Setup& setup);
 
 /// Throws DocumentError for text that is empty, longer than the context or too large for even an outline in `room_mib`, and for a
-/// configuration that cannot work; nothing large is allocated before the sizes are known to be bearable.
-Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib());
+/// configuration that cannot work; nothing large is allocated before the sizes are known to be bearable. `kept` is for whoever prepares one
+/// setup after the other.
+Prepared prepare(const Setup& setup, double room_mib = default_memory_budget_mib(), KeptTokenizer* kept = nullptr);
 
 /// The text of every id of a tokenizer of ours. Throws DocumentError as prepare() does.
 SharedWords vocabulary_of(const Setup& setup);

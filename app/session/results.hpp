@@ -91,7 +91,7 @@ public:
     /// Computes what was asked for and gives what there is then.
     using Wait = std::function<Results(const Request&)>;
     Inquiry() = default;
-    /// With `wait`, nothing that is asked for is missing: for pictures that are drawn once, and for tests.
+    /// With `wait`, nothing that is asked for is missing but what `wait` itself leaves out: for pictures that are drawn once, and for tests.
     explicit Inquiry(Results results, Wait wait = {}) : results_(std::move(results)), wait_(std::move(wait)) {}
 
     template <class F>
@@ -116,6 +116,8 @@ public:
     std::string missing(const StateRef& state, const Snapshot& snapshot, const StageId& id, std::optional<std::int64_t> head = {},
                         MapsWanted maps = MapsWanted::Numbers);
 
+    /// What is not there after it was asked for will not come.
+    bool waits() const { return wait_ != nullptr; }
     const std::vector<Request>& wanted() const { return wanted_; }
     /// The tensors that were given: as long as somebody keeps them, no newer one has the address of any of them.
     std::vector<std::shared_ptr<const void>> take_tensors() { return std::move(tensors_); }

@@ -11,7 +11,7 @@ namespace attn::app {
 
 Session::Impl::Impl(Document document, const std::function<void()>& wake, Computation computation, TrainingEngine engine, double memory_mib)
     : history(ready_to_open(std::move(document))), files(wake), scheduler(computation, wake, memory_mib), trainer(std::move(engine), wake),
-      writer(std::move(computation.write), wake) {
+      writer(std::move(computation.write), wake, memory_mib) {
     files.set_document({}, history.current());
 }
 

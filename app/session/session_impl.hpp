@@ -12,6 +12,7 @@
 #include "app/session/file_desk.hpp"
 #include "app/session/follower.hpp"
 #include "app/session/history.hpp"
+#include "app/session/kept_tokenizer.hpp"
 #include "app/session/scheduler.hpp"
 #include "app/session/session.hpp"
 #include "app/session/trained_document.hpp"
@@ -146,6 +147,7 @@ struct Session::Impl {
     std::optional<Request> awaited;  ///< somebody waits for it
     std::optional<facet::Dump> dump;
     Follower follower;
+    KeptTokenizer tokenizer;
     WritingUnderWay writing;
 
     FileDesk files;

@@ -74,6 +74,7 @@ void Session::Impl::refresh() {
         computed = std::static_pointer_cast<const Snapshot>(fact->value);
         if (shown == computed) return;
         shown = computed;
+        writer.keep_only(shown->trace->parameters.get());
         return derive_states();
     }
     if (shown->problem == fact->problem && shown->problem_field == fact->field) return;

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "app/session/document.hpp"
+#include "app/session/kept_tokenizer.hpp"
 #include "app/session/opened_model.hpp"
 #include "engine/io/utf8.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/tokenizer/byte_alphabet.hpp"
-#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn::app {
 namespace {
@@ -389,14 +389,16 @@ const std::string& text_of(const Setup& setup, std::int64_t sequence) {
         static_cast<std::size_t>(std::clamp<std::int64_t>(sequence, 0, static_cast<std::int64_t>(setup.texts.size()) - 1)));
 }
 
-std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup) {
+std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept) {
     if (setup.model != nullptr) return {setup.model, &setup.model->tokenizer()};
     if (setup.tokenizer != TokenizerKind::Bpe) throw Error("characters, words and bytes are found in one step");
-    return own_bpe(setup.vocabulary);
+    return kept.of(setup).pieces();
 }
 
 TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text) { return PathMaker(tokenizer, text).make(); }
 
-TokenPath token_path(const Setup& setup, std::int64_t sequence) { return token_path(*path_tokenizer(setup), text_of(setup, sequence)); }
+TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept) {
+    return token_path(*path_tokenizer(setup, kept), text_of(setup, sequence));
+}
 
 }  // namespace attn::app

@@ -13,6 +13,7 @@ class ModelTokenizer;
 
 namespace attn::app {
 
+class KeptTokenizer;
 struct Setup;
 
 struct TokenPath {
@@ -68,11 +69,11 @@ struct TokenPath {
 
 /// One of the texts of a state; the nearest that there is.
 const std::string& text_of(const Setup& setup, std::int64_t sequence);
-/// The tokenizer whose path can be followed. Throws Error where texts are not cut into pieces.
-std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup);
+/// The tokenizer whose path can be followed; of tokenizers of ours the `kept` one. Throws Error where texts are not cut into pieces.
+std::shared_ptr<const ModelTokenizer> path_tokenizer(const Setup& setup, KeptTokenizer& kept);
 /// Of a text and any tokenizer. Throws ConfigError for a text that is too long for this, or that the tokenizer cannot spell.
 TokenPath token_path(const ModelTokenizer& tokenizer, const std::string& text);
 /// Of one text of a state. Throws Error when it was not cut into pieces, or is too long for this.
-TokenPath token_path(const Setup& setup, std::int64_t sequence);
+TokenPath token_path(const Setup& setup, std::int64_t sequence, KeptTokenizer& kept);
 
 }  // namespace attn::app

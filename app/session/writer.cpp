@@ -11,14 +11,16 @@
 namespace attn::app {
 namespace {
 
-double mib_of(const Parameters<float>& parameters) {
-    return 4 * static_cast<double>(ParameterLayout(parameters.config()).count()) / (1024.0 * 1024.0);
-}
+constexpr double kMiB = 1024.0 * 1024.0;
+/// Of the budget, for keys and values while nothing is written.
+constexpr double kKeptShare = 1.0 / 8;
+
+double mib_of(const Parameters<float>& parameters) { return 4 * static_cast<double>(ParameterLayout(parameters.config()).count()) / kMiB; }
 
 }  // namespace
 
-Writer::Writer(decltype(Computation::write) write, std::function<void()> wake)
-    : write_(std::move(write)), wake_(std::move(wake)), threads_(thread_budget()),
+Writer::Writer(decltype(Computation::write) write, std::function<void()> wake, double budget_mib)
+    : write_(std::move(write)), wake_(std::move(wake)), threads_(thread_budget()), budget_mib_(budget_mib),
       worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
 Writer::~Writer() {
@@ -48,6 +50,21 @@ void Writer::stop() {
         news_ = {};
     }
     ended_.notify_all();
+}
+
+void Writer::keep_only(const Parameters<float>* parameters) {
+    KeptText old;  // what is dropped is destroyed after the lock is given back
+    std::shared_ptr<const Parameters<float>> old_of;
+    const std::lock_guard lock(mutex_);
+    wanted_ = parameters;
+    if (kept_of_.get() == parameters) return;
+    std::swap(old, kept_);
+    std::swap(old_of, kept_of_);
+}
+
+void Writer::set_budget(double mib) {
+    const std::lock_guard lock(mutex_);
+    budget_mib_ = mib;
 }
 
 WrittenNews Writer::take() {
@@ -90,22 +107,38 @@ void Writer::work(const std::stop_token& stop) {
     }
 }
 
+KeptText Writer::take_kept(const WritingJob& job) {
+    const std::lock_guard lock(mutex_);
+    return kept_of_ == job.parameters ? std::exchange(kept_, {}) : KeptText();
+}
+
+void Writer::keep(const WritingJob& job, KeptText kept) {
+    const std::lock_guard lock(mutex_);
+    const bool small = static_cast<double>(kept.cache.bytes()) / kMiB <= kKeptShare * budget_mib_;
+    if (!small || job.parameters.get() != wanted_) return;
+    std::swap(kept_, kept);
+    kept_of_ = job.parameters;
+}
+
 void Writer::carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop) {
     std::string problem;
+    KeptText kept = take_kept(job);
     try {
-        Prompt prompt{.text = job.text, .source = job.source, .end = job.end, .drawn = job.drawn};
+        Prompt prompt{.text = job.text, .source = job.source, .ends = job.ends, .drawn = job.drawn};
         const auto each = [&](const DrawnToken& drawn) {
             const auto id = static_cast<std::size_t>(drawn.id);
             const WrittenToken token{drawn.id, kPrompt, predicted_shares(drawn.logits)[id], drawn.chances[id]};
             tell(number, [&](WrittenNews& news) { news.tokens.push_back(token); });
         };
         set_thread_budget(threads_for(mib_of(*job.parameters), threads_));
-        write_(*job.parameters, prompt, job.forward, job.sampling, each, stop);
+        write_(*job.parameters, prompt, job.forward, job.sampling, each, stop, &kept);
     } catch (const Cancelled&) {
-        return;
+        return keep(job, std::move(kept));
     } catch (const std::exception& error) {
         problem = message_of(error);
     }
+    // Before the job is said to be done, as the next one may follow at once.
+    keep(job, std::move(kept));
     tell(number, [&](WrittenNews& news) {
         news.ended = true;
         news.problem = problem;

@@ -21,7 +21,7 @@ namespace attn::app {
 struct WritingJob {
     std::shared_ptr<const Parameters<float>> parameters;
     std::vector<std::int32_t> text, source;
-    std::optional<std::int32_t> end;
+    std::vector<std::int32_t> ends;
     ForwardSettings forward;
     SamplingSettings sampling;
     std::uint64_t drawn = 0;  ///< tokens at the end of `text` that were drawn before
@@ -37,8 +37,9 @@ struct WrittenNews {
 /// One thread with one job at a time, so that neither checks nor traces hold it up. All methods are for one thread (the UI's).
 class Writer {
 public:
-    /// `wake` is called from the worker after every token.
-    Writer(decltype(Computation::write) write, std::function<void()> wake);
+    /// `wake` is called from the worker after every token. Keys and values of a text are kept from one job to the next where they are a small
+    /// part of `budget_mib`.
+    Writer(decltype(Computation::write) write, std::function<void()> wake, double budget_mib);
     ~Writer();
     Writer(const Writer&) = delete;
     Writer& operator=(const Writer&) = delete;
@@ -46,6 +47,9 @@ public:
     /// The job before is given up, with what was not taken of it.
     void start(WritingJob job);
     void stop();
+    /// What is kept of other models' texts is of no more use.
+    void keep_only(const Parameters<float>* parameters);
+    void set_budget(double mib);
     WrittenNews take();
     bool is_busy() const;
     /// Waits until the job is done. For tests and programs without a window.
@@ -54,6 +58,9 @@ public:
 private:
     void work(const std::stop_token& stop);
     void carry_out(const WritingJob& job, std::uint64_t number, const std::stop_token& stop);
+    /// What is kept of the job's parameters, which is not there meanwhile.
+    KeptText take_kept(const WritingJob& job);
+    void keep(const WritingJob& job, KeptText kept);
     /// Keeps news of the job unless it has been given up.
     void tell(std::uint64_t number, const std::function<void(WrittenNews&)>& add);
 
@@ -69,6 +76,11 @@ private:
     bool busy_ = false;         ///< that job is not done
     std::stop_source job_;
     WrittenNews news_;
+    double budget_mib_;
+    const Parameters<float>* wanted_ = nullptr;  ///< of which something may be kept
+    /// Of the last text, and the parameters that it refers to; not while a job uses it.
+    KeptText kept_;
+    std::shared_ptr<const Parameters<float>> kept_of_;
 
     std::jthread worker_;  // last: it uses everything above
 };

@@ -34,8 +34,10 @@ std::string full_context(const Config& config) {
     return fmt::format("the text fills the model's context of {} tokens", config.context_length);
 }
 
-/// Goes on from the text of a trace; an encoder-decoder answers its source, and ends with the token that the source ends with.
-WritingJob job_of(const Trace<float>& trace, std::int64_t sequence, const SamplingSettings& sampling, std::size_t written) {
+/// Goes on from the text of a trace; an encoder-decoder answers its source. An opened model ends with the tokens that its files name, a
+/// translator of ours with the token that its source ends with.
+WritingJob job_of(const Trace<float>& trace, const OpenedModel* model, std::int64_t sequence, const SamplingSettings& sampling,
+                  std::size_t written) {
     const Config& config = trace.config;
     if (config.architecture == Architecture::Encoder || !config.lm_head || !trace.settings.masks.causal)
         throw Error("only a causal model with an output head can write on");
@@ -46,8 +48,9 @@ WritingJob job_of(const Trace<float>& trace, std::int64_t sequence, const Sampli
     if (config.architecture == Architecture::EncoderDecoder) {
         job.source = sequence_of(trace.source_tokens, sequence);
         if (job.source.empty()) throw Error("there is no source to answer");
-        job.end = job.source.back();
+        if (model == nullptr) job.ends = {job.source.back()};
     }
+    if (model != nullptr) job.ends = model->ends();
     job.forward = trace.settings;
     job.forward.edits = edits_of(trace.settings.edits, sequence);
     job.sampling = sampling;
@@ -94,7 +97,7 @@ void Session::Impl::carry_out(const command::WriteToken& write, const std::strin
     Document next = ready_to_write(write.sequence);
     const std::int64_t place = put_token(next.writing, {write.id, next.writing.shown, write.predicted, write.chance});
     show_written(next, place);
-    prepare(next, default_memory_budget_mib());  // throws where it would not fit into the context
+    prepare(next, default_memory_budget_mib(), &tokenizer);  // throws where it would not fit into the context
     change(std::move(next), merge);
 }
 
@@ -137,7 +140,7 @@ void Session::Impl::begin_writing() {
         SamplingSettings sampling = document().sampling;
         sampling.tokens = order.tokens.value_or(sampling.tokens);
         const Writing& tree = document().writing;
-        writing.job = job_of(*shown->trace, tree.sequence, sampling, depth_of(tree, tree.shown));
+        writing.job = job_of(*shown->trace, document().model.get(), tree.sequence, sampling, depth_of(tree, tree.shown));
         writing.tip = tree.shown;
         ++writing.number;
         writer.start(writing.job);

@@ -64,6 +64,33 @@ std::string chip_text(const Token& token) {
 
 namespace {
 
+/// The text ends within a character, which what follows may complete.
+bool ends_within_character(std::string_view text) {
+    for (std::size_t back = 1; back <= std::min<std::size_t>(3, text.size()); ++back) {
+        const auto byte = static_cast<unsigned char>(text[text.size() - back]);
+        if ((byte & 0xC0U) == 0x80U) continue;
+        const std::size_t whole = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
+        return byte <= 0xF4 && whole > back;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::string> readable_pieces(std::span<const Token> tokens) {
+    std::vector<std::string> pieces;
+    bool open = false;
+    for (const Token& token : tokens) {
+        if (open) pieces.back() += token.text;
+        else pieces.push_back(token.text);
+        open = ends_within_character(pieces.back());
+    }
+    for (std::string& piece : pieces) piece = shown_bytes(piece);
+    return pieces;
+}
+
+namespace {
+
 float chip_height(const Ui& ui, const ChipOptions& options) {
     return ui.px(options.two_lines ? kLowHeight : options.ids ? kHeight : kHeightWithoutId);
 }

@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/session/snapshot.hpp"
 #include "app/widgets/field_text.hpp"
@@ -36,6 +37,10 @@ struct ChipResult {
 std::string shown_bytes(std::string_view text);
 /// The token's text as chips show it: whole characters as visible_text() does, bytes of parts of characters in hexadecimal, "␣F0 9F 98".
 std::string chip_text(const Token& token);
+
+/// The texts of tokens for reading: where only several together are a character they are one, and bytes that never become one stand as in
+/// chips. Joined, they are all of the tokens' texts.
+std::vector<std::string> readable_pieces(std::span<const Token> tokens);
 
 /// Chips at the cursor within `width` pixels; 44 logical pixels high, or as many lines as it takes. What lies outside is not drawn.
 ChipResult token_chips(const Ui& ui, const char* id, std::span<const Token> tokens, float width, const ChipOptions& options = {});

@@ -17,6 +17,13 @@ void KeyValueCache<Scalar>::put(int layer, const HeadsView<const Scalar>& keys, 
 }
 
 template <class Scalar>
+std::size_t KeyValueCache<Scalar>::bytes() const {
+    std::size_t numbers = 0;
+    for (const Layer& layer : layers_) numbers += layer.keys.capacity() + layer.values.capacity();
+    return numbers * sizeof(Scalar);
+}
+
+template <class Scalar>
 void KeyValueCache<Scalar>::put(const HeadsView<const Scalar>& heads, std::int64_t positions, Rows& rows) const {
     rows.resize(static_cast<std::size_t>((length_ + positions) * heads_ * head_size_));
     Scalar* to = rows.data() + length_ * heads_ * head_size_;

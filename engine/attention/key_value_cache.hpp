@@ -1,6 +1,7 @@
 #pragma once
 /// Keys and values of a text's positions, kept so that the positions that follow need to compute only their own.
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -26,6 +27,9 @@ public:
     void put(int layer, const HeadsView<const Scalar>& keys, const HeadsView<const Scalar>& values, std::int64_t positions);
     /// All layers have been given so many positions more.
     void advance(std::int64_t positions) { length_ += positions; }
+
+    /// That all of it takes.
+    std::size_t bytes() const;
 
     /// Heads [G,S,D], with those positions that were put last; valid until the next put().
     HeadsView<const Scalar> keys(int layer) const { return heads_in(layers_[static_cast<std::size_t>(layer)].keys); }

@@ -70,6 +70,24 @@ public:
         return out;
     }
     const std::string& source() const { return file_.source(); }
+    /// Whether the file's own name for its model has this in it, in small letters.
+    bool is_named(std::string_view part) const {
+        for (const char* key : {"general.name", "general.basename"}) {
+            const Json* value = file_.find(key);
+            if (value == nullptr || !value->is_string()) continue;
+            std::string name = value->text();
+            for (char& c : name)
+                if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+            if (name.find(part) != std::string::npos) return true;
+        }
+        return false;
+    }
+
+    /// Notes what is taken for granted, because none of the keys is there.
+    void assume(std::initializer_list<std::string_view> keys, std::string what) {
+        if (std::none_of(keys.begin(), keys.end(), [this](std::string_view key) { return has(key); })) assumed_.push_back(std::move(what));
+    }
+    std::vector<std::string> take_assumed() { return std::move(assumed_); }
 
 private:
     static JsonObject own_keys(const GgufFile& file, const std::string& architecture) {
@@ -84,7 +102,22 @@ private:
     JsonObject json_;
     const GgufFile& file_;
     const WeightFiles& weights_;
+    std::vector<std::string> assumed_;
 };
+
+std::string activation_words(Activation activation) {
+    switch (activation) {
+    case Activation::Relu:
+        return "ReLU";
+    case Activation::GeluErf:
+        return "GELU, by the error function";
+    case Activation::GeluTanh:
+        return "GELU, by tanh";
+    case Activation::Silu:
+        return "SiLU";
+    }
+    return "";
+}
 
 // --- what most architectures share --------------------------------------------------------------------------------
 
@@ -174,6 +207,7 @@ void read_gguf_stretch(GgufKeys& keys, Config& config) {
 void read_gguf_rotary(GgufKeys& keys, Config& config) {
     config.position = PositionKind::Rotary;
     config.rotary_base = 10000;
+    keys.assume({"rope.freq_base"}, "rotary base 10000");
     keys.read("rope.freq_base", config.rotary_base, kLeastFactor, std::numeric_limits<double>::max());
     std::int64_t turned = config.head_size();
     keys.read_size("rope.dimension_count", turned);
@@ -218,6 +252,10 @@ void settle_llama(GgufKeys& keys, Config& config) {
 }
 void settle_windowed_llama(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
+    // Converters keep the windows of some models and leave out those of others.
+    if (keys.is_named("mistral")) keys.assume({"attention.sliding_window"}, "no sliding window, though some Mistral models have one of 4096");
+    if (keys.is_named("phi-3") || keys.is_named("phi3"))
+        keys.assume({"attention.sliding_window"}, "no sliding window, though Phi-3 models have one");
     read_gguf_windows(keys, config, 0, 0);
 }
 /// Decoders with LayerNorms.
@@ -239,6 +277,7 @@ void settle_smollm3(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
     config.layer_kinds.resize(static_cast<std::size_t>(config.num_layers));
     for (std::size_t i = kInterval - 1; i < config.layer_kinds.size(); i += kInterval) config.layer_kinds[i].rotary = LayerRotary::None;
+    keys.assume({}, "every fourth layer without rotary positions");
 }
 
 void settle_olmo2(GgufKeys& keys, Config& config) {
@@ -260,13 +299,20 @@ void settle_sandwich(GgufKeys& keys, Config& config, std::int64_t largest) {
     config.norm = NormPlacement::Sandwich;
     const double scalar = config.num_layers == largest ? static_cast<double>(config.d_model) / static_cast<double>(config.num_heads)
                                                        : static_cast<double>(config.head_size());
-    if (config.score_factor == 0) config.score_factor = 1 / std::sqrt(scalar);
+    if (config.score_factor == 0) {
+        config.score_factor = 1 / std::sqrt(scalar);
+        keys.assume({}, fmt::format("scores divided by √{:g}", scalar));
+    }
     keys.read("attn_logit_softcapping", config.score_cap, 0, kMostFactor);
     keys.read("final_logit_softcapping", config.logit_cap, 0, kMostFactor);
 }
 
 void settle_gemma2(GgufKeys& keys, Config& config) {
     config.score_cap = 50, config.logit_cap = 30;
+    keys.assume({"attn_logit_softcapping"}, "scores capped at 50");
+    keys.assume({"final_logit_softcapping"}, "logits capped at 30");
+    keys.assume({"attention.sliding_window"}, "a sliding window of 4096");
+    keys.assume({"attention.sliding_window_pattern"}, "a sliding window in every other layer");
     settle_sandwich(keys, config, 46);
     read_gguf_windows(keys, config, 2, 4096);
 }
@@ -274,6 +320,8 @@ void settle_gemma2(GgufKeys& keys, Config& config) {
 void settle_gemma3(GgufKeys& keys, Config& config) {
     settle_sandwich(keys, config, 62);
     config.qk_norm = QueryKeyNorm::PerHead;
+    keys.assume({"attention.sliding_window_pattern"}, "a sliding window in all layers but every sixth");
+    keys.assume({"rope.freq_base_swa"}, fmt::format("rotary base {:g} in layers with a sliding window", config.rotary_local_base));
     read_gguf_windows(keys, config, 6, 0);
     keys.read("rope.freq_base_swa", config.rotary_local_base, kLeastFactor, std::numeric_limits<double>::max());
     for (LayerKind& kind : config.layer_kinds)
@@ -285,6 +333,7 @@ void settle_gpt2(GgufKeys& keys, Config& config) { settle_with_layer_norms(keys,
 void settle_neox(GgufKeys& keys, Config& config) {
     settle_with_layer_norms(keys, config, Activation::GeluErf);
     bool parallel = true;
+    keys.assume({"use_parallel_residual"}, "attention and feed-forward side by side");
     keys.read("use_parallel_residual", parallel);
     if (parallel) config.order = BlockOrder::Parallel;
     read_gguf_rotary(keys, config);
@@ -330,6 +379,7 @@ void settle_t5(GgufKeys& keys, Config& config) {
     config.score_factor = 1;
     config.position = PositionKind::Buckets;
     config.position_buckets = keys.size("attention.relative_buckets_count", 4);
+    keys.assume({}, fmt::format("the same range for all distances from {}", config.position_distance));
     config.ffn_gated = keys.has_tensor("enc.blk.0.ffn_gate.weight");
     config.activation = config.ffn_gated ? Activation::GeluTanh : Activation::Relu;
     if (config.tied_lm_head) config.head_factor = 1 / std::sqrt(static_cast<double>(config.d_model));
@@ -388,6 +438,9 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     config = read_gguf_sizes(keys);
     read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
     architecture.settle(keys, config);
+    keys.assume({"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}, fmt::format("norms' epsilon {:g}", config.layer_norm_eps));
+    keys.assume({}, "feed-forward activation " + activation_words(config.activation));
+    model.assumed = keys.take_assumed();
     try {
         validate(config);
     } catch (const ConfigError& error) {

@@ -20,6 +20,8 @@ struct GgufModel {
     Config config;
     std::int32_t decoder_start = 0;     ///< of an encoder-decoder
     std::vector<TensorSource> tensors;  ///< of every parameter, by the names of the file
+    /// What the file leaves out and is taken from published models of its kind: "rotary base 10000".
+    std::vector<std::string> assumed;
 };
 
 /// Throws FileError: Unsupported for an architecture or an option that there is not, else what is wrong with a key.

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/families/end_tokens.hpp"
 #include "engine/families/gguf_model.hpp"
 #include "engine/families/tensor_numbers.hpp"
 #include "engine/io/file_error.hpp"
@@ -227,6 +228,13 @@ void join_pieces(std::vector<StoredColumns>& pieces) {
     pieces = std::move(joined);
 }
 
+bool writes_text(const Config& config) { return config.architecture != Architecture::Encoder && config.lm_head; }
+
+void adopt_ends(ModelFolder& folder, EndTokens ends) {
+    folder.ends = std::move(ends.ids);
+    folder.notes.insert(folder.notes.end(), ends.notes.begin(), ends.notes.end());
+}
+
 /// All but the weights; returns where they are.
 std::vector<TensorSource> read_folder(ModelFolder& folder) {
     JsonObject json = read_config_json(folder.path);
@@ -247,6 +255,8 @@ std::vector<TensorSource> read_folder(ModelFolder& folder) {
     }
     folder.weights = WeightFiles::open_folder(folder.path);
     folder.tokenizer = read_folder_tokenizer(folder.path);
+    if (writes_text(folder.config))
+        adopt_ends(folder, folder_end_tokens(folder.path, json, folder.tokenizer.get(), folder.config.vocab_size));
     return folder.family->tensors(folder.config);
 }
 
@@ -258,7 +268,9 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
     folder.model_type = model.architecture;
     folder.config = std::move(model.config);
     folder.decoder_start = model.decoder_start;
+    folder.assumed = std::move(model.assumed);
     if (has_gguf_tokenizer(file)) folder.tokenizer = read_gguf_tokenizer(file);
+    if (writes_text(folder.config)) adopt_ends(folder, gguf_end_tokens(file, folder.config.vocab_size));
     return std::move(model.tensors);
 }
 
@@ -269,6 +281,8 @@ void add_notes(ModelFolder& folder) {
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
+    if (folder.config.architecture == Architecture::Encoder && !folder.config.lm_head)
+        folder.notes.push_back(fmt::format("The {} has no head that fills in hidden words.", is_gguf_file(folder.path) ? "file" : "folder"));
     if (folder.tokenizer->size() > folder.config.vocab_size)
         folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));

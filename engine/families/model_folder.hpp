@@ -32,6 +32,8 @@ struct ModelFolder {
     std::vector<TensorUse> tensors;                   ///< every tensor of the checkpoint, in its order
     std::shared_ptr<const ModelTokenizer> tokenizer;  ///< null where the folder has none
     std::int32_t decoder_start = 0;                   ///< of an encoder-decoder: the token that every text of the decoder begins with
+    std::vector<std::int32_t> ends;                   ///< writing ends with any of these tokens; see end_tokens.hpp
+    std::vector<std::string> assumed;                 ///< see GgufModel: what a file leaves out
     std::vector<std::string> notes;                   ///< what is odd but does no harm, one sentence each
 };
 

@@ -51,15 +51,26 @@ bool can_cache(const Config& config, const ForwardSettings& settings) {
 }
 
 template <class Scalar>
-CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop)
+CachedPass<Scalar>::CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop,
+                               TextCache<Scalar> known)
     : weights_(parameters), plan_(require_can_cache(weights_.config(), settings)), settings_(settings), tap_(false, std::move(stop)),
       program_(plan_, weights_, Form::Fused, Keep::OneLayer),
-      cache_(weights_.config().num_layers, weights_.config().kv_heads(), weights_.config().head_size()),
-      logits_(program_.place(plan_.logits())), head_(logits_) {
+      cache_(known.keys_and_values ? std::move(*known.keys_and_values) : empty_cache()), logits_(program_.place(plan_.logits())),
+      head_(logits_), text_(std::move(known.text)) {
     const auto begins = [&](std::size_t place) {
         return program_.node(place).plan->op != Op::Norm && !plan_.is_stream(program_.node(place).plan->id);
     };
     while (begins(program_.node(head_).inputs[0])) head_ = program_.node(head_).inputs[0];
+}
+
+template <class Scalar>
+KeyValueCache<Scalar> CachedPass<Scalar>::empty_cache() const {
+    return {weights_.config().num_layers, weights_.config().kv_heads(), weights_.config().head_size()};
+}
+
+template <class Scalar>
+TextCache<Scalar> CachedPass<Scalar>::release() {
+    return {std::move(text_), std::move(cache_)};
 }
 
 template <class Scalar>

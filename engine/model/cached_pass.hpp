@@ -1,8 +1,10 @@
 #pragma once
 /// Logits of the token that follows a text which grows, or changes at its end: what was computed of its beginning is kept.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -21,18 +23,30 @@ bool keeps_positions(const Plan& plan, std::int64_t before, std::int64_t after);
 /// causal mask alone, with neither mistakes nor edits nor dropout nor biases of ranges of distances.
 bool can_cache(const Config& config, const ForwardSettings& settings);
 
+/// A text with the keys and values of its tokens.
+template <class Scalar>
+struct TextCache {
+    std::vector<std::int32_t> text;
+    std::optional<KeyValueCache<Scalar>> keys_and_values{};  ///< none of an empty text
+    std::size_t bytes() const { return keys_and_values ? keys_and_values->bytes() : 0; }
+};
+
 /// Passes over one text from one position to another. The numbers are, bit for bit, those of a ModelPass over all of the text.
 template <class Scalar>
 class CachedPass {
 public:
     /// Of a model with an output head; `parameters` have to outlive this. Throws ConfigError for what can_cache() denies, a model without
-    /// a head, or settings as require_settings() does. Passes throw Cancelled once `stop` is requested.
-    CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {});
+    /// a head, or settings as require_settings() does. Passes throw Cancelled once `stop` is requested. `known` is what release() gave of the
+    /// same parameters and settings.
+    CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {},
+               TextCache<Scalar> known = {});
     CachedPass(const CachedPass&) = delete;
     CachedPass& operator=(const CachedPass&) = delete;
 
     /// Tokens of the text so far.
     std::int64_t length() const { return cache_.length(); }
+    /// Hands over what is known of the text so far; the pass is of no more use.
+    TextCache<Scalar> release();
     /// Leaves the first `length` tokens, at most length().
     void shrink(std::int64_t length);
     /// Adds at least one token and returns the logits [V] after the last one, valid until the next call. Throws ConfigError when the text
@@ -42,6 +56,8 @@ public:
     std::span<const Scalar> logits_after(std::span<const std::int32_t> text);
 
 private:
+    KeyValueCache<Scalar> empty_cache() const;
+
     const Weights weights_;
     const Plan plan_;
     const ForwardSettings settings_;

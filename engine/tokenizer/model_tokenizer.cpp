@@ -33,12 +33,13 @@ void count_spaces(std::string_view text, EncodedToken& token) {
 /// Every piece of text by itself.
 PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
     PieceList next;
+    next.steps = list.steps;
     next.content.text.reserve(list.content.text.size());
     next.content.origins.reserve(list.content.text.size());
     for (const Piece& piece : list.pieces) {
         AlignedText part;
         part.append(list.content, piece.begin, piece.end);
-        if (piece.is_text()) part = step.apply(part);
+        if (piece.is_text()) part = step.apply(part, next.steps);
         const std::size_t begin = next.content.text.size();
         next.content.append(part, 0, part.text.size());
         next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});
@@ -100,7 +101,7 @@ Encoding ModelTokenizer::finish(std::vector<EncodedPart> parts, bool special) co
 template <class Seen>
 PieceList ModelTokenizer::words_of(std::string_view text, Seen&& seen) const {
     using Kind = TextStage::Kind;
-    PieceList list{AlignedText::of(text), {}};
+    PieceList list{AlignedText::of(text), {}, {}};
     list.pieces.push_back({0, list.content.text.size(), true, -1});
     seen(Kind::Typed, "", list);
     added_.cut(list, false);

@@ -14,7 +14,12 @@
 namespace attn {
 namespace {
 
-using Apply = std::function<AlignedText(const AlignedText&)>;
+using Apply = std::function<AlignedText(const AlignedText&, SearchSteps&)>;
+
+/// Of what looks for no expression.
+Apply plain(std::function<AlignedText(const AlignedText&)> change) {
+    return [change = std::move(change)](const AlignedText& text, SearchSteps&) { return change(text); };
+}
 
 /// Calls use(character, origin, out) for every character.
 template <class Use>
@@ -62,10 +67,10 @@ AlignedText bytes_as_letters(const AlignedText& text) {
 }
 
 /// What takes a match's place has the origin of the match's last character.
-AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by) {
+AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchSteps& steps) {
     AlignedText out;
     std::size_t at = 0;
-    for (const Match& match : pattern.matches(text.text)) {
+    for (const Match& match : pattern.matches(text.text, steps)) {
         out.append(text, at, match.begin);
         out.append(by, text.origins[match.end - 1]);
         at = match.end;
@@ -124,32 +129,34 @@ Apply read_precompiled(JsonObject& json) {
     const std::optional<std::string> bytes = from_base64(required_text(json, "precompiled_charsmap"));
     if (!bytes) json.fail("precompiled_charsmap", "is not Base64", FileFault::Format);
     return at_field(json, "precompiled_charsmap", [&]() -> Apply {
-        return [map = std::make_shared<const PrecompiledMap>(*bytes)](const AlignedText& text) { return map->apply(text); };
+        return plain([map = std::make_shared<const PrecompiledMap>(*bytes)](const AlignedText& text) { return map->apply(text); });
     });
 }
 
 Apply read_apply(const std::string& type, JsonObject& json) {
-    const auto form = [](NormalForm to) { return [to](const AlignedText& text) { return normal_form(text, to); }; };
+    const auto form = [](NormalForm to) { return plain([to](const AlignedText& text) { return normal_form(text, to); }); };
     if (type == "NFC") return form(NormalForm::C);
     if (type == "NFD") return form(NormalForm::D);
     if (type == "NFKC") return form(NormalForm::KC);
     if (type == "NFKD") return form(NormalForm::KD);
-    if (type == "Lowercase") return lowercase;
-    if (type == "StripAccents") return [](const AlignedText& text) { return only(text, [](char32_t c) { return !is_mark(c); }); };
-    if (type == "Nmt") return nmt;
-    if (type == "ByteLevel") return bytes_as_letters;
+    if (type == "Lowercase") return plain(lowercase);
+    if (type == "StripAccents") return plain([](const AlignedText& text) { return only(text, [](char32_t c) { return !is_mark(c); }); });
+    if (type == "Nmt") return plain(nmt);
+    if (type == "ByteLevel") return plain(bytes_as_letters);
     if (type == "BertNormalizer") return read_bert(json);
     if (type == "Precompiled") return read_precompiled(json);
-    if (type == "Prepend") return [front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); };
+    if (type == "Prepend") return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
-        return [pattern = read_pattern(json), content](const AlignedText& text) { return replaced(text, pattern, content); };
+        return [pattern = read_pattern(json), content](const AlignedText& text, SearchSteps& steps) {
+            return replaced(text, pattern, content, steps);
+        };
     }
     if (type == "Strip") {
         bool left = true, right = true;
         json.read("strip_left", left);
         json.read("strip_right", right);
-        return [left, right](const AlignedText& text) { return stripped(text, left, right); };
+        return plain([left, right](const AlignedText& text) { return stripped(text, left, right); });
     }
     refuse_type(json, "normalizer", type);
 }
@@ -157,11 +164,11 @@ Apply read_apply(const std::string& type, JsonObject& json) {
 }  // namespace
 
 Normalizer bert_normalizer(BertForm form) {
-    return {"BertNormalizer", [form](const AlignedText& text) { return bert_normalized(text, form); }};
+    return {"BertNormalizer", plain([form](const AlignedText& text) { return bert_normalized(text, form); })};
 }
 
 Normalizer nfc() {
-    return {"NFC", [](const AlignedText& text) { return normal_form(text, NormalForm::C); }};
+    return {"NFC", plain([](const AlignedText& text) { return normal_form(text, NormalForm::C); })};
 }
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {
@@ -171,7 +178,8 @@ std::vector<Normalizer> read_normalizers(JsonObject component) {
 }
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {
-    for (const Normalizer& step : steps) text = step.apply(text);
+    SearchSteps searches;
+    for (const Normalizer& step : steps) text = step.apply(text, searches);
     return text;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <oniguruma.h>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <new>
@@ -14,8 +15,9 @@
 namespace attn {
 namespace {
 
-/// Steps back that one match may take. The patterns of known tokenizers need a few for each character of the longest word.
-constexpr unsigned long kMaxSteps = 20'000'000;
+/// How many steps a search took is not told, only whether they were more than a limit: it begins with few, and each time it fails is tried
+/// again with so many times more.
+constexpr std::uint64_t kFirstSteps = 64, kMoreSteps = 8;
 constexpr std::size_t kLongestPattern = 16384;
 
 std::string error_text(int code, OnigErrorInfo* info = nullptr) {
@@ -31,6 +33,8 @@ void initialise() {
         onig_initialize(&encoding, 1);
     });
 }
+
+bool is_over_limit(int code) { return code == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER; }
 
 const OnigUChar* bytes(std::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
 
@@ -57,18 +61,30 @@ struct Regex::Compiled {
 
 Regex::Regex(std::string_view pattern) : compiled_(std::make_shared<const Compiled>(pattern)) {}
 
-std::vector<Match> Regex::matches(std::string_view text) const {
+std::vector<Match> Regex::matches(std::string_view text, SearchSteps& steps) const {
     const std::unique_ptr<OnigMatchParam, void (*)(OnigMatchParam*)> limits(onig_new_match_param(), onig_free_match_param);
     const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(onig_region_new(), [](OnigRegion* r) { onig_region_free(r, 1); });
     if (limits == nullptr || region == nullptr) throw std::bad_alloc();
     onig_initialize_match_param(limits.get());
-    onig_set_retry_limit_in_match_of_match_param(limits.get(), kMaxSteps);
-    onig_set_retry_limit_in_search_of_match_param(limits.get(), kMaxSteps);
 
     const OnigUChar *begin = bytes(text), *end = begin + text.size();
+    const auto search = [&](const OnigUChar* at, std::uint64_t most) {
+        onig_set_retry_limit_in_match_of_match_param(limits.get(), most);
+        onig_set_retry_limit_in_search_of_match_param(limits.get(), most);
+        steps.take(most);
+        return onig_search_with_param(compiled_->handle, begin, end, at, end, region.get(), ONIG_OPTION_NONE, limits.get());
+    };
+    steps.add_text(text.size());
     std::vector<Match> out;
     for (const OnigUChar* at = begin; at < end;) {
-        const int place = onig_search_with_param(compiled_->handle, begin, end, at, end, region.get(), ONIG_OPTION_NONE, limits.get());
+        int place = ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
+        for (std::uint64_t most = kFirstSteps; is_over_limit(place); most *= kMoreSteps) {
+            if (steps.left() == 0)
+                throw ConfigError(fmt::format("the tokenizer's regular expressions take too long for this text: they were given up after {} "
+                                              "million steps",
+                                              (SearchSteps::kFirst + SearchSteps::kPerByte * steps.bytes()) / 1'000'000));
+            place = search(at, std::min(most, steps.left()));
+        }
         if (place == ONIG_MISMATCH) break;
         if (place == ONIGERR_MEMORY) throw std::bad_alloc();
         if (place < 0) throw ConfigError(fmt::format("the tokenizer's regular expression fails at this text: {}", error_text(place)));
@@ -92,8 +108,8 @@ TextPattern TextPattern::literal(std::string_view text) {
     return out;
 }
 
-std::vector<Match> TextPattern::matches(std::string_view text) const {
-    if (regex_) return regex_->matches(text);
+std::vector<Match> TextPattern::matches(std::string_view text, SearchSteps& steps) const {
+    if (regex_) return regex_->matches(text, steps);
     std::vector<Match> out;
     if (literal_.empty()) return out;
     for (std::size_t at = 0; (at = text.find(literal_, at)) != std::string_view::npos; at += literal_.size())

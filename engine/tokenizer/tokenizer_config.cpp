@@ -20,6 +20,10 @@ std::optional<TokenizerConfig> read_tokenizer_config(const std::filesystem::path
     };
     TokenizerConfig config;
     if (const Json* name = json.find("tokenizer_class"); name != nullptr && name->is_string()) config.tokenizer_class = name->text();
+    // As older files have it, an object with the token and how it is found.
+    const Json* end = json.find("eos_token");
+    if (end != nullptr && end->is_object()) end = end->find("content");
+    if (end != nullptr && end->is_string()) config.eos_token = end->text();
     config.add_bos_token = truth("add_bos_token");
     config.add_eos_token = truth("add_eos_token");
     config.do_lower_case = truth("do_lower_case");

@@ -9,6 +9,7 @@ namespace attn {
 
 struct TokenizerConfig {
     std::string tokenizer_class;  ///< "LlamaTokenizer"; may be empty
+    std::string eos_token;        ///< what ends a text; may be empty
     std::optional<bool> add_bos_token, add_eos_token;
     std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars;
 };

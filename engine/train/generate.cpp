@@ -47,11 +47,20 @@ TokenBatch batch_of(std::span<const std::int32_t> ids) {
 class NextLogits {
 public:
     NextLogits(const Parameters<float>& parameters, std::span<const std::int32_t> source, const ForwardSettings& settings,
-               std::stop_token stop)
-        : config_(parameters.config()), settings_(settings), tap_(false, stop), source_(batch_of(source)) {
-        if (can_cache(config_, settings)) cached_ = std::make_unique<CachedPass<float>>(parameters, settings, std::move(stop));
+               std::stop_token stop, KeptText* kept)
+        : config_(parameters.config()), settings_(settings), tap_(false, stop), kept_(kept), source_(batch_of(source)) {
+        const bool same = kept != nullptr && kept->parameters == &parameters && kept->settings == settings;
+        TextCache<float> cache = same ? std::move(kept->cache) : TextCache<float>();
+        if (kept != nullptr) *kept = {&parameters, settings, {}};
+        if (can_cache(config_, settings))
+            cached_ = std::make_unique<CachedPass<float>>(parameters, settings, std::move(stop), std::move(cache));
         else full_ = std::make_unique<ModelPass<float>>(parameters, Keep::OneLayer);
     }
+    ~NextLogits() {
+        if (kept_ != nullptr && cached_ != nullptr) kept_->cache = cached_->release();
+    }
+    NextLogits(const NextLogits&) = delete;
+    NextLogits& operator=(const NextLogits&) = delete;
 
     std::span<const float> after(std::span<const std::int32_t> text) {
         if (cached_ != nullptr) return cached_->logits_after(text);
@@ -63,6 +72,7 @@ private:
     const Config& config_;
     const ForwardSettings& settings_;
     Tap<float> tap_;
+    KeptText* const kept_;
     std::unique_ptr<CachedPass<float>> cached_;
     std::unique_ptr<ModelPass<float>> full_;
     TokenBatch source_;
@@ -72,7 +82,7 @@ private:
 
 std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& settings,
                                    const SamplingSettings& sampling, const std::function<void(const DrawnToken&)>& each,
-                                   std::stop_token stop) {
+                                   std::stop_token stop, KeptText* kept) {
     const Config& config = parameters.config();
     require_can_write(config);
     require_sampling(sampling);
@@ -81,7 +91,7 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
 
     ForwardSettings forward = settings;
     forward.dropout = {};
-    NextLogits logits(parameters, prompt.source, forward, stop);
+    NextLogits logits(parameters, prompt.source, forward, stop, kept);
     const CounterRandom random(sampling.seed, 0);
     std::vector<std::int32_t> text(prompt.text.begin(), prompt.text.end());
     for (std::int64_t written = 0; written < sampling.tokens; ++written) {
@@ -93,28 +103,28 @@ std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Pr
         const auto id = static_cast<std::int32_t>(draw(chances, uniform));
         text.push_back(id);
         if (each) each({id, next, chances});
-        if (id == prompt.end) break;
+        if (std::find(prompt.ends.begin(), prompt.ends.end(), id) != prompt.ends.end()) break;
     }
     return {text.begin() + static_cast<std::ptrdiff_t>(prompt.text.size()), text.end()};
 }
 
-std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, std::span<const std::int32_t> text, std::int32_t blank,
+std::vector<std::int32_t> fill_in(const Parameters<float>& parameters, const TokenBatch& text, std::int32_t blank,
                                   const ForwardSettings& settings, const SamplingSettings& sampling, std::stop_token stop) {
     const Config& config = parameters.config();
     if (config.architecture != Architecture::Encoder) throw ConfigError("only an encoder fills in words: this model continues a text");
     if (!config.lm_head) throw ConfigError("a model without a head predicts no tokens");
     require_sampling(sampling);
-    require_ids("text", text, config);
-    if (std::find(text.begin(), text.end(), blank) == text.end()) throw Error("there is nothing to fill in");
+    require_ids("text", text.ids, config);
+    if (std::find(text.ids.begin(), text.ids.end(), blank) == text.ids.end()) throw Error("there is nothing to fill in");
     ForwardSettings forward = settings;
     forward.dropout = {};
     ModelPass<float> pass(parameters, Keep::OneLayer);
     Tap<float> tap(false, std::move(stop));
-    pass.forward(batch_of(text), {}, forward, tap);
+    pass.forward(text, {}, forward, tap);
     const std::span<const float> logits = pass.logits().values();
     const CounterRandom random(sampling.seed, 0);
     const auto vocabulary = static_cast<std::size_t>(config.vocab_size);
-    std::vector<std::int32_t> filled(text.begin(), text.end());
+    std::vector<std::int32_t> filled = text.ids;
     for (std::size_t at = 0; at < filled.size(); ++at)
         if (filled[at] == blank)
             filled[at] = static_cast<std::int32_t>(

@@ -302,7 +302,7 @@ TEST(Generate, TranslatesWhatTheSourceSays) {
             expected.push_back(likeliest_after(text, source));
         EXPECT_EQ(generate(*parameters, {prompt, source}, causal(), greedy), expected);
         const auto end = std::find(expected.begin(), expected.end(), expected[3]);
-        EXPECT_EQ(generate(*parameters, {prompt, source, expected[3]}, causal(), greedy),
+        EXPECT_EQ(generate(*parameters, {prompt, source, std::span(expected).subspan(3, 1)}, causal(), greedy),
                   std::vector<std::int32_t>(expected.begin(), end + 1))
             << "it ends with the token that ends it";
         const SamplingSettings drawn{.temperature = 1, .tokens = 30, .seed = seed};
@@ -310,6 +310,84 @@ TEST(Generate, TranslatesWhatTheSourceSays) {
             generate(*parameters, {prompt, source}, causal(), drawn) != generate(*parameters, {prompt, other}, causal(), drawn);
     }
     EXPECT_GE(other_answers, 3) << "what is written depends on the source";
+}
+
+TEST(Generate, WritesTheSameFromWhatIsKept) {
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        testing_support::RandomModel random(seed, seed % 2 == 1);
+        random.config.architecture = Architecture::DecoderOnly;
+        random.config.lm_head = true;
+        const Parameters<float> parameters = random.parameters<float>();
+        random.config.seed += 1;
+        const Parameters<float> others = random.parameters<float>();
+        ForwardSettings settings = causal(), warmer = causal();
+        warmer.temperature = 1.5;
+        KeptText kept;
+        std::vector<std::int32_t> text{0};
+        // Longer and longer texts, others that begin alike, another model and other settings in between, and beyond the context.
+        for (int round = 0; round < 8; ++round) {
+            const Parameters<float>& model = round == 3 ? others : parameters;
+            const ForwardSettings& how = round == 5 ? warmer : settings;
+            const SamplingSettings sampling{.temperature = 1.4, .tokens = random.between(0, 4), .seed = seed + static_cast<unsigned>(round)};
+            const auto written = generate(model, {text}, how, sampling, {}, {}, &kept);
+            EXPECT_EQ(written, generate(model, {text}, how, sampling)) << "seed " << seed << ", round " << round;
+            text.insert(text.end(), written.begin(), written.end());
+            if (round % 3 == 2 && text.size() > 1) text.pop_back();
+        }
+    }
+}
+
+TEST(Generate, ComputesOnFromWhatIsKept) {
+    const Parameters<float> parameters = initial_parameters<float>(small_model());
+    const std::vector<std::int32_t> prompt{5, 2, 7, 1};
+    const SamplingSettings sampling{.temperature = 0, .tokens = 2};
+    KeptText kept;
+    std::vector<std::int32_t> text = prompt;
+    for (const std::int32_t id : generate(parameters, {prompt}, causal(), sampling, {}, {}, &kept)) text.push_back(id);
+    EXPECT_EQ(kept.cache.text, std::vector<std::int32_t>(text.begin(), text.end() - 1)) << "of the last token nothing was needed";
+    EXPECT_GT(kept.cache.bytes(), 0U);
+    // What a cancelled call leaves is as good.
+    std::stop_source stop;
+    const auto cancel = [&](const DrawnToken&) { stop.request_stop(); };
+    EXPECT_THROW(generate(parameters, {text}, causal(), sampling, cancel, stop.get_token(), &kept), Cancelled);
+    EXPECT_EQ(kept.cache.text, text);
+    EXPECT_EQ(generate(parameters, {text}, causal(), sampling, {}, {}, &kept), generate(parameters, {text}, causal(), sampling));
+    // Keys and values of other tokens under these tokens' names would be believed.
+    KeptText wrong;
+    const std::vector<std::int32_t> other{9, 9, 9, 9, 9, 9, 9, 9};
+    generate(parameters, {other}, causal(), {.temperature = 0, .tokens = 1}, {}, {}, &wrong);
+    std::vector<std::int32_t> longer = text;
+    longer.resize(other.size(), 3);
+    wrong.cache.text = longer;
+    std::vector<float> believed, computed;
+    const auto logits_of = [&](std::vector<float>& out) {
+        return [&out](const DrawnToken& drawn) { out.assign(drawn.logits.begin(), drawn.logits.end()); };
+    };
+    generate(parameters, {longer}, causal(), {.temperature = 0, .tokens = 1}, logits_of(believed), {}, &wrong);
+    generate(parameters, {longer}, causal(), {.temperature = 0, .tokens = 1}, logits_of(computed));
+    EXPECT_NE(believed, computed);
+}
+
+TEST(Generate, EndsWithAnyOfTheEnds) {
+    const Parameters<float> parameters = initial_parameters<float>(small_model());
+    const std::vector<std::int32_t> prompt{5, 2};
+    const SamplingSettings sampling{.temperature = 3, .tokens = 40, .seed = 3};
+    const std::vector<std::int32_t> all = generate(parameters, {prompt}, causal(), sampling);
+    for (const std::vector<std::int32_t>& ends : {std::vector<std::int32_t>{4}, std::vector<std::int32_t>{3, 8, 1}}) {
+        const auto first = std::find_first_of(all.begin(), all.end(), ends.begin(), ends.end());
+        ASSERT_NE(first, all.end());
+        const std::vector<std::int32_t> written = generate(parameters, {.text = prompt, .ends = ends}, causal(), sampling);
+        EXPECT_EQ(written, std::vector<std::int32_t>(all.begin(), first + 1));
+        // An end in the text that is gone on from does not matter.
+        std::vector<std::int32_t> text = prompt;
+        text.insert(text.end(), written.begin(), written.end());
+        EXPECT_FALSE(generate(parameters, {.text = text, .ends = ends, .drawn = written.size()}, causal(), sampling).empty());
+    }
+}
+
+TokenBatch one_text(std::vector<std::int32_t> ids) {
+    const auto length = static_cast<std::int64_t>(ids.size());
+    return {length, std::move(ids), {length}};
 }
 
 TEST(FillIn, PutsTheLikeliestWordInEveryBlank) {
@@ -327,20 +405,20 @@ TEST(FillIn, PutsTheLikeliestWordInEveryBlank) {
             const auto row = logits.subspan(at * 11, 11);
             expected[at] = static_cast<std::int32_t>(std::max_element(row.begin(), row.end()) - row.begin());
         }
-        EXPECT_EQ(fill_in(*parameters, text, kHidden, {}, {.temperature = 0}), expected);
+        EXPECT_EQ(fill_in(*parameters, one_text(text), kHidden, {}, {.temperature = 0}), expected);
         std::set<std::vector<std::int32_t>> drawn;
         for (std::uint64_t draw = 0; draw < 20; ++draw) {
-            const auto filled = fill_in(*parameters, text, kHidden, {}, {.temperature = 3, .seed = draw});
-            EXPECT_EQ(filled, fill_in(*parameters, text, kHidden, {}, {.temperature = 3, .seed = draw}));
+            const auto filled = fill_in(*parameters, one_text(text), kHidden, {}, {.temperature = 3, .seed = draw});
+            EXPECT_EQ(filled, fill_in(*parameters, one_text(text), kHidden, {}, {.temperature = 3, .seed = draw}));
             for (const std::size_t at : {1U, 2U, 4U}) EXPECT_EQ(filled[at], text[at]);
             drawn.insert(filled);
         }
         EXPECT_GT(drawn.size(), 5U);
-        EXPECT_THROW(fill_in(*parameters, std::vector<std::int32_t>{1, 2}, kHidden, {}, {}), Error);
-        EXPECT_THROW(fill_in(*parameters, std::vector<std::int32_t>{kHidden, 11}, kHidden, {}, {}), Error);
+        EXPECT_THROW(fill_in(*parameters, one_text({1, 2}), kHidden, {}, {}), Error);
+        EXPECT_THROW(fill_in(*parameters, one_text({kHidden, 11}), kHidden, {}, {}), Error);
         EXPECT_THROW(fill_in(*parameters, {}, kHidden, {}, {}), Error);
     }
-    EXPECT_THROW(fill_in(initial_parameters<float>(small_model()), std::vector<std::int32_t>{1}, 1, {}, {}), ConfigError);
+    EXPECT_THROW(fill_in(initial_parameters<float>(small_model()), one_text({1}), 1, {}, {}), ConfigError);
 }
 
 }  // namespace

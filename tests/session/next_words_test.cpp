@@ -45,6 +45,21 @@ TEST(NextWords, HeatEvensThemOutAndColdLeavesTheFirst) {
     EXPECT_EQ(at(0).id, at(1).id);
 }
 
+TEST(NextWords, OfAHiddenWordAreThoseOfItsOwnPosition) {
+    Session session(open_preset("fill-in"), [] {});
+    const auto snapshot = session.wait();
+    const Tensor<float>& own = snapshot->trace->find({Stage::Probabilities, -1})->value;
+    for (std::int64_t position = 0; position < snapshot->trace->tokens.lengths[0]; ++position) {
+        const auto words = session.get(facet::NextWords{0, {}, position});
+        for (const NextWord& word : words->likeliest)
+            EXPECT_NEAR(word.predicted, static_cast<double>(own(0, position, word.id)), 1e-6) << position;
+    }
+    for (const std::int64_t outside : {std::int64_t{-1}, snapshot->trace->tokens.lengths[0]})
+        EXPECT_FALSE(session.compute(facet::NextWords{0, {}, outside}));
+    Session decoder(open_preset("gpt-tiny"), [] {});
+    EXPECT_FALSE(decoder.compute(facet::NextWords{0, {}, 0})) << "it sees the word";
+}
+
 TEST(NextWords, AreRefusedWhereNoneComesNext) {
     Session encoder(open_preset("self-attention"), [] {});
     EXPECT_EQ(encoder.compute(facet::NextWords{}).value, nullptr);

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "app/session/kept_tokenizer.hpp"
 #include "app/session/model_document.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
@@ -27,7 +28,8 @@ Document of_text(const std::string& text) {
 }
 
 OtherTokens beside(const Document& document, const std::string& model) {
-    return other_tokens(document, 0, *read_tokenizer(kTokenizers / model), model);
+    KeptTokenizer kept;
+    return other_tokens(document, 0, kept, *read_tokenizer(kTokenizers / model), model);
 }
 
 TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
@@ -38,7 +40,8 @@ TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
     ASSERT_EQ(other.tokens.size(), expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(other.tokens[i].id, expected[i].id);
     EXPECT_EQ(other.path.pieces.size(), expected.size());
-    EXPECT_EQ(other.path.columns.size(), token_path(document, 0).columns.size());
+    KeptTokenizer kept;
+    EXPECT_EQ(other.path.columns.size(), token_path(document, 0, kept).columns.size());
     EXPECT_EQ(other.kind, "WordPiece");
     EXPECT_EQ(other.vocabulary, tokenizer->size());
     ASSERT_TRUE(other.difference);
@@ -51,7 +54,8 @@ TEST(OtherTokens, AreTheOtherTokenizersInTheOwnColumns) {
 
 TEST(OtherTokens, OfTheSameTokenizerDoNotDiffer) {
     const Document document = of_text("the weights of na\u00EFve \U0001F98A readers");
-    EXPECT_FALSE(other_tokens(document, 0, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
+    KeptTokenizer kept;
+    EXPECT_FALSE(other_tokens(document, 0, kept, *read_tokenizer(kHubModels / "gpt2"), "gpt2").difference);
 }
 
 /// Columns count characters, not bytes.

@@ -8,6 +8,7 @@
 #include "app/session/document_error.hpp"
 #include "app/session/presets.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/tokenizer/own_bpe.hpp"
 
 namespace attn::app {
 namespace {
@@ -237,6 +238,29 @@ TEST(Prepare, AFixedVocabularyKeepsItsIdsAndRefusesOtherSymbols) {
             EXPECT_NE(std::string(error.what()).find("\"é\" (byte 1 of the text)"), std::string::npos) << error.what();
         }
     }
+}
+
+TEST(KeptTokenizer, IsPutTogetherOnceForEveryVocabulary) {
+    Document setup;
+    setup.tokenizer = TokenizerKind::Bpe;
+    setup.special_tokens = false;
+    setup.vocabulary = train_bpe("the cat and the rat and the hat", 270);
+    KeptTokenizer kept;
+    const ModelTokenizer* pieces = kept.of(setup).pieces().get();
+    setup.texts = {"the hat"};
+    EXPECT_EQ(kept.of(setup).pieces().get(), pieces) << "a typed letter changes no vocabulary";
+    setup.vocabulary.pop_back();
+    EXPECT_EQ(kept.of(setup).size(), static_cast<std::int64_t>(setup.vocabulary.size()));
+    setup.vocabulary = {"<pad>", "<unk>", "the", "hat"};
+    setup.tokenizer = TokenizerKind::Word;
+    setup.special_tokens = true;
+    EXPECT_EQ(kept.of(setup).kind(), TokenizerKind::Word);
+    setup.vocabulary.clear();
+    EXPECT_EQ(kept.of(setup).vocabulary().back(), "hat");
+    setup.texts = {"the mat"};
+    EXPECT_EQ(kept.of(setup).vocabulary().back(), "mat") << "a vocabulary of the texts follows them";
+    // What is prepared with it is what is prepared without.
+    EXPECT_EQ(prepare(setup, 1000, &kept).tokens, prepare(setup, 1000).tokens);
 }
 
 }  // namespace

@@ -123,7 +123,7 @@ TEST(ShippedTranslation, TranslatesItsExamplesAsTheySay) {
         ASSERT_EQ(sentence.source_texts.size(), 1U);
         const std::vector<std::int32_t> source = ids_of(sentence.source_texts[0]), begin = ids_of(">");
         const auto written =
-            generate(*model->checkpoint.parameters, {begin, source, source.back()}, computed_as(*model), {.temperature = 0});
+            generate(*model->checkpoint.parameters, {begin, source, std::span(source).last(1)}, computed_as(*model), {.temperature = 0});
         std::string text = ">";
         for (std::size_t i = 0; i + 1 < written.size(); ++i) text += " " + tokenizer.vocabulary()[static_cast<std::size_t>(written[i])];
         EXPECT_EQ(text, sentence.texts.at(0));

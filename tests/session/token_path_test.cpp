@@ -49,7 +49,8 @@ const TokenPath::Row* row_named(const TokenPath& path, std::string_view name) {
 TEST(TokenPath, HasAColumnForEveryCharacterAndARowForEveryStage) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"a cat \U0001F98A."};
-    const TokenPath path = token_path(document, 0);
+    KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
     ASSERT_EQ(path.columns.size(), 8U);
     EXPECT_EQ(path.columns[6].text, "\U0001F98A");
     EXPECT_GT(path.columns[6].width, path.columns[0].width) << "four bytes need room";
@@ -71,7 +72,8 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
     for (const char* text : {"the cat sat", "na\u00EFve \u6F22\u5B57, it's\n\n12", "  two  "}) {
         Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
         document.texts = {text};
-        const TokenPath path = token_path(document, 0);
+        KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
         const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
         ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
         float at = 0;
@@ -87,7 +89,8 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
 TEST(TokenPath, EveryStepJoinsTwoPartsOfTheStepBefore) {
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {"the weights of the reading"};
-    const TokenPath path = token_path(document, 0);
+    KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
     std::size_t joined = 0;
     for (const TokenPath::Word& word : path.words) {
         ASSERT_FALSE(word.steps.empty());
@@ -112,7 +115,8 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
         const test::TemporaryFolder folder;
         Document document = document_with_tokenizer(folder, "llama", "t5");
         document.texts = {"the mat"};
-        const TokenPath path = token_path(document, 0);
+        KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
         EXPECT_THAT(path.rule, HasSubstr("likeliest"));
         ASSERT_FALSE(path.words.empty());
         const TokenPath::Step& last = path.words[0].steps.back();
@@ -125,7 +129,8 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
     const test::TemporaryFolder folder;
     Document document = document_with_tokenizer(folder, "llama", "bert_uncased");
     document.texts = {"Unreading \U0001F98A"};
-    const TokenPath path = token_path(document, 0);
+    KeptTokenizer tokenizer;
+    const TokenPath path = token_path(document, 0, tokenizer);
     const TokenPath::Row* normalised = row_named(path, "normalised");
     ASSERT_NE(normalised, nullptr);
     EXPECT_EQ(normalised->cells.front().text, "u");
@@ -141,10 +146,11 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
 }
 
 TEST(TokenPath, OnlyPublishedModelsHaveOne) {
-    EXPECT_THROW(token_path(Document(), 0), Error);
+    KeptTokenizer tokenizer;
+    EXPECT_THROW(token_path(Document(), 0, tokenizer), Error);
     Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
     document.texts = {std::string(20'000, 'a')};
-    EXPECT_THROW(token_path(document, 0), ConfigError);
+    EXPECT_THROW(token_path(document, 0, tokenizer), ConfigError);
 }
 
 TEST(TokenPath, ChipsArePiecesAsTheVocabularyHasThem) {

@@ -5,7 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "app/session/document_json.hpp"
@@ -14,6 +16,8 @@
 #include "app/session/next_words.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "app/session/writer.hpp"
+#include "engine/model/transformer.hpp"
 #include "engine/train/generate.hpp"
 #include "tests/support/fake_computation.hpp"
 #include "tests/support/temporary_folder.hpp"
@@ -21,6 +25,7 @@
 namespace attn::app {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 WrittenToken written(std::int32_t id, std::int64_t after) { return {id, after, 0.5, 0.25}; }
@@ -355,7 +360,7 @@ struct SlowWriting {
     Computation engine() {
         Computation computation = Computation::engine();
         computation.write = [this](const Parameters<float>&, const Prompt& prompt, const ForwardSettings&, const SamplingSettings& sampling,
-                                   const std::function<void(const DrawnToken&)>& each, const std::stop_token& stop) {
+                                   const std::function<void(const DrawnToken&)>& each, const std::stop_token& stop, KeptText*) {
             const std::vector<float> logits(8);
             const std::vector<double> chances(8, 0.125);
             for (std::int64_t i = 0; i < sampling.tokens; ++i) {
@@ -417,7 +422,7 @@ TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
 TEST(WritingStops, WhenTheEngineFails) {
     Computation computation = Computation::engine();
     computation.write = [](const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
-                           const std::function<void(const DrawnToken&)>&, const std::stop_token&) { throw Error("the disk is gone"); };
+                           const std::function<void(const DrawnToken&)>&, const std::stop_token&, KeptText*) { throw Error("the disk is gone"); };
     Session session(
         open_preset("stories"), [] {}, computation);
     session.wait();
@@ -425,6 +430,120 @@ TEST(WritingStops, WhenTheEngineFails) {
     session.wait_for_writing();
     EXPECT_EQ(session.writing_problem(), "the disk is gone");
     EXPECT_FALSE(session.is_writing());
+}
+
+/// Notes what each call of the engine is given of the text before it.
+struct ObservedWriting {
+    std::vector<std::vector<std::int32_t>> given, left;
+    Computation engine() {
+        Computation computation = Computation::engine();
+        const auto write = computation.write;
+        computation.write = [this, write](const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& forward,
+                                          const SamplingSettings& sampling, const std::function<void(const DrawnToken&)>& each,
+                                          const std::stop_token& stop, KeptText* kept) {
+            given.push_back(kept->cache.text);
+            write(parameters, prompt, forward, sampling, each, stop, kept);
+            left.push_back(kept->cache.text);
+        };
+        return computation;
+    }
+};
+
+TEST(WritingGoesOn, FromWhatIsKnownOfTheTextBefore) {
+    ObservedWriting observed;
+    Session session(
+        open_preset("stories"), [] {}, observed.engine());
+    const auto write = [&](std::int64_t tokens) {
+        session.apply({command::WriteOn{0, tokens}, ""});
+        session.wait_for_writing();
+    };
+    session.wait();
+    write(4);
+    write(3);
+    ASSERT_EQ(observed.given.size(), 2U);
+    EXPECT_TRUE(observed.given[0].empty());
+    EXPECT_EQ(observed.given[1], observed.left[0]) << "it is there when the next job begins";
+    EXPECT_GT(observed.given[1].size(), 4U);
+    // Another model's text has nothing to do with it.
+    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
+    session.wait();
+    write(2);
+    ASSERT_EQ(observed.given.size(), 3U);
+    EXPECT_TRUE(observed.given[2].empty());
+}
+
+TEST(WritingGoesOn, KeepsNothingBeyondItsBudgetAndNothingOfAModelThatIsGone) {
+    for (const double budget : {1e-6, 1000.0}) {
+        ObservedWriting observed;
+        Writer writer(observed.engine().write, [] {}, budget);
+        Config config;
+        config.vocab_size = 9;
+        config.context_length = 40;
+        auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
+        writer.keep_only(parameters.get());
+        const auto write = [&] {
+            WritingJob job;
+            job.parameters = parameters;
+            job.text = {1, 2, 3};
+            job.forward.masks.causal = true;
+            job.sampling.tokens = 2;
+            writer.start(job);
+            writer.wait();
+        };
+        write();
+        write();
+        EXPECT_EQ(observed.given.at(1).empty(), budget < 1) << budget;
+        writer.set_budget(1e-6);
+        write();
+        EXPECT_EQ(observed.given.at(2).empty(), budget < 1);
+        write();
+        EXPECT_TRUE(observed.given.at(3).empty()) << "the smaller budget holds from then on";
+        writer.set_budget(1000);
+        write();
+        write();
+        EXPECT_FALSE(observed.given.at(5).empty());
+        writer.keep_only(nullptr);
+        write();
+        EXPECT_TRUE(observed.given.at(6).empty());
+    }
+}
+
+/// A golden model that ends its texts with one of these tokens.
+class EndingModel {
+public:
+    EndingModel(const char* model, const std::string& ends) {
+        const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf" / model;
+        for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) fs::copy_file(golden / file, folder_ / file);
+        std::ofstream(folder_ / "generation_config.json") << "{\"eos_token_id\": " << ends << "}";
+    }
+    fs::path path() const { return folder_.path(); }
+
+private:
+    test::TemporaryFolder folder_;
+};
+
+TEST_F(WritingSession, AnOpenedModelStopsAtItsEndTokenAndGoesOnWhenToldTo) {
+    const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2";
+    open(document_of_model(OpenedModel::open(golden)));
+    set({.temperature = 1.5, .seed = 4});
+    const std::vector<std::int32_t> all = expected(12);
+    const std::int32_t end = all[4];
+    const auto first = static_cast<std::size_t>(std::find(all.begin(), all.end(), end) - all.begin());
+    const EndingModel ending("gpt2", std::to_string(end));
+    open(document_of_model(OpenedModel::open(ending.path())));
+    set({.temperature = 1.5, .seed = 4});
+    write(12);
+    EXPECT_EQ(session->writing_problem(), "") << "an end is no problem";
+    EXPECT_EQ(document().written.ids, std::vector<std::int32_t>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(first) + 1));
+    EXPECT_TRUE(document().model->is_end(document().written.ids.back()));
+    // From the end on it writes what it would have written without one, up to the next.
+    std::size_t written = first + 1;
+    while (written < all.size()) {
+        write(static_cast<std::int64_t>(all.size() - written));
+        ASSERT_GT(document().written.ids.size(), written);
+        written = document().written.ids.size();
+        EXPECT_TRUE(std::equal(document().written.ids.begin(), document().written.ids.end(), all.begin()));
+    }
 }
 
 TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {

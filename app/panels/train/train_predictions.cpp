@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "app/panels/train/train_transport.hpp"
@@ -13,6 +15,7 @@
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 #include "engine/train/run_settings.hpp"
 
 namespace attn::app {
@@ -218,11 +221,14 @@ void draw_sample(PanelContext& context, const Answer<facet::Sample>& sample, con
     bool fits = true;
     const std::string between = context.training.snapshot->tokenizer == TokenizerKind::Word ? " " : "";
     if (translates) fits = write("→ ", colors.faint);  // what is translated stands above the maps
-    const auto& first = context.snapshot.tokens;
-    for (std::size_t i = 0; !translates && !first.empty() && fits && i < first.front().size(); ++i)
-        if (!first.front()[i].padding) fits = write(visible_text(first.front()[i].text) + between, colors.faint);
-    for (std::size_t i = 0; fits && i < sample->tokens.size(); ++i)
-        fits = write(visible_text(sample->tokens[i].text) + between, colors.text);
+    const auto write_all = [&](std::span<const Token> tokens, Color color) {
+        for (const std::string& piece : readable_pieces(tokens)) fits = fits && write(piece + between, color);
+    };
+    if (const auto& texts = context.snapshot.tokens; !translates && !texts.empty()) {
+        const auto end = std::find_if(texts.front().begin(), texts.front().end(), [](const Token& token) { return token.padding; });
+        write_all({texts.front().begin(), end}, colors.faint);
+    }
+    write_all(sample->tokens, colors.text);
 }
 
 }  // namespace

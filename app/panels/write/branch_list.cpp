@@ -11,6 +11,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -74,7 +75,7 @@ void draw_branch(PanelContext& context, const Branch& branch, std::size_t number
     const float left = item.min.x + context.px(12), line = item.min.y + height * 0.5F;
     draw_text_in(list, fonts.mono, {left, item.min.y}, {item.max.x, line + context.px(4)}, {0, 0.5F},
                  looked_at ? colors.text : colors.muted,
-                 elide(fonts.mono, visible_text(words_of_branch(context, branch), true), item.max.x - left - context.px(6)));
+                 elide(fonts.mono, chip_text({.text = words_of_branch(context, branch)}), item.max.x - left - context.px(6)));
     draw_text_in(list, fonts.caption, {left, line}, item.max, {0, 0.5F}, colors.faint,
                  elide(fonts.caption,
                        fmt::format("branch {} · {} token{} · mean −ln p {}", number, branch.length, branch.length == 1 ? "" : "s",

@@ -10,6 +10,7 @@
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
@@ -35,32 +36,35 @@ Following following(const Writing& writing) {
     return next;
 }
 
-std::string candidate_tooltip(const PanelContext& context, const NextWord& word, const Following& next) {
-    std::string words = fmt::format("“{}”, id {}\nthe model: {}\nat the temperature: {}\n", visible_text(word.text), word.id,
-                                    share_words(word.predicted), share_words(word.probability));
-    words += word.cut == Cut::None ? "drawn with: " + share_words(word.chance) : cut_words(word.cut, context.document.sampling);
-    const bool known = std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end();
-    return words + (known ? "\nClick: go to it." : next.ids.empty() ? "\nClick: write it." : "\nClick: write it, as a branch.");
+std::string word_tooltip(const PanelContext& context, const NextWord& word, const WordList& list) {
+    std::string words = fmt::format("“{}”, id {}\nthe model: {}", shown_bytes(word.text), word.id, share_words(word.predicted));
+    if (list.drawn) {
+        words += fmt::format("\nat the temperature: {}\n", share_words(word.probability));
+        words += word.cut == Cut::None ? "drawn with: " + share_words(word.chance) : cut_words(word.cut, context.document.sampling);
+    }
+    return list.click ? words + "\n" + list.click(word) : words;
 }
 
 /// Word, bar, how likely it is, and how likely the sampler makes it.
-void draw_candidate(PanelContext& context, const NextWord& word, double largest, const Following& next) {
+void draw_word(PanelContext& context, const NextWord& word, double largest, const WordList& what) {
     const auto& [colors, fonts, scale] = context.theme;
     ImGui::PushID(word.id);
     const Item item = begin_item(context.ui(), "##candidate", {row_width(context), context.px(kRow)}, {.explains_itself = true});
-    if (item.hovered) tooltip_for_last(context.ui(), candidate_tooltip(context, word, next));
+    if (item.hovered) tooltip_for_last(context.ui(), word_tooltip(context, word, what));
     ImGui::PopID();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const bool kept = word.cut == Cut::None, chosen = word.id == next.on_branch;
-    const bool known = std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end();
+    const bool kept = !what.drawn || word.cut == Cut::None;
+    const float mark = what.mark ? what.mark(word) : 0;
     if (item.hovered) list.AddRectFilled(item.min, item.max, colors.raised, context.px(4));
     const Color ink = item.hovered ? colors.accent : kept ? colors.text : colors.faint;
-    const float word_end = item.min.x + std::min(context.px(kWord), item.width() * 0.36F), bar_end = item.max.x - 2 * context.px(kFigures);
+    const float columns = what.drawn ? 2 : 1;
+    const float word_end = item.min.x + std::min(context.px(kWord), item.width() * 0.36F);
+    const float bar_end = item.max.x - columns * context.px(kFigures);
     draw_text_in(list, fonts.mono_body, {item.min.x + context.px(14), item.min.y}, {word_end, item.max.y}, {0, 0.5F}, ink,
-                 elide(fonts.mono_body, visible_text(word.text), word_end - item.min.x - context.px(20)));
-    if (known)
-        list.AddCircleFilled({item.min.x + context.px(6), (item.min.y + item.max.y) / 2}, context.px(chosen ? 4 : 2.5F),
-                             chosen ? colors.chosen : colors.accent, 16);
+                 elide(fonts.mono_body, shown_bytes(word.text), word_end - item.min.x - context.px(20)));
+    if (mark > 0)
+        list.AddCircleFilled({item.min.x + context.px(6), (item.min.y + item.max.y) / 2}, context.px(mark >= 1 ? 4 : 2.5F),
+                             mark >= 1 ? colors.chosen : colors.accent, 16);
     const ImVec2 low{word_end, item.min.y + context.px(6)}, high{bar_end, item.max.y - context.px(6)};
     list.AddRectFilled(low, high, colors.raised, context.px(3));
     const float share = largest > 0 ? static_cast<float>(word.probability / largest) : 0;
@@ -73,10 +77,10 @@ void draw_candidate(PanelContext& context, const NextWord& word, double largest,
                      share_words(value));
     };
     figure(bar_end, word.probability, kept ? colors.text : colors.faint);
-    if (kept) figure(bar_end + context.px(kFigures), word.chance, colors.muted);
-    else draw_text_in(list, fonts.mono_small, {bar_end, item.min.y}, item.max, {1, 0.5F}, colors.faint, "cut");
+    if (!kept) draw_text_in(list, fonts.mono_small, {bar_end, item.min.y}, item.max, {1, 0.5F}, colors.faint, "cut");
+    else if (what.drawn) figure(bar_end + context.px(kFigures), word.chance, colors.muted);
     draw_focus_ring(context.ui(), item, context.px(4));
-    if (item.pressed) write_word(context, word);
+    if (item.pressed) what.choose(word);
 }
 
 /// The line below which nothing is drawn, and which setting drew it.
@@ -101,20 +105,40 @@ std::string summary_words(const NextWords& words) {
                        percent_words(words.kept_share));
 }
 
-/// What can be drawn, and what the two columns of figures are.
-void draw_head(const PanelContext& context, const NextWords& words) {
+/// What can be drawn, and what the columns of figures are.
+void draw_head(const PanelContext& context, const NextWords& words, bool drawn) {
     const auto& [colors, fonts, scale] = context.theme;
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float end = at.x + row_width(context), column = context.px(kFigures), height = context.px(20);
+    const float likely_end = drawn ? end - column : end;
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    draw_text_in(list, fonts.caption, {end - column, at.y}, {end, at.y + height}, {1, 0.5F}, colors.faint, "drawn");
-    draw_text_in(list, fonts.caption, {end - 2 * column, at.y}, {end - column, at.y + height}, {1, 0.5F}, colors.faint, "likely");
-    draw_text_in(list, fonts.caption, at, {end - 2 * column, at.y + height}, {0, 0.5F}, colors.faint,
-                 elide(fonts.caption, summary_words(words), end - 2 * column - at.x));
+    if (drawn) draw_text_in(list, fonts.caption, {end - column, at.y}, {end, at.y + height}, {1, 0.5F}, colors.faint, "drawn");
+    draw_text_in(list, fonts.caption, {likely_end - column, at.y}, {likely_end, at.y + height}, {1, 0.5F}, colors.faint, "likely");
+    if (drawn)
+        draw_text_in(list, fonts.caption, at, {likely_end - column, at.y + height}, {0, 0.5F}, colors.faint,
+                     elide(fonts.caption, summary_words(words), likely_end - column - at.x));
     ImGui::Dummy({1, height});
 }
 
 }  // namespace
+
+void draw_words(PanelContext& context, const NextWords& words, const WordList& list) {
+    const auto& [colors, fonts, scale] = context.theme;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
+    draw_head(context, words, list.drawn);
+    const double largest = words.likeliest.empty() ? 0 : words.likeliest.front().probability;
+    Cut before = Cut::None;
+    for (const NextWord& word : words.likeliest) {
+        if (list.drawn && word.cut != before && word.cut != Cut::None) draw_cut(context, word.cut);
+        before = word.cut;
+        draw_word(context, word, largest, list);
+    }
+    gap(context.ui(), 4);
+    if (words.others > 0)
+        text_line(context.ui(), fonts.caption, colors.faint,
+                  fmt::format("{} others have {} together", format_count(words.others), percent_words(words.rest)));
+    ImGui::PopStyleVar();
+}
 
 void draw_candidates(PanelContext& context) {
     const auto& [colors, fonts, scale] = context.theme;
@@ -124,21 +148,15 @@ void draw_candidates(PanelContext& context) {
         paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "is being computed" : words.problem);
         return;
     }
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
-    draw_head(context, *words);
     const Following next = following(shown_writing(context));
-    const double largest = words->likeliest.empty() ? 0 : words->likeliest.front().probability;
-    Cut before = Cut::None;
-    for (const NextWord& word : words->likeliest) {
-        if (word.cut != before && word.cut != Cut::None) draw_cut(context, word.cut);
-        before = word.cut;
-        draw_candidate(context, word, largest, next);
-    }
-    gap(context.ui(), 4);
-    if (words->others > 0)
-        text_line(context.ui(), fonts.caption, colors.faint,
-                  fmt::format("{} others have {} together", format_count(words->others), percent_words(words->rest)));
-    ImGui::PopStyleVar();
+    const auto known = [&next](const NextWord& word) { return std::find(next.ids.begin(), next.ids.end(), word.id) != next.ids.end(); };
+    WordList list;
+    list.choose = [&](const NextWord& word) { write_word(context, word); };
+    list.click = [&](const NextWord& word) -> std::string {
+        return known(word) ? "Click: go to it." : next.ids.empty() ? "Click: write it." : "Click: write it, as a branch.";
+    };
+    list.mark = [&](const NextWord& word) { return word.id == next.on_branch ? 1.F : known(word) ? 0.5F : 0.F; };
+    draw_words(context, *words, list);
 }
 
 }  // namespace attn::app

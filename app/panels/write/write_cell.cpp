@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/panels/maps/labels.hpp"
+#include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/write_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/head_rows.hpp"
@@ -23,8 +24,9 @@ constexpr float kHeadLabels = 60, kKeyLabels = 76, kMostHeadRow = 24, kMostKey =
 
 std::string head_label(const HeadRowsOf& rows, std::size_t row) { return fmt::format("L{} H{}", rows.maps[row].layer, rows.heads[row]); }
 
-/// The position that the moment ends with.
-std::int64_t last_position(const PanelContext& context) {
+/// The position that the moment ends with, or of an encoder that of the hidden word.
+std::int64_t asked_position(const PanelContext& context) {
+    if (const auto hidden = reads_both_ways(context) ? hidden_position(context) : std::nullopt) return *hidden;
     const auto& lengths = context.snapshot.trace->tokens.lengths;
     const auto sequence =
         static_cast<std::size_t>(std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(lengths.size()) - 1));
@@ -98,9 +100,10 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
 }  // namespace
 
 void draw_write_cell(PanelContext& context) {
-    if (!can_write(context)) return;
+    const bool hidden = reads_both_ways(context) && hidden_position(context);
+    if (!can_write(context) && !hidden) return;
     const auto& [colors, fonts, scale] = context.theme;
-    const std::int64_t position = last_position(context);
+    const std::int64_t position = asked_position(context);
     section_heading(context.ui(), "Where the heads look");
     const Stack stack = context.snapshot.trace->config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;
     const std::string word = index_label(context, {Stage::Tokens, -1, stack}, Axis::T, position);
@@ -112,6 +115,8 @@ void draw_write_cell(PanelContext& context) {
     paragraph(context.ui(), fonts.label, colors.muted,
               earlier
                   ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
+              : hidden
+                  ? fmt::format("The weights of every head for “{}” at position {}: where it is looked for what is hidden there.", word, position)
                   : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;

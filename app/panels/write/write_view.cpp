@@ -9,22 +9,36 @@
 #include "app/panels/views/equation_layout.hpp"
 #include "app/panels/write/branch_list.hpp"
 #include "app/panels/write/candidate_list.hpp"
+#include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/panels/write/written_chips.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
 namespace {
 
-constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kColumnsFrom = 560, kChipsMost = 210, kChipsLeast = 76;
+constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kAnswerWidth = 168, kColumnsFrom = 560, kChipsMost = 210, kChipsLeast = 76;
+
+std::string word_of(const PanelContext& context, std::int32_t id) {
+    const auto place = static_cast<std::size_t>(id);
+    return place < context.snapshot.vocabulary.size() ? shown_bytes(context.snapshot.vocabulary[place]) : std::to_string(id);
+}
 
 /// What is wrong, or what is to be done here.
 std::string words_below(const PanelContext& context) {
     if (!context.writing_problem.empty()) return std::string(context.writing_problem);
-    if (shown_writing(context).tokens.empty())
+    const Writing& writing = shown_writing(context);
+    if (!context.writing && writing.shown != kPrompt)
+        if (const std::int32_t id = writing.tokens[static_cast<std::size_t>(writing.shown)].id; ends_text(context, id))
+            return fmt::format("The model ended its text here, with “{}”. Write on goes on all the same.", word_of(context, id));
+    if (writing.tokens.empty() && can_answer_from_start(context))
+        return "The encoder reads the source, the decoder has the text below. Answer from the start takes that away and lets the model write "
+               "the whole answer, token by token.";
+    if (writing.tokens.empty())
         return "Write on lets the model draw one token after the other. Each of them stays a moment that can be gone back to: click it, or "
                "click "
                "another candidate to branch.";
@@ -65,6 +79,14 @@ void draw_heading(PanelContext& context) {
                    {.width = kOtherWidth, .notes = {.tooltip = "Writes on from the moment that is shown with the next seed: a branch."}}))
             write_otherwise(context);
     }
+    if (can_answer_from_start(context) && width > context.px(600)) {
+        right -= context.px(kAnswerWidth) + gap_between;
+        ImGui::SetCursorScreenPos({right, at.y});
+        if (button(ui, "Answer from the start##view",
+                   {.width = kAnswerWidth,
+                    .notes = {.tooltip = "The source stays; the text becomes what every answer begins with, and the model writes on."}}))
+            answer_from_start(context);
+    }
     const float x = at.x + text_width(fonts.heading, "Write") + context.px(12);
     draw_text(list, fonts.label, {x, at.y + context.px(9)}, colors.muted,
               elide(fonts.label, moment_words(shown_writing(context)), right - gap_between - x));
@@ -91,13 +113,16 @@ void part(PanelContext& context, const char* id, const Box& box, const Draw& dra
 void draw_write_view(PanelContext& context) {
     if (!context.ready()) return;
     const auto& [colors, fonts, scale] = context.theme;
+    if (reads_both_ways(context)) return draw_fill_in_view(context);
     if (!can_write(context)) {
         draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Write");
         gap(context.ui(), kHead);
         paragraph(
             context.ui(), fonts.body, colors.muted,
-            "Only a causal model with an output head can write on: this one predicts no next token. Switch on the causal mask and the "
-            "output head, or open an example such as “stories”.");
+            context.snapshot.trace->config.lm_head
+                ? "The causal mask is off: every token sees the ones that follow, so there is no next one to predict. Switch it on among "
+                  "the masks, and the model writes on."
+                : "This model has no output head: it predicts no next token. Switch the head on, or open an example such as “stories”.");
         return;
     }
     draw_heading(context);

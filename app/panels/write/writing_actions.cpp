@@ -8,6 +8,7 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
+#include "engine/grammar/toy_languages.hpp"
 
 namespace attn::app {
 namespace {
@@ -16,12 +17,15 @@ std::int64_t shown_sequence(const PanelContext& context) {
     return std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1);
 }
 
+/// What every answer begins with, as it is typed: an opened model puts a token of its own before it.
+std::string answer_begins(const PanelContext& context) { return context.document.model != nullptr ? "" : kAnswerBegins; }
+
 }  // namespace
 
 bool can_write(const PanelContext& context) {
     if (!context.ready()) return false;
     const Config& config = context.snapshot.trace->config;
-    return config.lm_head && (config.architecture == Architecture::EncoderDecoder || context.snapshot.trace->settings.masks.causal);
+    return config.lm_head && config.architecture != Architecture::Encoder && context.snapshot.trace->settings.masks.causal;
 }
 
 Answer<facet::NextWords> next_words_of(const PanelContext& context) {
@@ -51,6 +55,22 @@ void write_otherwise(PanelContext& context) {
     ++sampling.seed;
     context.commands.push_back({command::SetSampling{sampling}, ""});
     write_on(context);
+}
+
+bool can_answer_from_start(const PanelContext& context) {
+    return can_write(context) && context.snapshot.trace->config.architecture == Architecture::EncoderDecoder &&
+           context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != answer_begins(context);
+}
+
+void answer_from_start(PanelContext& context) {
+    command::SetTexts change{context.document.texts, context.document.source_texts};
+    change.texts[static_cast<std::size_t>(shown_sequence(context))] = answer_begins(context);
+    context.commands.push_back({std::move(change), ""});
+    write_on(context);
+}
+
+bool ends_text(const PanelContext& context, std::int32_t id) {
+    return context.document.model != nullptr && context.document.model->is_end(id);
 }
 
 void write_word(PanelContext& context, const NextWord& word) {

@@ -22,6 +22,12 @@ void stop_writing(PanelContext& context);
 void toggle_writing(PanelContext& context);
 /// The same moment with the next seed.
 void write_otherwise(PanelContext& context);
+/// The shown text of an encoder-decoder begins with more than what every answer begins with.
+bool can_answer_from_start(const PanelContext& context);
+/// Leaves the source as it is, and lets the model answer it from what every answer begins with.
+void answer_from_start(PanelContext& context);
+/// The opened model's text ends with this token.
+bool ends_text(const PanelContext& context, std::int32_t id);
 /// Puts a word behind what is shown, as a branch where something else follows already.
 void write_word(PanelContext& context, const NextWord& word);
 /// Keeps another branch as A, as long as what is shown where it is long enough, and compares with it.

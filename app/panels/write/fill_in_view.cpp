@@ -1,0 +1,148 @@
+#include "app/panels/write/fill_in_view.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/panels/edit/edits.hpp"
+#include "app/panels/write/candidate_list.hpp"
+#include "app/panels/write/writing_actions.hpp"
+#include "app/session/hidden_words.hpp"
+#include "app/session/model_tokens.hpp"
+#include "app/widgets/controls.hpp"
+#include "app/widgets/item.hpp"
+#include "app/widgets/number.hpp"
+#include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
+
+namespace attn::app {
+namespace {
+
+constexpr float kWordHeight = 32, kWordPadding = 8, kBetweenWords = 5;
+/// As many words of a long text can be hidden here; others by typing.
+constexpr std::size_t kMostWords = 400;
+
+std::size_t shown_text(const PanelContext& context) {
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1));
+}
+
+void set_text(PanelContext& context, std::string text) {
+    std::vector<std::string> texts = context.document.texts;
+    texts[shown_text(context)] = std::move(text);
+    emit_texts(context, std::move(texts), false, "");
+}
+
+/// Positions of the masks in the shown text as it is computed.
+std::vector<std::int64_t> hidden_positions(const PanelContext& context) {
+    std::vector<std::int64_t> positions;
+    const auto& sequences = context.snapshot.tokens;
+    if (context.snapshot.state == nullptr || sequences.empty()) return positions;
+    const std::string mask = mask_word(*context.snapshot.state->setup);
+    const auto& tokens = sequences[std::min(shown_text(context), sequences.size() - 1)];
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+        if (!tokens[i].padding && tokens[i].text == mask) positions.push_back(static_cast<std::int64_t>(i));
+    return positions;
+}
+
+std::string what_it_does(const PanelContext& context, const std::string& mask) {
+    const std::string reads = "This model does not write on: it reads the whole text at once, from both sides, ";
+    if (!context.snapshot.trace->config.lm_head)
+        return reads + "and gives every token a vector. It has no head that names words, so it predicts none.";
+    if (mask.empty()) return reads + "and says of every token which it would be. Its tokenizer has no token that hides one.";
+    return reads + fmt::format("and fills in words that are hidden by {}. Click a word to hide it, and a proposal to put it in.", mask);
+}
+
+/// The words of the text as buttons: a click hides one, or looks at one that is hidden.
+void draw_text_words(PanelContext& context, const std::string& mask, std::optional<std::int64_t> shown,
+                     const std::vector<std::int64_t>& hidden) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string& text = context.document.texts[shown_text(context)];
+    const std::vector<TextWord> words = words_of(text, mask);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    const float width = ImGui::GetContentRegionAvail().x, between = context.px(kBetweenWords);
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    float x = 0, y = 0;
+    std::size_t masks = 0;
+    for (std::size_t i = 0; i < std::min(words.size(), kMostWords); ++i) {
+        const TextWord& word = words[i];
+        const std::string shown_word = visible_text(std::string_view(text).substr(word.begin, word.end - word.begin), true);
+        const float wide = std::min(text_width(fonts.mono_body, shown_word) + 2 * context.px(kWordPadding), width);
+        if (x > 0 && x + wide > width) {
+            x = 0;
+            y += context.px(kWordHeight) + between;
+        }
+        // The text may have another mask already, which the picture does not know yet.
+        const std::optional<std::int64_t> position =
+            word.hidden && masks < hidden.size() ? std::optional(hidden[masks]) : std::nullopt;
+        if (word.hidden) ++masks;
+        const bool looked_at = position && position == shown;
+        ImGui::PushID(static_cast<int>(i));
+        const std::string tooltip = word.hidden ? "A hidden word. Click: what the model would put there." : "Click: hide this word.";
+        const Item item = item_at(context.ui(), "##word", {at.x + x, at.y + y}, {wide, context.px(kWordHeight)}, {.tooltip = tooltip});
+        ImGui::PopID();
+        list.AddRectFilled(item.min, item.max, item.hovered || word.hidden ? colors.raised : colors.pane, context.px(6));
+        list.AddRect(item.min, item.max,
+                     looked_at      ? colors.chosen
+                     : item.hovered ? colors.accent
+                                    : colors.line,
+                     context.px(6), 0, context.px(looked_at ? 2.5F : 1));
+        draw_text_in(list, fonts.mono_body, item.min, item.max, {0.5F, 0.5F}, word.hidden ? colors.accent : colors.text,
+                     elide(fonts.mono_body, shown_word, wide - context.px(6)));
+        draw_focus_ring(context.ui(), item, context.px(6));
+        if (item.pressed && position) context.view.locked.set(Axis::T, *position);
+        if (item.pressed && !word.hidden) set_text(context, with_hidden(text, word, mask));
+        x += wide + between;
+    }
+    ImGui::SetCursorScreenPos(at);
+    ImGui::Dummy({width, y + context.px(kWordHeight) + context.px(14)});
+}
+
+/// What the model would put in the place of a hidden word.
+void draw_proposals(PanelContext& context, const std::string& mask, std::int64_t position, std::size_t which) {
+    const auto& [colors, fonts, scale] = context.theme;
+    section_heading(context.ui(), fmt::format("What may stand at position {}", position));
+    const auto words = context.ask_latest(facet::NextWords{context.view.batch, {}, position});
+    if (!words) return paragraph(context.ui(), fonts.label, colors.muted, words.problem.empty() ? "is being computed" : words.problem);
+    WordList list;
+    list.drawn = false;
+    list.click = [](const NextWord&) { return std::string("Click: put it in the hidden word's place."); };
+    list.choose = [&](const NextWord& word) {
+        set_text(context, with_filled_in(context.document.texts[shown_text(context)], mask, which, word.text));
+    };
+    draw_words(context, *words, list);
+}
+
+}  // namespace
+
+bool reads_both_ways(const PanelContext& context) {
+    return context.ready() && context.snapshot.trace->config.architecture == Architecture::Encoder;
+}
+
+std::optional<std::int64_t> hidden_position(const PanelContext& context) {
+    const std::vector<std::int64_t> hidden = hidden_positions(context);
+    if (hidden.empty() || !context.snapshot.trace->config.lm_head) return std::nullopt;
+    const std::optional<std::int64_t> query = context.view.locked.on(Axis::T);
+    return query && std::find(hidden.begin(), hidden.end(), *query) != hidden.end() ? *query : hidden.front();
+}
+
+void draw_fill_in_view(PanelContext& context) {
+    const auto& [colors, fonts, scale] = context.theme;
+    const std::string mask = mask_word(context.document);
+    draw_text(*ImGui::GetWindowDrawList(), fonts.heading, ImGui::GetCursorScreenPos(), colors.text, "Fill in");
+    gap(context.ui(), 44);
+    paragraph(context.ui(), fonts.body, colors.muted, what_it_does(context, mask));
+    gap(context.ui(), 14);
+    if (!context.snapshot.trace->config.lm_head || mask.empty()) {
+        if (button(context.ui(), "Step through it", {.look = ButtonLook::Accent, .width = 150, .notes = {.tooltip = "The Step view: every number on the way."}}))
+            context.view.view = View::Step;
+        return;
+    }
+    const std::vector<std::int64_t> hidden = hidden_positions(context);
+    const std::optional<std::int64_t> shown = hidden_position(context);
+    draw_text_words(context, mask, shown, hidden);
+    if (shown) draw_proposals(context, mask, *shown, static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));
+    else paragraph(context.ui(), fonts.label, colors.faint, "Nothing is hidden yet.");
+}
+
+}  // namespace attn::app

@@ -1,0 +1,59 @@
+/// Hiding words of a text and putting others in their place.
+
+#include "app/session/hidden_words.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace attn::app {
+namespace {
+
+std::vector<std::string> texts_of(std::string_view text, std::string_view mask) {
+    std::vector<std::string> words;
+    for (const TextWord& word : words_of(text, mask))
+        words.push_back((word.hidden ? "?" : "") + std::string(text.substr(word.begin, word.end - word.begin)));
+    return words;
+}
+
+TEST(HiddenWords, AreFoundAmongWordsAndSigns) {
+    using Words = std::vector<std::string>;
+    EXPECT_EQ(texts_of("", "[MASK]"), Words());
+    EXPECT_EQ(texts_of(" ,. ", "[MASK]"), Words());
+    EXPECT_EQ(texts_of("The cat, isn't it?", "[MASK]"), (Words{"The", "cat", "isn't", "it"}));
+    EXPECT_EQ(texts_of("a [MASK] on[MASK]it [MASK", "[MASK]"), (Words{"a", "?[MASK]", "on", "?[MASK]", "it", "MASK"}));
+    EXPECT_EQ(texts_of("<mask><mask>", "<mask>"), (Words{"?<mask>", "?<mask>"}));
+    EXPECT_EQ(texts_of("Lily and _ .", "_"), (Words{"Lily", "and", "?_"}));
+    EXPECT_EQ(texts_of("na\u00EFve \u6F22\u5B57.", "_"), (Words{"na\u00EFve", "\u6F22\u5B57"}));
+}
+
+TEST(HiddenWords, TakeTheMasksPlace) {
+    const std::string mask = "[MASK]";
+    EXPECT_EQ(with_filled_in("the [MASK] sat", mask, 0, "cat"), "the cat sat");
+    EXPECT_EQ(with_filled_in("the [MASK] sat", mask, 0, " cat"), "the cat sat") << "one space is enough";
+    EXPECT_EQ(with_filled_in("the[MASK] sat", mask, 0, " cat"), "the cat sat");
+    EXPECT_EQ(with_filled_in("[MASK] sat", mask, 0, " cat"), "cat sat");
+    EXPECT_EQ(with_filled_in("the cat [MASK] sat", mask, 0, "##s"), "the cats sat");
+    EXPECT_EQ(with_filled_in("[MASK] and [MASK]", mask, 1, "rat"), "[MASK] and rat");
+    EXPECT_EQ(with_filled_in("[MASK] and [MASK]", mask, 2, "rat"), "[MASK] and [MASK]");
+}
+
+TEST(HiddenWords, ComeBackFromBehindTheMask) {
+    std::mt19937 random(5);
+    const std::string letters = "ab ,.'-_\u00E9", mask = "[MASK]";
+    for (int round = 0; round < 500; ++round) {
+        std::string text;
+        for (unsigned i = random() % 20; i > 0; --i) text += letters[random() % 8];
+        const std::vector<TextWord> words = words_of(text, mask);
+        for (std::size_t i = 0; i < words.size(); ++i) {
+            const std::string hidden = with_hidden(text, words[i], mask);
+            const std::vector<TextWord> left = words_of(hidden, mask);
+            ASSERT_EQ(left.size(), words.size()) << text;
+            EXPECT_TRUE(left[i].hidden);
+            EXPECT_EQ(with_filled_in(hidden, mask, 0, text.substr(words[i].begin, words[i].end - words[i].begin)), text);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace attn::app
