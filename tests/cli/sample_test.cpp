@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/cli/process.hpp"
 
@@ -254,6 +258,70 @@ TEST(SampleOfAPublishedModel, FillsInWhatItsMaskHides) {
     const Outcome whole = sample("the cat sat");
     EXPECT_EQ(whole.exit_code, 2);
     EXPECT_THAT(whole.err, HasSubstr("expected a [MASK] where one is hidden"));
+}
+
+TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
+    const ScratchFolder folder;
+    put_model(folder, "gpt2", "gpt2");
+    const auto sample = [&](const Arguments& more) {
+        Arguments arguments{"sample", "--model", folder.path("."), "--prompt", "the cat", "--tokens", "12", "--temperature", "1.5", "--seed", "4"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return attnscope(arguments);
+    };
+    const json all = json::parse(sample({"--json"}).out);
+    ASSERT_EQ(all.at("tokens").size(), 12U);
+    EXPECT_EQ(all.at("ended"), false);
+    // From now on the fourth token is one that ends a text.
+    const std::int64_t end = all.at("tokens")[3].at("id");
+    std::ofstream(folder.path("generation_config.json")) << json{{"eos_token_id", {1, end}}}.dump();
+    std::size_t first = 0;
+    while (all.at("tokens")[first].at("id") != end && all.at("tokens")[first].at("id") != 1) ++first;
+    const Outcome stopped = sample({}), stopped_json = sample({"--json"});
+    const json line = json::parse(stopped_json.out);
+    EXPECT_EQ(line.at("ended"), true);
+    ASSERT_EQ(line.at("tokens").size(), first + 1);
+    std::string text;
+    for (std::size_t i = 0; i <= first; ++i) {
+        EXPECT_EQ(line.at("tokens")[i], all.at("tokens")[i]);
+        if (i < first) text += all.at("tokens")[i].at("text").get<std::string>();
+    }
+    EXPECT_EQ(line.at("text"), text) << "the end token is no part of the text";
+    EXPECT_EQ(stopped_json.err, "") << "the line says it";
+    EXPECT_THAT(stopped.err, HasSubstr("ended its text after " + std::to_string(first + 1) + " token"));
+    EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1);
+    const Outcome on = sample({"--ignore-end"});
+    EXPECT_EQ(on.err, "");
+    EXPECT_EQ(json::parse(sample({"--ignore-end", "--json"}).out).at("tokens"), all.at("tokens"));
+}
+
+TEST(SampleOfAPublishedModel, TellsThePairOfATextApartAsTheWindowDoes) {
+    const ScratchFolder folder;
+    put_model(folder, "bert", "bert_uncased");
+    // The likeliest word of the trace's own numbers, in which the text behind the separator is the second one.
+    const std::string text = "the cat [SEP] a [MASK] sat on the mat";
+    ASSERT_EQ(attnscope({"export", "--model", folder.path("."), "--text", text, "--stage", "probabilities", "--out", folder.path("p.csv")}).exit_code, 0);
+    const Outcome filled = attnscope({"sample", "--model", folder.path("."), "--prompt", text, "--temperature", "0", "--json"});
+    ASSERT_EQ(filled.exit_code, 0) << filled.err;
+    const json tokens = json::parse(filled.out).at("tokens");
+    std::ifstream numbers(folder.path("p.csv"));
+    std::vector<std::vector<double>> rows;
+    for (std::string row; std::getline(numbers, row);) {
+        if (row.empty() || row.front() == '#') continue;
+        std::vector<double>& values = rows.emplace_back();
+        std::istringstream cells(row);
+        for (std::string cell; std::getline(cells, cell, ',');) values.push_back(std::strtod(cell.c_str(), nullptr));
+    }
+    const Outcome cut = attnscope({"tokenize", "--model", folder.path("."), "--text", text, "--json"});
+    const json ids = json::parse(cut.out).at("ids");
+    ASSERT_EQ(ids.size(), tokens.size());
+    std::size_t hidden = 0;
+    while (hidden < ids.size() && ids[hidden] == tokens[hidden].at("id")) ++hidden;
+    ASSERT_LT(hidden, ids.size());
+    ASSERT_GE(rows.size(), ids.size());
+    const std::vector<double>& row = rows[rows.size() - ids.size() + hidden];
+    ASSERT_GE(row.size(), 340U);
+    const auto likeliest = std::max_element(row.end() - 340, row.end()) - (row.end() - 340);
+    EXPECT_EQ(tokens[hidden].at("id"), likeliest);
 }
 
 }  // namespace

@@ -354,10 +354,9 @@ TEST(Generate, ComputesOnFromWhatIsKept) {
     EXPECT_EQ(generate(parameters, {text}, causal(), sampling, {}, {}, &kept), generate(parameters, {text}, causal(), sampling));
     // Keys and values of other tokens under these tokens' names would be believed.
     KeptText wrong;
-    const std::vector<std::int32_t> other{9, 9, 9, 9, 9, 9, 9, 9};
+    const std::vector<std::int32_t> other{9, 9, 9, 9, 9};
     generate(parameters, {other}, causal(), {.temperature = 0, .tokens = 1}, {}, {}, &wrong);
-    std::vector<std::int32_t> longer = text;
-    longer.resize(other.size(), 3);
+    const std::vector<std::int32_t> longer(text.begin(), text.begin() + 5);
     wrong.cache.text = longer;
     std::vector<float> believed, computed;
     const auto logits_of = [&](std::vector<float>& out) {

@@ -1,6 +1,7 @@
 /// GGUF files as models: what llama.cpp's converter wrote against what transformers computes of the same weights, blocks against gguf-py,
 /// and files that are broken on purpose.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +9,7 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -30,6 +32,7 @@ using test::le;
 using test::put_file;
 using test::TemporaryFolder;
 using testing::HasSubstr;
+using testing::Not;
 
 const fs::path kGgufFiles = fs::path(ATTN_TEST_DATA) / "golden/gguf";
 
@@ -472,6 +475,29 @@ TEST_F(SplitGguf, RefusesNumbersThatLie) {
     const std::string count = test::gguf_text("split.count");
     put_file(part(1), std::string(first).replace(first.find(count) + count.size() + 4, 2, le<std::uint16_t>(60'000)));
     EXPECT_THAT(refusal(), HasSubstr("at most 512 are read"));
+}
+
+TEST(GgufModel, SaysWhatItsFileLeavesOut) {
+    const auto assumed = [](const std::string& name, const std::function<void(ChangedGguf&)>& change = {}) {
+        ChangedGguf file(name);
+        if (change) change(file);
+        return fmt::format("{}", fmt::join(open_model_folder(file.write()).assumed, "; "));
+    };
+    EXPECT_THAT(assumed("smollm3"), HasSubstr("every fourth layer without rotary positions"));
+    EXPECT_THAT(assumed("gemma2"), HasSubstr("a sliding window in every other layer"));
+    EXPECT_THAT(assumed("llama"), Not(HasSubstr("window"))) << "Llama has none";
+    const auto mistral = [](ChangedGguf& file) { file.add("general.basename", 8, test::gguf_text("Mistral-7B")); };
+    EXPECT_THAT(assumed("llama", mistral), HasSubstr("no sliding window, though some Mistral models have one of 4096"));
+    const auto windowed = [&](ChangedGguf& file) {
+        mistral(file);
+        file.add("llama.attention.sliding_window", 4, le<std::uint32_t>(8));
+    };
+    EXPECT_THAT(assumed("llama", windowed), Not(HasSubstr("window"))) << "it is written down";
+    EXPECT_THAT(assumed("gemma2"), HasSubstr("rotary base 10000"));
+    const auto turned = [](ChangedGguf& file) { file.add("gemma2.rope.freq_base", 6, le(10000.0F)); };
+    EXPECT_THAT(assumed("gemma2", turned), Not(HasSubstr("rotary base")));
+    for (const char* name : {"gpt2", "bert", "t5", "falcon", "qwen3"}) EXPECT_THAT(assumed(name), HasSubstr("activation")) << name;
+    EXPECT_TRUE(open_model_folder(fs::path(ATTN_TEST_DATA) / "golden/hf/gpt2").assumed.empty()) << "a config.json says it all";
 }
 
 }  // namespace

@@ -4,12 +4,19 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "app/panels/maps/head_captions.hpp"
+#include "app/panels/write/fill_in_view.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/head_rows.hpp"
+#include "app/session/hidden_words.hpp"
+#include "app/session/model_document.hpp"
 #include "app/widgets/text.hpp"
+#include "app/widgets/token_chips.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace attn::app::test {
 namespace {
@@ -148,6 +155,94 @@ TEST_F(WriteViewTest, SaysWhyTheSamplerCuts) {
     EXPECT_EQ(cut_name(Cut::MinP, {.min_p = 0.05}), "min-p 0.05");
     for (const Cut cut : {Cut::TopK, Cut::TopP, Cut::MinP, Cut::Temperature}) EXPECT_NE(cut_words(cut, {}), "");
     EXPECT_EQ(cut_words(Cut::None, {}), "");
+}
+
+class OpenedInWrite : public WriteViewTest {
+protected:
+    void open_model(const char* model, const char* tokenizer, const std::string& text) {
+        namespace fs = std::filesystem;
+        const fs::path golden = fs::path(ATTN_TEST_DATA) / "golden/hf";
+        for (const char* file : {"config.json", "model.safetensors"}) fs::copy_file(golden / model / file, folder_ / file);
+        fs::copy_file(golden / "tokenizers" / tokenizer / "tokenizer.json", folder_ / "tokenizer.json");
+        open_example("stories");
+        Document document = document_of_model(OpenedModel::open(folder_.path()));
+        document.texts = {text};
+        if (!document.source_texts.empty()) document.source_texts = {text};
+        session->apply({command::OpenDocument{document, false}, ""});
+        session->wait();
+        view.view = View::Write;
+        frames(3, ui_frame);
+    }
+    /// Clicks over the centre until `done`.
+    bool click_centre_until(const std::function<bool()>& done) {
+        for (float y = 120; y < ImGui::GetIO().DisplaySize.y - 260 && !done(); y += 14)
+            for (float x = 290; x < ImGui::GetIO().DisplaySize.x - 380 && !done(); x += 24) click(x, y, ui_frame);
+        return done();
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
+    open_model("bert", "bert_uncased", "the cat sat on the mat");
+    with_context([](PanelContext& context) {
+        EXPECT_FALSE(can_write(context));
+        EXPECT_TRUE(reads_both_ways(context));
+        EXPECT_FALSE(hidden_position(context));
+    });
+    const auto text = [&] { return session->document().texts[0]; };
+    ASSERT_TRUE(click_centre_until([&] { return text().find("[MASK]") != std::string::npos; }));
+    frames(3, ui_frame);
+    std::optional<std::int64_t> position;
+    with_context([&](PanelContext& context) { position = hidden_position(context); });
+    ASSERT_TRUE(position);
+    EXPECT_EQ(session->wait()->tokens[0][static_cast<std::size_t>(*position)].text, "[MASK]");
+    ASSERT_NE(view.head_rows.last, nullptr);
+    EXPECT_EQ(view.head_rows.last->position, *position) << "the right pane is about the hidden word";
+    const NextWords words = *get(facet::NextWords{0, {}, position});
+    ASSERT_TRUE(click_centre_until([&] { return text().find("[MASK]") == std::string::npos; })) << "a proposal takes its place";
+    EXPECT_EQ(text(), with_filled_in("[MASK] cat sat on the mat", "[MASK]", 0, words.likeliest.front().text)) << "the first is the likeliest";
+}
+
+TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
+    open_model("t5", "t5", "the cat sat");
+    session->apply({command::SetSampling{{.temperature = 0, .tokens = 4}}, ""});
+    with_context([](PanelContext& context) { EXPECT_TRUE(can_answer_from_start(context)); });
+    with_context(answer_from_start);
+    session->wait_for_writing();
+    EXPECT_EQ(session->document().texts, std::vector<std::string>{""});
+    EXPECT_EQ(session->document().source_texts, std::vector<std::string>{"the cat sat"});
+    const auto snapshot = session->wait();
+    const auto& model = session->document().model;
+    ASSERT_FALSE(writing().tokens.empty());
+    EXPECT_EQ(snapshot->trace->tokens.ids.front(), model->decoder_start());
+    EXPECT_EQ(snapshot->trace->tokens.ids.size(), 1 + writing().tokens.size());
+    // What the engine answers at one go.
+    const auto expected = generate(*model->parameters(),
+                                   {.text = std::vector<std::int32_t>{model->decoder_start()},
+                                    .source = snapshot->trace->source_tokens.ids,
+                                    .ends = model->ends()},
+                                   snapshot->trace->settings, {.temperature = 0, .tokens = 4});
+    EXPECT_EQ(ids_to(writing(), writing().end), expected);
+    frames(2, ui_frame);
+    with_context([](PanelContext& context) { EXPECT_FALSE(can_answer_from_start(context)) << "it does already"; });
+}
+
+TEST_F(WriteViewTest, ReadsWholeCharactersWhereTokensHoldParts) {
+    const auto pieces = [](const std::vector<std::string>& texts) {
+        std::vector<Token> tokens;
+        for (const std::string& text : texts) tokens.push_back({text, 0, false, false});
+        return readable_pieces(tokens);
+    };
+    using Pieces = std::vector<std::string>;
+    EXPECT_EQ(pieces({}), Pieces());
+    EXPECT_EQ(pieces({"a", "\xD1", "\x8F", "b"}), (Pieces{"a", "\u044F", "b"}));
+    EXPECT_EQ(pieces({"x\xF0\x9F", "\x98", "\x80y"}).size(), 1U) << "three tokens, one character";
+    EXPECT_EQ(pieces({"\xD1"}), Pieces{"D1"}) << "the rest may never come";
+    EXPECT_EQ(pieces({"\x8F", "a"}), (Pieces{"8F", "a"})) << "nothing begins with it";
+    EXPECT_EQ(pieces({"\xD1", "a"}), Pieces{"D1a"}) << "what follows is no part of it";
+    EXPECT_EQ(pieces({"\xFF", "a"}), (Pieces{"FF", "a"}));
 }
 
 }  // namespace

@@ -414,5 +414,23 @@ TEST(LargeModel, WhatHasNoRoomAtAllIsRefused) {
     EXPECT_NE(session.wait()->problem.find("memory budget"), std::string::npos) << session.wait()->problem;
 }
 
+TEST(ProductsToCheck, AreThoseOfTheLinearMapsAndOfAttention) {
+    Document document;
+    document.texts = {"a b c a b"};
+    document.config.d_model = 16;
+    document.config.num_heads = 2;
+    document.config.d_ff = 24;
+    document.config.lm_head = true;
+    Session session(document, [] {});
+    const auto snapshot = session.wait();
+    const Trace<float>& trace = *snapshot->trace;
+    const double tokens = 5, width = 16, heads = 2, vocabulary = static_cast<double>(trace.config.vocab_size);
+    const double layer = tokens * (4 * width * width + 2 * width * 24) + 2 * heads * tokens * tokens * (width / heads);
+    EXPECT_EQ(products_to_check(trace, {Stage::Weights, 0}), layer);
+    EXPECT_EQ(products_to_check(trace, {Stage::FfnOut, 0}), layer) << "it is one part";
+    EXPECT_EQ(products_to_check(trace, {Stage::Logits, -1}), tokens * width * vocabulary);
+    EXPECT_EQ(products_to_check(trace, {Stage::Tokens, -1}), 0);
+}
+
 }  // namespace
 }  // namespace attn::app

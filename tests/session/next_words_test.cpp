@@ -46,7 +46,7 @@ TEST(NextWords, HeatEvensThemOutAndColdLeavesTheFirst) {
 }
 
 TEST(NextWords, OfAHiddenWordAreThoseOfItsOwnPosition) {
-    Session session(open_preset("fill-in"), [] {});
+    Session session(open_preset("masked"), [] {});
     const auto snapshot = session.wait();
     const Tensor<float>& own = snapshot->trace->find({Stage::Probabilities, -1})->value;
     for (std::int64_t position = 0; position < snapshot->trace->tokens.lengths[0]; ++position) {

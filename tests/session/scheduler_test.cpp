@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <new>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "app/session/document.hpp"
+#include "engine/ops/parallel.hpp"
 #include "tests/support/fake_computation.hpp"
 
 namespace attn::app {
@@ -291,6 +293,20 @@ TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain
     scheduler.want({{one, facet::Verification{}}});
     scheduler.wait();
     EXPECT_TRUE(scheduler.results().find(one, facet::Verification{}));
+}
+
+TEST(Scheduler, ChecksWithHalfTheCoresAtMost) {
+    Computation computation = empty_computation();
+    std::atomic<int> used = 0;
+    computation.verify = [&](const Trace<float>&, const std::stop_token&) {
+        used = thread_budget();
+        return reference::Verification{};
+    };
+    Scheduler scheduler(std::move(computation), wake_nobody);
+    const StateRef one = state("a");
+    scheduler.want({{one, facet::Verification{}}});
+    scheduler.wait();
+    EXPECT_EQ(used, std::max(1, thread_budget() / 2));
 }
 
 TEST(Scheduler, KeepsParametersWhileTheModelStaysTheSame) {

@@ -101,8 +101,12 @@ void draw_rows(PanelContext& context, const HeadRowsOf& rows, const std::vector<
 
 void draw_write_cell(PanelContext& context) {
     const bool hidden = reads_both_ways(context) && hidden_position(context);
-    if (!can_write(context) && !hidden) return;
     const auto& [colors, fonts, scale] = context.theme;
+    if (reads_both_ways(context) && !hidden && context.snapshot.trace->config.lm_head) {
+        section_heading(context.ui(), "Where the heads look");
+        return paragraph(context.ui(), fonts.label, colors.faint, "Hide a word: here stand the weights of every head in its place.");
+    }
+    if (!can_write(context) && !hidden) return;
     const std::int64_t position = asked_position(context);
     section_heading(context.ui(), "Where the heads look");
     const Stack stack = context.snapshot.trace->config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main;

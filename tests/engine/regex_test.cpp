@@ -1,0 +1,88 @@
+/// Expressions that take too long are given up, whatever makes them take so long; those of known tokenizers never are.
+
+#include "engine/tokenizer/regex.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/tensor/error.hpp"
+#include "engine/tokenizer/pre_tokenizer.hpp"
+#include "engine/tokenizer/tokenizer_files.hpp"
+
+namespace attn {
+namespace {
+
+using testing::HasSubstr;
+
+std::string repeated(std::string_view text, std::size_t times) {
+    std::string out;
+    for (; times > 0; --times) out += text;
+    return out;
+}
+
+std::string failure(const Regex& regex, std::string_view text, SearchSteps& steps) {
+    try {
+        regex.matches(text, steps);
+    } catch (const ConfigError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+/// Of a run of n letters it takes about 2^n steps to see that no "b" follows.
+const Regex kDoubling("(?:a|a)*b|c");
+
+TEST(Regex, FindsTheSameHoweverManyStepsItTakes) {
+    for (std::size_t run = 0; run < 14; ++run) {
+        SearchSteps steps;
+        const std::string text = repeated(repeated("a", run) + "c", 3);
+        std::vector<Match> expected;
+        for (std::size_t i = 1; i <= 3; ++i) expected.push_back({i * (run + 1) - 1, i * (run + 1)});
+        EXPECT_EQ(kDoubling.matches(text, steps), expected) << run;
+        EXPECT_LT(steps.left(), SearchSteps::kFirst + SearchSteps::kPerByte * text.size());
+    }
+}
+
+TEST(Regex, GivesUpOneMatchThatTakesTooLong) {
+    SearchSteps steps;
+    EXPECT_THAT(failure(kDoubling, repeated("a", 40), steps), HasSubstr("take too long for this text"));
+}
+
+TEST(Regex, GivesUpManyMatchesThatTakeTooLongTogether) {
+    const std::string one = repeated("a", 17) + "c";
+    SearchSteps few;
+    EXPECT_EQ(failure(kDoubling, repeated(one, 3), few), "") << "each of them is bearable";
+    SearchSteps many;
+    EXPECT_THAT(failure(kDoubling, repeated(one, 5000), many), HasSubstr("given up after"));
+    // The same when the text comes in pieces.
+    SearchSteps pieces;
+    std::string refused;
+    for (int i = 0; i < 5000 && refused.empty(); ++i) refused = failure(kDoubling, one, pieces);
+    EXPECT_THAT(refused, HasSubstr("given up after"));
+}
+
+TEST(Regex, TakesLongTextsWithTheExpressionsOfKnownTokenizers) {
+    const Regex gpt2(kGpt2Split);
+    for (const char* text : {"a", " ", "a ", "word's ", "\n \n", "12345", "?!", "\u6F22\u5B57", "\U0001F98A "}) {
+        SearchSteps steps;
+        const std::string whole = repeated(text, 30'000);
+        std::size_t bytes = 0;
+        for (const Match& match : gpt2.matches(whole, steps)) bytes += match.end - match.begin;
+        EXPECT_EQ(bytes, whole.size()) << text;
+    }
+}
+
+TEST(Regex, OfATokenizerIsBoundedForTheWholeText) {
+    const auto tokenizer = parse_tokenizer_json(
+        R"({"added_tokens": [{"id": 9, "content": "<m>"}], "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(?:a|a)*b|c"},)"
+        R"( "behavior": "Isolated"}, "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"}})",
+        "tokenizer.json");
+    const std::string one = repeated("a", 17) + "c<m>";
+    EXPECT_NO_THROW(tokenizer->encode(repeated(one, 3)));
+    EXPECT_THROW(tokenizer->encode(repeated(one, 5000)), ConfigError) << "added tokens cut it into pieces";
+}
+
+}  // namespace
+}  // namespace attn
