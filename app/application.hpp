@@ -41,8 +41,8 @@ public:
     /// Opens a file as if it had been dropped on the window, and waits. Throws Error when it cannot be opened.
     void open(const std::filesystem::path& file);
 
-    /// From now on frames wait for what they show: for pictures. For the check of a large model's shown part only with `long_checks` where it
-    /// takes long, which is told by the model and the text and not by a clock.
+    /// From now on frames wait for what they show: for pictures. For the check of a large model's shown part only with `long_checks` where
+    /// it takes long, which is told by the model and the text and not by a clock.
     void wait_for_what_is_shown(bool long_checks) {
         patient_ = true;
         long_checks_ = long_checks;
@@ -78,8 +78,8 @@ private:
     MatrixStore matrices_;
     std::vector<std::shared_ptr<const void>> tensors_;  ///< that the last frame has drawn
     bool long_checks_ = true;
-    bool patient_ = false;                              ///< what a frame asks for is computed before it goes on
-    std::shared_ptr<const Document> lettered_;          ///< whose letters these are
+    bool patient_ = false;                      ///< what a frame asks for is computed before it goes on
+    std::shared_ptr<const Document> lettered_;  ///< whose letters these are
     std::u32string letters_;
     std::shared_ptr<const Lesson> lesson_;  ///< to be opened
     std::size_t lesson_step_ = 0;

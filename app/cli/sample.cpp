@@ -53,7 +53,9 @@ public:
 
     /// `option` is where the text was given.
     std::vector<std::int32_t> ids(const std::string& text, const char* option) const {
-        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text, Reader::Model) : tokenizer_ ? encoded(text) : numbers(text, option);
+        std::vector<std::int32_t> ids = model_ != nullptr ? encoded_for_model(text, Reader::Model)
+                                        : tokenizer_      ? encoded(text)
+                                                          : numbers(text, option);
         if (ids.empty()) throw Error(fmt::format("{}: expected at least one token, found none in \"{}\"", option, escaped(text)));
         return ids;
     }
@@ -77,8 +79,8 @@ public:
         const std::optional<AddedToken> mask = model_ == nullptr ? std::nullopt : mask_token(*model_);
         return mask ? mask->content : kBlank;
     }
-    /// With which tokens an answer to `source` ends (empty: what follows a text): those that an opened model's files name, of a translator of
-    /// ours the one that the source ends with.
+    /// With which tokens an answer to `source` ends (empty: what follows a text): those that an opened model's files name, of a translator
+    /// of ours the one that the source ends with.
     std::vector<std::int32_t> ends(const std::vector<std::int32_t>& source) const {
         if (model_ != nullptr) return model_->ends();
         return source.empty() ? std::vector<std::int32_t>() : std::vector{source.back()};
@@ -263,13 +265,14 @@ void print_written(SampleOptions options, const Writer& writer) {
     }
     bool begun = false;
     const std::string before = translates ? "" : options.prompt;
-    const std::vector<std::int32_t> written = generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
-        // The prompt comes with the first token, so that an error before it prints nothing.
-        const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
-        fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
-        begun = true;
-        flush_output();
-    });
+    const std::vector<std::int32_t> written =
+        generate(*writer.parameters, given, writer.forward, options.sampling, [&](const DrawnToken& drawn) {
+            // The prompt comes with the first token, so that an error before it prints nothing.
+            const std::string word = is_end(drawn.id) && words.tells_end(drawn.id) ? "" : printed(words, drawn.id);
+            fmt::print("{}{}{}", begun ? "" : before, begun || !translates ? words.between() : "", word);
+            begun = true;
+            flush_output();
+        });
     fmt::print("{}\n", begun ? "" : before);
     flush_output();
     if (!written.empty() && is_end(written.back()) && words.tells_end(written.back())) tell_end(words, written.back(), written.size());
@@ -319,9 +322,10 @@ void add_sample_command(CliCommand program, int&) {
         .check(check_number);
     command.option("--seed", sampling.seed, "The same seed gives the same text").shown_as("N").check(check_whole_number);
     command.flag("--ignore-end", options->ignore_end, "Go on where the model ends its text");
-    command.flag("--json", options->json,
-                 "Print one line of JSON: prompt, text, whether the model ended it, and of every token its probability, how many the sampler "
-                 "kept, and the likeliest");
+    command.flag(
+        "--json", options->json,
+        "Print one line of JSON: prompt, text, whether the model ended it, and of every token its probability, how many the sampler "
+        "kept, and the likeliest");
     command.footer(
         "Examples:\n"
         "  attnscope sample --preset stories --prompt \"Lily and Tom are in the park .\" --tokens 40\n"

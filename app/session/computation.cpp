@@ -1,5 +1,6 @@
 #include "app/session/computation.hpp"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -12,8 +13,13 @@
 namespace attn::app {
 namespace {
 
-/// So many positions are verified at a time.
-constexpr std::int64_t kVerifiedRows = 16;
+/// So many positions are verified at a time. For each such step the reference reads all weights of the part again: many are faster, as long
+/// as what they look at is small.
+std::int64_t verified_rows(const Trace<float>& outline) {
+    constexpr std::int64_t kFew = 16, kMany = 64, kMostNumbers = std::int64_t{1} << 22;
+    const std::int64_t keys = std::max(outline.tokens.length, outline.source_tokens.length);
+    return kMany * outline.config.num_heads * keys <= kMostNumbers ? kMany : kFew;
+}
 
 std::span<const std::int32_t> first_of(const TokenBatch& batch) {
     return {batch.ids.data(), static_cast<std::size_t>(batch.lengths.at(0))};
@@ -60,7 +66,7 @@ Computation Computation::engine() {
             const auto show = [&](const reference::StageRowsObserver<float>& each) {
                 const auto rows = [&](const StageRows<float>& shown) { each(shown.id, shown.first, shown.value, shown.mask); };
                 // The reference takes twice as much for a number, and is told to stop between the rows.
-                again.show_rows_around(within, rows, stop, kVerifiedRows);
+                again.show_rows_around(within, rows, stop, verified_rows(*outline));
             };
             return reference::verify_part<float>(*outline, within, show, reference::kFloatAtol, reference::kFloatRtol, stop);
         },

@@ -21,7 +21,8 @@ std::vector<TextWord> words_of(std::string_view text, std::string_view mask);
 /// The text with `mask` in a word's place.
 std::string with_hidden(std::string_view text, const TextWord& word, std::string_view mask);
 
-/// The text with `piece`, as a model's vocabulary has it, in place of the mask number `which`, from 0. The space of " piece" is not doubled, and
+/// The text with `piece`, as a model's vocabulary has it, in place of the mask number `which`, from 0. The space of " piece" is not
+/// doubled, and
 /// "##piece" goes on where the word before it ends. Unchanged where there are fewer masks.
 std::string with_filled_in(std::string_view text, std::string_view mask, std::size_t which, std::string_view piece);
 

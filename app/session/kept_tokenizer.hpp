@@ -1,6 +1,6 @@
 #pragma once
-/// The tokenizer of a setup without a published model, kept until another one is asked for: putting one of pieces together takes longer than
-/// everything that follows a typed letter.
+/// The tokenizer of a setup without a published model, kept until another one is asked for: putting one of pieces together takes longer
+/// than everything that follows a typed letter.
 
 #include <optional>
 

@@ -17,6 +17,9 @@ class ModelTokenizer;
 
 namespace attn::app {
 
+class KeptTokenizer;
+struct Setup;
+
 struct OtherTokens {
     /// Where the two cut the text differently for the first time; see first_difference().
     struct Difference {

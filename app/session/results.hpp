@@ -91,7 +91,8 @@ public:
     /// Computes what was asked for and gives what there is then.
     using Wait = std::function<Results(const Request&)>;
     Inquiry() = default;
-    /// With `wait`, nothing that is asked for is missing but what `wait` itself leaves out: for pictures that are drawn once, and for tests.
+    /// With `wait`, nothing that is asked for is missing but what `wait` itself leaves out: for pictures that are drawn once, and for
+    /// tests.
     explicit Inquiry(Results results, Wait wait = {}) : results_(std::move(results)), wait_(std::move(wait)) {}
 
     template <class F>

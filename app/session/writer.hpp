@@ -37,8 +37,8 @@ struct WrittenNews {
 /// One thread with one job at a time, so that neither checks nor traces hold it up. All methods are for one thread (the UI's).
 class Writer {
 public:
-    /// `wake` is called from the worker after every token. Keys and values of a text are kept from one job to the next where they are a small
-    /// part of `budget_mib`.
+    /// `wake` is called from the worker after every token. Keys and values of a text are kept from one job to the next where they are a
+    /// small part of `budget_mib`.
     Writer(decltype(Computation::write) write, std::function<void()> wake, double budget_mib);
     ~Writer();
     Writer(const Writer&) = delete;

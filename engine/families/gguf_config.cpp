@@ -253,7 +253,8 @@ void settle_llama(GgufKeys& keys, Config& config) {
 void settle_windowed_llama(GgufKeys& keys, Config& config) {
     settle_llama(keys, config);
     // Converters keep the windows of some models and leave out those of others.
-    if (keys.is_named("mistral")) keys.assume({"attention.sliding_window"}, "no sliding window, though some Mistral models have one of 4096");
+    if (keys.is_named("mistral"))
+        keys.assume({"attention.sliding_window"}, "no sliding window, though some Mistral models have one of 4096");
     if (keys.is_named("phi-3") || keys.is_named("phi3"))
         keys.assume({"attention.sliding_window"}, "no sliding window, though Phi-3 models have one");
     read_gguf_windows(keys, config, 0, 0);
@@ -438,7 +439,8 @@ GgufModel read_gguf_model(const GgufFile& file, const WeightFiles& weights) {
     config = read_gguf_sizes(keys);
     read_gguf_parts(keys, architecture.family == &kT5Family ? "enc.blk.0." : "blk.0.", config);
     architecture.settle(keys, config);
-    keys.assume({"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}, fmt::format("norms' epsilon {:g}", config.layer_norm_eps));
+    keys.assume({"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"},
+                fmt::format("norms' epsilon {:g}", config.layer_norm_eps));
     keys.assume({}, "feed-forward activation " + activation_words(config.activation));
     model.assumed = keys.take_assumed();
     try {

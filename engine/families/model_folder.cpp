@@ -282,7 +282,8 @@ void add_notes(ModelFolder& folder) {
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());
     if (folder.config.architecture == Architecture::Encoder && !folder.config.lm_head)
-        folder.notes.push_back(fmt::format("The {} has no head that fills in hidden words.", is_gguf_file(folder.path) ? "file" : "folder"));
+        folder.notes.push_back(
+            fmt::format("The {} has no head that fills in hidden words.", is_gguf_file(folder.path) ? "file" : "folder"));
     if (folder.tokenizer->size() > folder.config.vocab_size)
         folder.notes.push_back(fmt::format("The tokenizer has {} ids, the model {}: texts with ids beyond that are refused.",
                                            folder.tokenizer->size(), folder.config.vocab_size));

@@ -36,8 +36,8 @@ template <class Scalar>
 class CachedPass {
 public:
     /// Of a model with an output head; `parameters` have to outlive this. Throws ConfigError for what can_cache() denies, a model without
-    /// a head, or settings as require_settings() does. Passes throw Cancelled once `stop` is requested. `known` is what release() gave of the
-    /// same parameters and settings.
+    /// a head, or settings as require_settings() does. Passes throw Cancelled once `stop` is requested. `known` is what release() gave of
+    /// the same parameters and settings.
     CachedPass(const Parameters<Scalar>& parameters, const ForwardSettings& settings, std::stop_token stop = {},
                TextCache<Scalar> known = {});
     CachedPass(const CachedPass&) = delete;

@@ -145,7 +145,8 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") return plain(bytes_as_letters);
     if (type == "BertNormalizer") return read_bert(json);
     if (type == "Precompiled") return read_precompiled(json);
-    if (type == "Prepend") return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
+    if (type == "Prepend")
+        return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
         return [pattern = read_pattern(json), content](const AlignedText& text, SearchSteps& steps) {

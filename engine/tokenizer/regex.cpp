@@ -80,9 +80,10 @@ std::vector<Match> Regex::matches(std::string_view text, SearchSteps& steps) con
         int place = ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
         for (std::uint64_t most = kFirstSteps; is_over_limit(place); most *= kMoreSteps) {
             if (steps.left() == 0)
-                throw ConfigError(fmt::format("the tokenizer's regular expressions take too long for this text: they were given up after {} "
-                                              "million steps",
-                                              (SearchSteps::kFirst + SearchSteps::kPerByte * steps.bytes()) / 1'000'000));
+                throw ConfigError(
+                    fmt::format("the tokenizer's regular expressions take too long for this text: they were given up after {} "
+                                "million steps",
+                                (SearchSteps::kFirst + SearchSteps::kPerByte * steps.bytes()) / 1'000'000));
             place = search(at, std::min(most, steps.left()));
         }
         if (place == ONIG_MISMATCH) break;

@@ -39,11 +39,10 @@ struct KeptText {
 };
 
 /// Continues the prompt's text token by token, without dropout; beyond the context length the oldest tokens are left out.
-/// Same parameters, prompt and settings, same tokens, with any number of threads and whatever is `kept` (may be null), which becomes what is
-/// known of the text when this returns or throws. `each` (may be empty) sees every token as it is drawn.
-/// Throws ConfigError for a model that cannot write (an encoder, one without a head) and a source longer than the context, Error for no
-/// text, no source where the model reads one, an id outside the vocabulary and for logits that nothing can be drawn from, Cancelled once
-/// `stop` is requested.
+/// Same parameters, prompt and settings, same tokens, with any number of threads and whatever is `kept` (may be null), which becomes what
+/// is known of the text when this returns or throws. `each` (may be empty) sees every token as it is drawn. Throws ConfigError for a model
+/// that cannot write (an encoder, one without a head) and a source longer than the context, Error for no text, no source where the model
+/// reads one, an id outside the vocabulary and for logits that nothing can be drawn from, Cancelled once `stop` is requested.
 std::vector<std::int32_t> generate(const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& settings,
                                    const SamplingSettings& sampling, const std::function<void(const DrawnToken&)>& each = {},
                                    std::stop_token stop = {}, KeptText* kept = nullptr);

@@ -264,7 +264,8 @@ TEST(SampleOfAPublishedModel, StopsAtItsEndAndGoesOnWhenToldTo) {
     const ScratchFolder folder;
     put_model(folder, "gpt2", "gpt2");
     const auto sample = [&](const Arguments& more) {
-        Arguments arguments{"sample", "--model", folder.path("."), "--prompt", "the cat", "--tokens", "12", "--temperature", "1.5", "--seed", "4"};
+        Arguments arguments{"sample",        "--model", folder.path("."), "--prompt", "the cat", "--tokens", "12",
+                            "--temperature", "1.5",     "--seed",         "4"};
         arguments.insert(arguments.end(), more.begin(), more.end());
         return attnscope(arguments);
     };
@@ -299,7 +300,9 @@ TEST(SampleOfAPublishedModel, TellsThePairOfATextApartAsTheWindowDoes) {
     put_model(folder, "bert", "bert_uncased");
     // The likeliest word of the trace's own numbers, in which the text behind the separator is the second one.
     const std::string text = "the cat [SEP] a [MASK] sat on the mat";
-    ASSERT_EQ(attnscope({"export", "--model", folder.path("."), "--text", text, "--stage", "probabilities", "--out", folder.path("p.csv")}).exit_code, 0);
+    ASSERT_EQ(attnscope({"export", "--model", folder.path("."), "--text", text, "--stage", "probabilities", "--out", folder.path("p.csv")})
+                  .exit_code,
+              0);
     const Outcome filled = attnscope({"sample", "--model", folder.path("."), "--prompt", text, "--temperature", "0", "--json"});
     ASSERT_EQ(filled.exit_code, 0) << filled.err;
     const json tokens = json::parse(filled.out).at("tokens");

@@ -83,7 +83,8 @@ TEST(EndTokens, ThatTheModelDoesNotHaveAreLeftOutAndSaid) {
 
 TEST(EndTokens, ThatAreNoIdsAreRefusedByFileAndPlace) {
     EndsOfFolder folder;
-    for (const char* bad : {R"({"eos_token_id": "</s>"})", R"({"eos_token_id": [1, "two"]})", R"({"eos_token_id": 1.5})", R"({"eos_token_id": {}})"}) {
+    for (const char* bad :
+         {R"({"eos_token_id": "</s>"})", R"({"eos_token_id": [1, "two"]})", R"({"eos_token_id": 1.5})", R"({"eos_token_id": {}})"}) {
         folder.generation.clear();
         folder.config = bad;
         EXPECT_THAT(folder.refusal(), AllOf(HasSubstr("config.json"), HasSubstr("/eos_token_id"))) << bad;

@@ -328,7 +328,8 @@ TEST(Generate, WritesTheSameFromWhatIsKept) {
         for (int round = 0; round < 8; ++round) {
             const Parameters<float>& model = round == 3 ? others : parameters;
             const ForwardSettings& how = round == 5 ? warmer : settings;
-            const SamplingSettings sampling{.temperature = 1.4, .tokens = random.between(0, 4), .seed = seed + static_cast<unsigned>(round)};
+            const SamplingSettings sampling{
+                .temperature = 1.4, .tokens = random.between(0, 4), .seed = seed + static_cast<unsigned>(round)};
             const auto written = generate(model, {text}, how, sampling, {}, {}, &kept);
             EXPECT_EQ(written, generate(model, {text}, how, sampling)) << "seed " << seed << ", round " << round;
             text.insert(text.end(), written.begin(), written.end());

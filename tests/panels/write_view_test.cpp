@@ -202,7 +202,8 @@ TEST_F(OpenedInWrite, AnEncoderHidesAWordAndFillsItInByTwoClicks) {
     EXPECT_EQ(view.head_rows.last->position, *position) << "the right pane is about the hidden word";
     const NextWords words = *get(facet::NextWords{0, {}, position});
     ASSERT_TRUE(click_centre_until([&] { return text().find("[MASK]") == std::string::npos; })) << "a proposal takes its place";
-    EXPECT_EQ(text(), with_filled_in("[MASK] cat sat on the mat", "[MASK]", 0, words.likeliest.front().text)) << "the first is the likeliest";
+    EXPECT_EQ(text(), with_filled_in("[MASK] cat sat on the mat", "[MASK]", 0, words.likeliest.front().text))
+        << "the first is the likeliest";
 }
 
 TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
@@ -219,11 +220,10 @@ TEST_F(OpenedInWrite, AnEncoderDecoderAnswersItsSourceFromTheStart) {
     EXPECT_EQ(snapshot->trace->tokens.ids.front(), model->decoder_start());
     EXPECT_EQ(snapshot->trace->tokens.ids.size(), 1 + writing().tokens.size());
     // What the engine answers at one go.
-    const auto expected = generate(*model->parameters(),
-                                   {.text = std::vector<std::int32_t>{model->decoder_start()},
-                                    .source = snapshot->trace->source_tokens.ids,
-                                    .ends = model->ends()},
-                                   snapshot->trace->settings, {.temperature = 0, .tokens = 4});
+    const auto expected = generate(
+        *model->parameters(),
+        {.text = std::vector<std::int32_t>{model->decoder_start()}, .source = snapshot->trace->source_tokens.ids, .ends = model->ends()},
+        snapshot->trace->settings, {.temperature = 0, .tokens = 4});
     EXPECT_EQ(ids_to(writing(), writing().end), expected);
     frames(2, ui_frame);
     with_context([](PanelContext& context) { EXPECT_FALSE(can_answer_from_start(context)) << "it does already"; });

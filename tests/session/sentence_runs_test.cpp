@@ -66,7 +66,8 @@ TEST(SentenceRuns, ATranslationIsRewoundAndAnswersItsSource) {
         const auto sample = session.get(facet::Sample{greedy});
         const Trace<float>& trace = *shown->trace;
         const std::vector<std::int32_t>&text = trace.tokens.ids, &source = trace.source_tokens.ids;
-        const auto expected = generate(*trace.parameters, {std::span(text).first(1), source, std::span(source).last(1)}, trace.settings, greedy);
+        const auto expected =
+            generate(*trace.parameters, {std::span(text).first(1), source, std::span(source).last(1)}, trace.settings, greedy);
         ASSERT_EQ(sample->tokens.size(), expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(sample->tokens[i].id, expected[i]);
     }

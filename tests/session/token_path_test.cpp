@@ -73,7 +73,7 @@ TEST(TokenPath, PiecesTileTheColumnsAndAreTheTokens) {
         Document document = document_of_model(OpenedModel::open(kGoldenModels / "gpt2"));
         document.texts = {text};
         KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+        const TokenPath path = token_path(document, 0, tokenizer);
         const Prepared prepared = prepare(document, std::numeric_limits<double>::infinity());
         ASSERT_EQ(path.pieces.size(), prepared.chips.at(0).size());
         float at = 0;
@@ -116,7 +116,7 @@ TEST(TokenPath, SpellingsAndLookUpsHaveStepsToo) {
         Document document = document_with_tokenizer(folder, "llama", "t5");
         document.texts = {"the mat"};
         KeptTokenizer tokenizer;
-    const TokenPath path = token_path(document, 0, tokenizer);
+        const TokenPath path = token_path(document, 0, tokenizer);
         EXPECT_THAT(path.rule, HasSubstr("likeliest"));
         ASSERT_FALSE(path.words.empty());
         const TokenPath::Step& last = path.words[0].steps.back();

@@ -422,7 +422,8 @@ TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
 TEST(WritingStops, WhenTheEngineFails) {
     Computation computation = Computation::engine();
     computation.write = [](const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
-                           const std::function<void(const DrawnToken&)>&, const std::stop_token&, KeptText*) { throw Error("the disk is gone"); };
+                           const std::function<void(const DrawnToken&)>&, const std::stop_token&,
+                           KeptText*) { throw Error("the disk is gone"); };
     Session session(
         open_preset("stories"), [] {}, computation);
     session.wait();
@@ -475,7 +476,8 @@ TEST(WritingGoesOn, FromWhatIsKnownOfTheTextBefore) {
 TEST(WritingGoesOn, KeepsNothingBeyondItsBudgetAndNothingOfAModelThatIsGone) {
     for (const double budget : {1e-6, 1000.0}) {
         ObservedWriting observed;
-        Writer writer(observed.engine().write, [] {}, budget);
+        Writer writer(
+            observed.engine().write, [] {}, budget);
         Config config;
         config.vocab_size = 9;
         config.context_length = 40;

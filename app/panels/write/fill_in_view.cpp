@@ -73,8 +73,7 @@ void draw_text_words(PanelContext& context, const std::string& mask, std::option
             y += context.px(kWordHeight) + between;
         }
         // The text may have another mask already, which the picture does not know yet.
-        const std::optional<std::int64_t> position =
-            word.hidden && masks < hidden.size() ? std::optional(hidden[masks]) : std::nullopt;
+        const std::optional<std::int64_t> position = word.hidden && masks < hidden.size() ? std::optional(hidden[masks]) : std::nullopt;
         if (word.hidden) ++masks;
         const bool looked_at = position && position == shown;
         ImGui::PushID(static_cast<int>(i));
@@ -134,14 +133,16 @@ void draw_fill_in_view(PanelContext& context) {
     paragraph(context.ui(), fonts.body, colors.muted, what_it_does(context, mask));
     gap(context.ui(), 14);
     if (!context.snapshot.trace->config.lm_head || mask.empty()) {
-        if (button(context.ui(), "Step through it", {.look = ButtonLook::Accent, .width = 150, .notes = {.tooltip = "The Step view: every number on the way."}}))
+        if (button(context.ui(), "Step through it",
+                   {.look = ButtonLook::Accent, .width = 150, .notes = {.tooltip = "The Step view: every number on the way."}}))
             context.view.view = View::Step;
         return;
     }
     const std::vector<std::int64_t> hidden = hidden_positions(context);
     const std::optional<std::int64_t> shown = hidden_position(context);
     draw_text_words(context, mask, shown, hidden);
-    if (shown) draw_proposals(context, mask, *shown, static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));
+    if (shown)
+        draw_proposals(context, mask, *shown, static_cast<std::size_t>(std::find(hidden.begin(), hidden.end(), *shown) - hidden.begin()));
     else paragraph(context.ui(), fonts.label, colors.faint, "Nothing is hidden yet.");
 }
 

@@ -116,12 +116,12 @@ void draw_write_cell(PanelContext& context) {
     if (answer) keep(context, answer.value, word, view);
     // An earlier moment stays until the next one is there.
     const bool earlier = !answer && answer.problem.empty() && view.last != nullptr;
-    paragraph(context.ui(), fonts.label, colors.muted,
-              earlier
-                  ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
-              : hidden
-                  ? fmt::format("The weights of every head for “{}” at position {}: where it is looked for what is hidden there.", word, position)
-                  : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
+    paragraph(
+        context.ui(), fonts.label, colors.muted,
+        earlier ? fmt::format("The weights of every head for “{}”, until those for “{}” are computed.", view.word, word)
+        : hidden
+            ? fmt::format("The weights of every head for “{}” at position {}: where it is looked for what is hidden there.", word, position)
+            : fmt::format("The weights of every head for “{}”, the last token of this moment: from them comes what follows.", word));
     if (!answer.problem.empty()) paragraph(context.ui(), fonts.label, colors.bad, answer.problem);
     if (view.last == nullptr || !answer.problem.empty()) return;
     const float largest = largest_weight(*view.last);

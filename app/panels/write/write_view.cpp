@@ -21,7 +21,8 @@
 namespace attn::app {
 namespace {
 
-constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kAnswerWidth = 168, kColumnsFrom = 560, kChipsMost = 210, kChipsLeast = 76;
+constexpr float kHead = 44, kWriteWidth = 104, kOtherWidth = 132, kAnswerWidth = 168, kColumnsFrom = 560, kChipsMost = 210,
+                kChipsLeast = 76;
 
 std::string word_of(const PanelContext& context, std::int32_t id) {
     const auto place = static_cast<std::size_t>(id);
@@ -36,7 +37,8 @@ std::string words_below(const PanelContext& context) {
         if (const std::int32_t id = writing.tokens[static_cast<std::size_t>(writing.shown)].id; ends_text(context, id))
             return fmt::format("The model ended its text here, with “{}”. Write on goes on all the same.", word_of(context, id));
     if (writing.tokens.empty() && can_answer_from_start(context))
-        return "The encoder reads the source, the decoder has the text below. Answer from the start takes that away and lets the model write "
+        return "The encoder reads the source, the decoder has the text below. Answer from the start takes that away and lets the model "
+               "write "
                "the whole answer, token by token.";
     if (writing.tokens.empty())
         return "Write on lets the model draw one token after the other. Each of them stays a moment that can be gone back to: click it, or "
