@@ -195,8 +195,9 @@ public:
     /// Adds a key, and one of a length such that all numbers stay where their alignment wants them.
     void add(const std::string& key, std::uint32_t type, const std::string& value) {
         std::string keys = test::gguf_key(key, type, value);
-        const std::size_t filled = keys.size() + test::gguf_key("filler", 8, test::gguf_text("")).size();
-        keys += test::gguf_key("filler", 8, test::gguf_text(std::string((32 - filled % 32) % 32, 'x')));
+        const std::string filler = "filler" + std::to_string(fillers_++);
+        const std::size_t filled = keys.size() + test::gguf_key(filler, 8, test::gguf_text("")).size();
+        keys += test::gguf_key(filler, 8, test::gguf_text(std::string((32 - filled % 32) % 32, 'x')));
         std::uint64_t count = 0;
         std::memcpy(&count, bytes.data() + 16, sizeof count);
         bytes.replace(16, 8, le(count + 2) + keys);
@@ -227,6 +228,7 @@ public:
 private:
     TemporaryFolder folder_;
     fs::path path_;
+    int fillers_ = 0;
 };
 
 /// "... 0.0213 × 37 × 9 − 0.0034 × 12": what the sentence says comes out as the number that is shown.
