@@ -39,6 +39,7 @@ void remember(const ViewState& view, Settings& settings) {
     settings.folded_parts.assign(view.folded.begin(), view.folded.end());
     settings.toured = view.toured;
     settings.models_folder = view.files.models_folder;
+    settings.desktop_dialog = view.files.desktop.preferred;
     settings.memory_mib = view.memory_mib;
 }
 
@@ -67,6 +68,7 @@ void recall(const Settings& settings, ViewState& view) {
     view.folded.insert(settings.folded_parts.begin(), settings.folded_parts.end());
     view.toured = settings.toured;
     view.files.models_folder = settings.models_folder;
+    view.files.desktop.preferred = settings.desktop_dialog;
     view.memory_mib = settings.memory_mib;
 }
 
@@ -150,6 +152,18 @@ void Application::answer_about_leftovers() {
     if (answer == RestoreAnswer::Later) return;
     session_.apply({command::RestoreWork{folder.path()}, ""});
     restoring_ = std::move(folder);
+}
+
+void Application::lend_desktop_dialogs(std::string bus_address) { portal_ = std::make_unique<FilePortal>(wake_, std::move(bus_address)); }
+
+void Application::follow_desktop_dialog() {
+    if (portal_ == nullptr) return;
+    DesktopDialog& desktop = view_.files.desktop;
+    desktop.there = portal_->is_there();
+    if (desktop.question) portal_->ask(*std::exchange(desktop.question, {}));
+    if (!desktop.waiting && asks_desktop_) portal_->give_up();
+    asks_desktop_ = desktop.waiting;
+    if (auto answer = portal_->take_answer()) desktop.answer = std::move(answer);
 }
 
 void Application::follow_files(Frame& frame) {
@@ -273,6 +287,7 @@ void Application::draw(Frame& frame) {
         keep_unsaved_work();
         answer_about_leftovers();
         follow_files(frame);
+        follow_desktop_dialog();
     }
     const std::shared_ptr<const Snapshot> snapshot = session_.snapshot();
     if (first_look_ && snapshot->trace != nullptr) {
@@ -329,7 +344,7 @@ void Application::draw(Frame& frame) {
 
     remember(view_, frame.settings);
     remember(view_.lesson.open() ? *view_.lesson.document_before : session_.document(), frame.settings);
-    if (!commands.empty()) frame.redraw_after = 0;
+    if (!commands.empty() || view_.files.desktop.question) frame.redraw_after = 0;
     frame.redraw_after = std::min(frame.redraw_after, seconds_at_rest(view_, frame.time));
     hold_for_numbers(frame);
 }

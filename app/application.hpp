@@ -12,6 +12,7 @@
 #include "app/panels/maps/matrix.hpp"
 #include "app/panels/panel_context.hpp"
 #include "app/panels/view_state.hpp"
+#include "app/platform/file_portal.hpp"
 #include "app/platform/frame.hpp"
 #include "app/session/autosave.hpp"
 #include "app/session/session.hpp"
@@ -31,6 +32,9 @@ public:
     void end();
     /// The process is about to end although nobody has closed the window: writes what is not saved as it is now.
     void keep_for_next_start();
+
+    /// From now on files can also be chosen in the desktop's own dialog, where one is found on this bus ("": there is none).
+    void lend_desktop_dialogs(std::string bus_address);
 
     Session& session() { return session_; }
     ViewState& view() { return view_; }
@@ -63,6 +67,8 @@ private:
     bool takes_too_long(const Request& request) const;
     /// What the files' worker has done since the last frame.
     void follow_files(Frame& frame);
+    /// Carries questions to the desktop's dialog, and its answers back.
+    void follow_desktop_dialog();
     /// Hands the picture that was asked for to the platform, and what it gives back to a thread that writes it.
     void note_letters(Frame& frame);
     void order_picture(Frame& frame);
@@ -102,6 +108,9 @@ private:
     std::optional<AutosaveFolder> restoring_;
     std::uint64_t restorations_ = 0;
     std::string told_problem_;  ///< of the autosave
+
+    std::unique_ptr<FilePortal> portal_;  ///< null: the desktop is not asked
+    bool asks_desktop_ = false;           ///< its dialog was open in the last frame
 
     std::mutex written_mutex_;
     std::optional<command::TellFile> written_;  ///< what became of the last picture

@@ -66,6 +66,11 @@ if(ATTNSCOPE_BUILD_APP)
 
   pkg_check_modules(FONTCONFIG QUIET IMPORTED_TARGET GLOBAL fontconfig)  # may be missing: letters of more scripts
 
+  pkg_check_modules(DBUS QUIET IMPORTED_TARGET GLOBAL dbus-1)  # may be missing: the desktop's own file dialog
+  if(NOT DBUS_FOUND)
+    message(STATUS "libdbus-1 was not found (libdbus-1-dev): files are chosen in attnscope's own dialog alone")
+  endif()
+
   pkg_check_modules(IMGUI QUIET IMPORTED_TARGET GLOBAL imgui)
   if(NOT TARGET PkgConfig::IMGUI)
     # It has no CMake of its own: the core and the two backends, as Debian's library has them.

@@ -7,6 +7,7 @@
 #include "app/cli/commands.hpp"
 #include "app/cli/stop_signal.hpp"
 #include "app/platform/app_loop.hpp"
+#include "app/platform/file_portal.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/settings.hpp"
 #include "engine/io/file_error.hpp"
@@ -68,6 +69,7 @@ int open_window(const WindowStart& start) {
     options.shader_folder = start.shader_folder;
     options.stop = [] { return StopSignal::received() != 0; };
     application.keep_unsaved_work_in(autosave_path());
+    application.lend_desktop_dialogs(session_bus_address());
     const StopSignal signals;
     run_window(options, loaded.settings, waker, [&](Frame& frame) { application.draw(frame); });
     if (StopSignal::received() == 0) {

@@ -39,6 +39,7 @@ Settings parse(const std::string& text, const std::string& source) {
     object.read("preset", settings.preset);
     object.read("texts", settings.texts);
     object.read("source_texts", settings.source_texts);
+    object.read("desktop_dialog", settings.desktop_dialog);
     object.read("recent_files", settings.recent_files);
     object.read("recent_models", settings.recent_models);
     object.read("models_folder", settings.models_folder);
@@ -119,6 +120,7 @@ void save_settings(const std::filesystem::path& path, const Settings& settings) 
         {"preset", settings.preset},
         {"texts", settings.texts},
         {"source_texts", settings.source_texts},
+        {"desktop_dialog", settings.desktop_dialog},
         {"recent_files", settings.recent_files},
         {"recent_models", settings.recent_models},
         {"models_folder", settings.models_folder},

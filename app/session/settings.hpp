@@ -22,12 +22,13 @@ struct Settings {
     bool window_maximized = false;
     std::string preset;                            ///< the last one opened, "" for the default
     std::vector<std::string> texts, source_texts;  ///< the last ones of that preset; empty: its own
+    bool desktop_dialog = false;                   ///< the desktop's own file dialog comes before ours
     std::vector<std::string> recent_files;         ///< newest first
     std::vector<std::string> recent_models;        ///< published ones, newest first
     std::string models_folder;                     ///< the person's own for them, "" for none
     /// Parts of the settings that are folded, by name; at the first start those that are needed less often.
-    std::vector<std::string> folded_parts{"heads",  "other masks", "softmax",  "edits",        "compare",       "model",
-                                          "tokens", "parts",       "mistakes", "run sampling", "run checkpoint"};
+    std::vector<std::string> folded_parts{"heads", "measure", "other masks", "softmax",  "edits",        "compare",
+                                          "model", "tokens",  "parts",       "mistakes", "run sampling", "run checkpoint"};
     bool toured = false;    ///< the tour has been taken to its end
     double memory_mib = 0;  ///< that what is computed may take; 0: a quarter of the machine's memory
     bool operator==(const Settings&) const = default;

@@ -14,7 +14,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|doctor_report|document|explanation|facet|files_state|head_rows|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|desktop_dialog|doctor_report|document|explanation|facet|files_state|head_rows|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 
@@ -25,6 +25,7 @@ set(LIBRARIES
   "glad/|GL/|GLES"             "app/render/|app/platform/"
   "GLFW/"                      "app/platform/"
   "fontconfig/"                "app/platform/"
+  "dbus/"                      "app/platform/"
   "imgui|backends/imgui"       "app/(render|widgets|panels|platform|cli)/|app/[a-z_]+\\.[ch]pp$"
   "CLI/"                       "app/cli/arguments\\.cpp$"
   "png\\.h"                    "app/(render|platform|cli)/"

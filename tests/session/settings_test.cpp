@@ -48,7 +48,7 @@ Settings some_settings() {
     settings.texts = {"a “quoted” text", "", "two\nlines"};
     settings.source_texts = {"x", "y", "z"};
     settings.folded_parts = {"masks", "run list"};
-    settings.toured = true;
+    settings.toured = settings.desktop_dialog = true;
     return settings;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/imgui_compat.hpp"
@@ -86,6 +87,7 @@ void close_window(PanelContext& context) {
     if (view.closing != Closing::No) return;
     view.closing = context.would_be_lost.any() ? Closing::Asked : Closing::Now;
     view.task = FileTask::None;
+    forget_desktop(view);
     context.view.palette.open = false;
     context.view.help = false;
     stop_typing();

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "app/panels/files/copy.hpp"
+#include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/model_list.hpp"
 #include "app/panels/views/token_path_view.hpp"
@@ -31,6 +32,15 @@ void begin(PanelContext& context, FileTask task, std::string path) {
     view.listed.reset();
     view.shelved.reset();
     view.shelf = false;
+    forget_desktop(view);
+}
+
+/// The same in the desktop's dialog, for who wants that first.
+void begin_where_wanted(PanelContext& context, FileTask task, std::string path) {
+    begin(context, task, std::move(path));
+    const DesktopDialog& desktop = context.view.files.desktop;
+    if (desktop.preferred && desktop.there)
+        ask_desktop(context, task == FileTask::Open ? DesktopQuestion::What::OpenFile : DesktopQuestion::What::SaveFile);
 }
 
 bool can_compute_again(const PanelContext& context) { return context.has_stage(context.view.stage); }
@@ -38,9 +48,11 @@ bool can_compute_again(const PanelContext& context) { return context.has_stage(c
 }  // namespace
 
 void begin_open(PanelContext& context) {
+    const DesktopDialog& desktop = context.view.files.desktop;
     // Who has opened nothing yet is shown what there is to open.
-    if (context.files.document.empty() && context.files.recent.empty()) return begin_open_model(context);
-    begin(context, FileTask::Open, usual_folder(context));
+    const bool nothing_yet = context.files.document.empty() && context.files.recent.empty();
+    if (nothing_yet && !(desktop.preferred && desktop.there)) return begin_open_model(context);
+    begin_where_wanted(context, FileTask::Open, usual_folder(context));
 }
 
 void begin_open_model(PanelContext& context) {
@@ -105,11 +117,12 @@ void begin_save(PanelContext& context, bool ask) {
                              : context.document.model          ? std::filesystem::path(context.document.model->name()).filename().string()
                              : context.document.preset.empty() ? "untitled"
                                                                : context.document.preset;
-    begin(context, FileTask::Save,
-          context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension : context.files.document.string());
+    begin_where_wanted(context, FileTask::Save,
+                       context.files.document.empty() ? usual_folder(context) + name + kDocumentExtension
+                                                      : context.files.document.string());
 }
 
-void begin_save_run(PanelContext& context) { begin(context, FileTask::SaveRun, usual_folder(context) + "run.safetensors"); }
+void begin_save_run(PanelContext& context) { begin_where_wanted(context, FileTask::SaveRun, usual_folder(context) + "run.safetensors"); }
 
 void begin_export(PanelContext& context) {
     begin(context, FileTask::Export, usual_folder(context) + std::string(stage_name(context.view.stage.stage)) + ".png");
@@ -132,6 +145,11 @@ float draw_file_menu(PanelContext& context) {
     if (menu_item(ui, "Open a model ...", false,
                   "Models opened lately, those of your models folder, and what transformers has downloaded."))
         begin_open_model(context);
+    DesktopDialog& desktop = context.view.files.desktop;
+    if (desktop.there && menu_item(ui, "Open a folder ...", false, "Of a model or a training run, in the desktop's own dialog.")) {
+        begin(context, FileTask::Open, usual_folder(context));
+        ask_desktop(context, DesktopQuestion::What::OpenFolder);
+    }
     if (menu_item(ui, "Save", false, {}, "Ctrl + S")) begin_save(context, false);
     if (menu_item(ui, "Save as ...", false, {}, "Ctrl + Shift + S")) begin_save(context, true);
     if (menu_item(ui, "Export ...", false, "What is shown as PNG, SVG, CSV or .npy; the whole trace.", "Ctrl + E")) begin_export(context);
@@ -142,6 +160,8 @@ float draw_file_menu(PanelContext& context) {
     if (menu_item(ui, "Copy the program as NumPy", false, "Computes this stage again from its operands.", "Ctrl + Shift + C"))
         copy_snippet(context, false);
     if (menu_item(ui, "Copy the program as PyTorch", false, {})) copy_snippet(context, true);
+    if (desktop.there && menu_item(ui, "The desktop's dialog first", desktop.preferred, "For Open and Save; each leads to the other."))
+        desktop.preferred = !desktop.preferred;
     end_menu_button();
     return context.px(kWidth);
 }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/open_sheet.hpp"
@@ -186,16 +187,36 @@ bool can_confirm(const PanelContext& context) {
     return view.task != FileTask::Export || std::filesystem::path(path).extension() == kExtensions[static_cast<std::size_t>(view.format)];
 }
 
+std::string path_sheet_title(const PanelContext& context) {
+    const FileTask task = context.view.files.task;
+    if (task == FileTask::Export) return "Export " + tensor_name(context.view.stage);
+    return task == FileTask::SaveRun ? "Save the training run as" : "Save as";
+}
+
+/// A file chosen in the desktop's dialog, which has asked whether it may be replaced, if it is of exactly this name. What else there is to
+/// choose, or another name, is a matter of our sheet.
+void use_desktop_path(PanelContext& context, const std::filesystem::path& path) {
+    FileView& view = context.view.files;
+    view.path.text = path.string();
+    view.path.focus = true;
+    if (view.task == FileTask::Export) {
+        if (!path.has_extension()) set_extension(view.path, kExtensions[static_cast<std::size_t>(view.format)]);
+        view.format = format_of(view.path.text, view.format);
+    } else if (view.task == FileTask::Save || view.task == FileTask::SaveRun) {
+        if (with_ending(path, view.task) == path) confirm(context);
+        else view.path.text = with_ending(path, view.task).string();
+    } else {
+        use_chosen_path(context, view.path.text);
+    }
+}
+
 void draw_path_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     const bool save = view.task == FileTask::Save || view.task == FileTask::SaveRun;
     bool stays = begin_sheet(context, "##file_sheet", 640);
-    text_line(ui, fonts.heading, colors.text,
-              view.task == FileTask::SaveRun ? "Save the training run as"
-              : save                         ? "Save as"
-                                             : "Export " + tensor_name(context.view.stage));
+    draw_sheet_heading(context, path_sheet_title(context), DesktopQuestion::What::SaveFile);
     gap(ui, 6);
     if (view.task == FileTask::Export) draw_export_options(context);
     keep_listing(context);
@@ -322,8 +343,10 @@ bool begin_sheet(const PanelContext& context, const char* id, float logical_widt
 void draw_file_sheet(PanelContext& context) {
     draw_close_sheet(context);
     if (context.view.files.closing == Closing::Asked) return draw_notice(context);
+    if (const auto chosen = take_desktop_path(context)) use_desktop_path(context, *chosen);
     if (context.leftover != nullptr) draw_restore_sheet(context);
     else if (context.files.text) draw_text_question(context);
+    else if (context.view.files.desktop.waiting) draw_desktop_sheet(context);
     else if (chooses_file(context.view.files.task)) draw_open_sheet(context);
     else if (context.view.files.task != FileTask::None) draw_path_sheet(context);
     draw_notice(context);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "app/session/desktop_dialog.hpp"
 #include "app/widgets/path_field.hpp"
 
 namespace attn::app {
@@ -36,6 +37,16 @@ struct PictureWish {
     bool whole_window = false;   ///< else the centre alone
 };
 
+/// The desktop's own dialog in the place of our sheet.
+struct DesktopDialog {
+    bool preferred = false;                   ///< it is asked first
+    bool there = false;                       ///< the desktop has one
+    bool waiting = false;                     ///< the task is the dialog's
+    std::optional<DesktopQuestion> question;  ///< for the platform to ask
+    std::optional<DesktopAnswer> answer;      ///< that the platform brings
+    std::string problem;                      ///< why our sheet stands in its place
+};
+
 struct FileView {
     FileTask task = FileTask::None;
     PathField path;
@@ -43,6 +54,7 @@ struct FileView {
     bool whole_tensor = false;  ///< an export holds the whole tensor, not only what is shown
     int picture_scale = 2;
     bool whole_window = false;
+    DesktopDialog desktop;
     std::optional<std::string> listed;  ///< the folder whose listing was asked for last
     FileFilter filter = FileFilter::All;
     bool shelf = false;                  ///< the list of the Open sheet is the person's models, not a folder

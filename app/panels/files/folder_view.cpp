@@ -41,24 +41,31 @@ const FolderListing* listing_of(const PanelContext& context) {
     return fits ? files.listing.get() : nullptr;
 }
 
-bool passes_filter(const std::string& name, FileFilter filter) {
-    const std::string ending = std::filesystem::path(name).extension().string();
-    const auto is = [&](std::initializer_list<const char*> endings) {
-        return std::any_of(endings.begin(), endings.end(), [&](const char* other) { return ending == other; });
-    };
+std::span<const std::string_view> endings_of(FileFilter filter) {
+    static constexpr std::array<std::string_view, 2> kModels = {".safetensors", ".gguf"}, kTensors = {".safetensors", ".npz"};
+    static constexpr std::array<std::string_view, 1> kDocuments = {".json"};
     switch (filter) {
-    case FileFilter::All:
-        return true;
     case FileFilter::Models:
-        return is({".safetensors", ".gguf"});
+        return kModels;
     case FileFilter::Documents:
-        return is({".json"});
+        return kDocuments;
     case FileFilter::Tensors:
-        return is({".safetensors", ".npz"});
+        return kTensors;
+    case FileFilter::All:
     case FileFilter::Texts:
-        return !is({".safetensors", ".gguf", ".json", ".npz", ".npy", ".png", ".svg", ".csv"});
+        break;
     }
-    return true;
+    return {};
+}
+
+bool passes_filter(const std::string& name, FileFilter filter) {
+    static constexpr std::array<std::string_view, 8> kNoTexts = {".safetensors", ".gguf", ".json", ".npz", ".npy", ".png", ".svg", ".csv"};
+    const std::string ending = std::filesystem::path(name).extension().string();
+    const auto is = [&](std::span<const std::string_view> endings) {
+        return std::find(endings.begin(), endings.end(), ending) != endings.end();
+    };
+    if (filter == FileFilter::Texts) return !is(kNoTexts);
+    return filter == FileFilter::All || is(endings_of(filter));
 }
 
 void find_completions(PanelContext& context) {

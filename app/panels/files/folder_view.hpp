@@ -2,7 +2,9 @@
 /// The folder that a typed path is in: its listing, and what the path could become.
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "app/panels/panel_context.hpp"
 
@@ -19,6 +21,8 @@ const FolderListing* listing_of(const PanelContext& context);
 /// Files and folders whose names go on from what is typed, or else have it in them, as far as the filter lets them through. Where a file
 /// is opened and nothing is typed yet, recent files come first.
 void find_completions(PanelContext& context);
+/// How names of files of that kind end; none: anything, or for texts what is nothing else.
+std::span<const std::string_view> endings_of(FileFilter filter);
 /// Whether files of this name are of that kind, by their ending.
 bool passes_filter(const std::string& name, FileFilter filter);
 

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "app/panels/files/desktop_sheet.hpp"
 #include "app/panels/files/files.hpp"
 #include "app/panels/files/folder_view.hpp"
 #include "app/panels/files/model_list.hpp"
@@ -215,15 +216,18 @@ void draw_filter(PanelContext& context) {
 
 }  // namespace
 
+void use_chosen_path(PanelContext& context, const std::string& path) { open_path(context, path); }
+
 void draw_open_sheet(PanelContext& context) {
     const Ui ui = context.ui();
     const auto& [colors, fonts, scale] = context.theme;
     FileView& view = context.view.files;
     bool stays = begin_sheet(context, "##open_sheet", kSheetWidth);
-    text_line(ui, fonts.heading, colors.text,
-              view.task == FileTask::Beside      ? "Compare the weights with those of"
-              : view.task == FileTask::Tokenizer ? "Cut the text with the tokenizer of"
-                                                 : "Open");
+    draw_sheet_heading(context,
+                       view.task == FileTask::Beside      ? "Compare the weights with those of"
+                       : view.task == FileTask::Tokenizer ? "Cut the text with the tokenizer of"
+                                                          : "Open",
+                       DesktopQuestion::What::OpenFile);
     gap(ui, 6);
     const bool models = models_are_listed(context);
     if (models) {

@@ -1,0 +1,54 @@
+#pragma once
+/// A portal that behaves as a test wants, and notes what it was asked.
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace attn::test {
+
+struct FakePortalWays {
+    bool has_dialogs = true;
+    bool answers_calls = true;        ///< else it hears and stays silent
+    bool refuses = false;             ///< the call ends in an error
+    bool responds = true;             ///< else the dialog stays open for ever
+    bool responds_first = false;      ///< the answer comes before the call returns
+    bool vanishes = false;            ///< it leaves the bus while the dialog is open
+    bool forged = false;              ///< somebody else sends an answer before the portal does
+    std::uint32_t code = 0;           ///< 0 chosen, 1 cancelled, 2 ended in some other way
+    std::vector<std::string> uris{};  ///< that are chosen
+    std::string request{};            ///< path of the answer, if not the one that the token asks for
+};
+
+class FakePortal {
+public:
+    FakePortal(std::string address, FakePortalWays ways);
+    ~FakePortal();
+    FakePortal(const FakePortal&) = delete;
+    FakePortal& operator=(const FakePortal&) = delete;
+
+    struct Asked {
+        std::string method, title;
+        std::map<std::string, std::string> options;  ///< as text: "true", names, "Texts(*.txt *.md)"
+    };
+    /// Calls so far.
+    std::vector<Asked> asked() const;
+    /// Dialogs that were closed by who had asked.
+    int closed() const;
+
+private:
+    class Service;
+    void note(Asked asked);
+    void note_closed();
+
+    FakePortalWays ways_;
+    mutable std::mutex mutex_;
+    std::vector<Asked> asked_;
+    int closed_ = 0;
+    std::jthread thread_;
+};
+
+}  // namespace attn::test

@@ -1,0 +1,27 @@
+#pragma once
+/// A bus of a test's own, with nobody else on it; ended with the test.
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "tests/support/temporary_folder.hpp"
+
+namespace attn::test {
+
+class PrivateBus {
+public:
+    PrivateBus();
+    ~PrivateBus();
+    PrivateBus(const PrivateBus&) = delete;
+    PrivateBus& operator=(const PrivateBus&) = delete;
+
+    const std::string& address() const { return address_; }
+
+private:
+    TemporaryFolder folder_;
+    pid_t process_ = -1;
+    std::string address_;
+};
+
+}  // namespace attn::test

@@ -1,0 +1,142 @@
+/// The desktop's own dialog in the place of our sheets: what it is asked, what its answers do, and the way back.
+
+#include <gtest/gtest.h>
+
+#include "app/panels/files/desktop_sheet.hpp"
+#include "app/panels/files/files.hpp"
+#include "app/session/presets.hpp"
+#include "app/session/session.hpp"
+#include "tests/support/interface_fixture.hpp"
+
+namespace attn::app::test {
+namespace {
+
+using What = DesktopQuestion::What;
+
+class DesktopDialogTest : public InterfaceFixture {
+protected:
+    DesktopDialogTest() {
+        carry_out = false;
+        session = std::make_unique<Session>(open_preset("causal-attention"), [] {});
+        session->wait();
+        files.recent = {"/data/old/run.safetensors"};
+        frames(3, ui_frame);
+        desktop().there = desktop().preferred = true;
+    }
+    DesktopDialog& desktop() { return view.files.desktop; }
+    void control(char letter) {
+        hold_modifiers(true, false);
+        press(letter, ui_frame);
+        hold_modifiers(false, false);
+        frames(3, ui_frame);
+    }
+    void answer(DesktopAnswer given) {
+        desktop().question.reset();
+        desktop().answer = std::move(given);
+        frames(2, ui_frame);
+    }
+    void chosen(const char* path) { answer({DesktopAnswer::Outcome::Chosen, path, ""}); }
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Command& command : commands)
+            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
+        return found;
+    }
+};
+
+TEST_F(DesktopDialogTest, IsAskedFirstOnlyWhereItIsWantedAndThere) {
+    for (const bool wanted : {false, true})
+        for (const bool there : {false, true}) {
+            desktop().preferred = wanted;
+            desktop().there = there;
+            control('O');
+            EXPECT_EQ(desktop().waiting, wanted && there);
+            EXPECT_EQ(desktop().question.has_value(), wanted && there);
+            press(Key::Escape, ui_frame);
+            EXPECT_EQ(view.files.task, FileTask::None);
+            EXPECT_FALSE(desktop().waiting);
+        }
+}
+
+TEST_F(DesktopDialogTest, OpensWhatWasChosen) {
+    view.files.filter = FileFilter::Documents;
+    control('O');
+    ASSERT_TRUE(desktop().question);
+    EXPECT_EQ(desktop().question->what, What::OpenFile);
+    EXPECT_EQ(desktop().question->folder, "/data/old/");
+    ASSERT_EQ(desktop().question->filters.size(), 5U);
+    EXPECT_EQ(desktop().question->filters[desktop().question->filter].patterns, std::vector<std::string>{"*.json"});
+    chosen("/x/\xC3\xBC ber");
+    ASSERT_EQ(all<command::OpenFile>().size(), 1U);
+    EXPECT_EQ(all<command::OpenFile>()[0].path, "/x/\xC3\xBC ber");
+    EXPECT_EQ(view.files.task, FileTask::None);
+    EXPECT_FALSE(desktop().waiting);
+}
+
+TEST_F(DesktopDialogTest, SavesWhereItWasSaidAndAsksAboutAnotherName) {
+    control('S');
+    ASSERT_TRUE(desktop().question);
+    EXPECT_EQ(desktop().question->what, What::SaveFile);
+    EXPECT_EQ(desktop().question->name, "causal-attention.attnscope.json");
+    chosen("/x/mine.json");
+    ASSERT_EQ(all<command::SaveDocument>().size(), 1U);
+    EXPECT_EQ(all<command::SaveDocument>()[0].path, "/x/mine.json");
+
+    control('S');
+    chosen("/x/mine");
+    EXPECT_EQ(all<command::SaveDocument>().size(), 1U) << "nobody was asked whether mine.attnscope.json may be replaced";
+    EXPECT_EQ(view.files.task, FileTask::Save);
+    EXPECT_EQ(view.files.path.text, "/x/mine.attnscope.json");
+}
+
+TEST_F(DesktopDialogTest, AnExportGoesOnInOurSheet) {
+    control('E');
+    EXPECT_FALSE(desktop().waiting) << "there is more to choose than a path";
+    with_context([](PanelContext& context) { ask_desktop(context, What::SaveFile); });
+    chosen("/x/map.svg");
+    EXPECT_EQ(view.files.task, FileTask::Export);
+    EXPECT_EQ(view.files.format, ExportAs::Svg);
+    EXPECT_EQ(view.files.path.text, "/x/map.svg");
+    EXPECT_FALSE(view.files.picture);
+    press(Key::Enter, ui_frame);
+    ASSERT_TRUE(view.files.picture);
+    EXPECT_EQ(view.files.picture->path, "/x/map.svg");
+}
+
+TEST_F(DesktopDialogTest, CancellingEndsItOrLeadsBackToOurSheet) {
+    control('O');
+    answer({DesktopAnswer::Outcome::Cancelled, "", ""});
+    EXPECT_EQ(view.files.task, FileTask::None);
+    desktop().preferred = false;
+    control('O');
+    with_context([](PanelContext& context) { ask_desktop(context, What::OpenFile); });
+    EXPECT_TRUE(desktop().waiting);
+    answer({DesktopAnswer::Outcome::Cancelled, "", ""});
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    EXPECT_FALSE(desktop().waiting);
+    EXPECT_TRUE(all<command::OpenFile>().empty());
+}
+
+TEST_F(DesktopDialogTest, OursTakesItsPlaceWhereItFailsAndSaysWhy) {
+    control('O');
+    answer({DesktopAnswer::Outcome::Failed, "", "it does not answer"});
+    EXPECT_EQ(view.files.task, FileTask::Open);
+    EXPECT_FALSE(desktop().waiting);
+    EXPECT_EQ(desktop().problem, "The desktop's dialog could not be used: it does not answer.");
+    press(Key::Escape, ui_frame);
+    control('O');
+    EXPECT_TRUE(desktop().problem.empty()) << "that was then";
+}
+
+TEST_F(DesktopDialogTest, ALateAnswerDoesNothing) {
+    control('O');
+    press(Key::Escape, ui_frame);
+    chosen("/x/late");
+    EXPECT_TRUE(all<command::OpenFile>().empty());
+    control('S');
+    EXPECT_TRUE(all<command::SaveDocument>().empty()) << "an answer to another question";
+}
+
+}  // namespace
+}  // namespace attn::app::test
