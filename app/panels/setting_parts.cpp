@@ -55,27 +55,12 @@ void draw_shown_stage(PanelContext& context) {
         index_row(context, "text", batch_size(trace), view.batch, "The sequences of the batch, in the order of the texts.", 1);
 }
 
-/// What the maps of weights show of them.
-void draw_measure(PanelContext& context) {
-    const Ui ui = context.ui();
-    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest: for the picture alone",
-               {.tooltip =
-                    "Heads that have nothing to do put their weight on the first key, called a sink; it hides what else they look at. "
-                    "The weights on it are left out of the maps and the others divided by what they have together. Nothing is "
-                    "computed with that."});
-    toggle_row(ui, "Times what they move", context.view.times_moved, "weight × ‖v W_O‖: the length of what is added",
-               {.tooltip =
-                    "A large weight on a value of no length moves nothing. Every weight is multiplied by the length of what its value "
-                    "adds to the stream through W_O (Kobayashi et al., 2020). For the picture alone."});
-}
-
 void draw_shown_maps(PanelContext& context) {
     static constexpr std::array<Stage, 5> kStages = {Stage::Scores, Stage::Scaled, Stage::Masked, Stage::Weights, Stage::Dropped};
     static constexpr std::array<std::string_view, 5> kNames = {"scores", "scaled", "masked", "weights", "dropped"};
     int chosen = static_cast<int>(std::find(kStages.begin(), kStages.end(), context.view.heads_stage) - kStages.begin());
     if (drop_down(context.ui(), "##heads_stage", kNames, chosen, -1, {.tooltip = "Which map is shown of every head."}))
         context.view.heads_stage = kStages[static_cast<std::size_t>(chosen)];
-    if (has_head_mean(context.view.heads_stage)) draw_measure(context);
     if (context.ready() && batch_size(context.trace()) > 1)
         index_row(context, "text", batch_size(context.trace()), context.view.batch, "The sequences of the batch.", 1);
     if (context.ready() && context.view.view == View::Heads) {
@@ -105,6 +90,19 @@ std::int64_t heads_showing(const PanelContext& context, const std::string& patte
 void draw_shown(PanelContext& context) {
     if (shows_one_stage(context.view.view)) draw_shown_stage(context);
     else draw_shown_maps(context);
+}
+
+void draw_measure(PanelContext& context) {
+    const Ui ui = context.ui();
+    toggle_row(ui, "Leave out the first key", context.view.without_first_key, "and rescale the rest: for the picture alone",
+               {.tooltip =
+                    "Heads that have nothing to do put their weight on the first key, called a sink; it hides what else they look at. "
+                    "The weights on it are left out of the maps and the others divided by what they have together. Nothing is "
+                    "computed with that."});
+    toggle_row(ui, "Times what they move", context.view.times_moved, "weight × ‖v W_O‖: the length of what is added",
+               {.tooltip =
+                    "A large weight on a value of no length moves nothing. Every weight is multiplied by the length of what its value "
+                    "adds to the stream through W_O (Kobayashi et al., 2020). For the picture alone."});
 }
 
 void draw_masks(PanelContext& context) {

@@ -10,6 +10,8 @@ void draw_shown(PanelContext& context);
 void draw_lines_settings(PanelContext& context);
 /// Patterns, and how many heads show each.
 void draw_find_heads(PanelContext& context);
+/// What maps of weights show of them.
+void draw_measure(PanelContext& context);
 /// Causal and padding.
 void draw_masks(PanelContext& context);
 /// Window, prefix, block and painted cells.

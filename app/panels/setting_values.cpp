@@ -36,6 +36,13 @@ std::string find_heads_value(const PanelContext& context) {
     return context.view.sort_heads_by.empty() ? "by pattern" : "by " + context.view.sort_heads_by;
 }
 
+std::string measure_value(const PanelContext& context) {
+    std::vector<std::string> words;
+    if (context.view.without_first_key) words.emplace_back("no first key");
+    if (context.view.times_moved) words.emplace_back("moved");
+    return words.empty() ? "they are" : listed(words);
+}
+
 std::string masks_value(const PanelContext& context) {
     const MaskSettings& masks = context.document.forward.masks;
     std::vector<std::string> words;

@@ -10,6 +10,7 @@ namespace attn::app {
 std::string shown_value(const PanelContext& context);
 std::string lines_value(const PanelContext& context);
 std::string find_heads_value(const PanelContext& context);
+std::string measure_value(const PanelContext& context);
 std::string masks_value(const PanelContext& context);
 std::string other_masks_value(const PanelContext& context);
 std::string softmax_value(const PanelContext& context);

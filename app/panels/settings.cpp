@@ -40,6 +40,9 @@ bool shows_many_heads(const PanelContext& context) {
     return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
 }
 
+/// Maps of weights can be shown in other ways than as they are.
+bool shows_weights_of_heads(const PanelContext& context) { return shows_many_heads(context) && has_head_mean(context.view.heads_stage); }
+
 bool can_be_compared(const PanelContext& context) { return context.view.view != View::KnockOut && context.view.view != View::Precision; }
 
 /// Tokenizer and parts of an opened model are its own.
@@ -56,14 +59,15 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 14> kSections = {{
+constexpr std::array<SettingSection, 15> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
-    {"shown", "Shown", "stage layer head text sequence up to leave out first key sink times what they move norm length",
-     LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
+    {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
     {"lines", "Lines", "least weight threshold all layers", LessonControl::Shown, shows_lines, lines_value, draw_lines_settings},
     {"heads", "Find heads", "previous token first token same token after a repeat induction pattern sorted sink alignment",
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
+    {"measure", "Weights as", "leave out first key sink times what they move norm length", LessonControl::Shown, shows_weights_of_heads,
+     measure_value, draw_measure},
     {"masks", "Masks", "causal padding", LessonControl::Masks, in_every_view, masks_value, draw_masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
      draw_other_masks},
@@ -129,7 +133,7 @@ void draw_section(PanelContext& context, const SettingSection& section, bool fir
     }
     // Headings stand close together, so that all of them are seen.
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, context.px(1)});
-    if (!first) separator(ui, 11);
+    if (!first) separator(ui, 5);
     if (always_open) section_heading(ui, section.title);
     const bool open = always_open || open_section(context, section.name, section.title, section.value(context));
     ImGui::PopStyleVar();

@@ -112,7 +112,9 @@ void paragraph(const Ui& ui, ImFont* font, Color color, std::string_view text, f
 void text_line(const Ui& ui, ImFont* font, Color color, std::string_view text);
 /// Text in the accent's colour that can be pressed.
 bool link(const Ui& ui, const char* label, std::string_view tooltip = {});
-/// A key as on a keyboard, in a line of text; returns its width in pixels.
+/// Width in pixels of a key as on a keyboard, in a line of text.
+float key_cap_width(const Ui& ui, std::string_view key);
+/// Draws it; returns its width.
 float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view key);
 /// A round spot with text, as in "verified".
 bool status_badge(const Ui& ui, const char* id, Color spot, std::string_view text, std::string_view detail, std::string_view tooltip = {});

@@ -9,7 +9,7 @@ namespace {
 
 constexpr float kLabelGap = 7;      ///< between labels and cells
 constexpr float kUpright = 30;      ///< columns at least this wide have upright labels
-constexpr float kOverhang = 5;      ///< of the last column's label
+constexpr float kOverhang = 3;      ///< of the first and the last column's label
 constexpr float kSlantedRoom = 30;  ///< room that makes slanting labels worth it
 
 std::string label_of(const HeatmapAxis& axis, std::int64_t i) {
@@ -78,10 +78,11 @@ void draw_column_labels(const Ui& ui, ImDrawList& list, const HeatmapGeometry& g
         const float middle = g.x_of(static_cast<double>(col) + 0.5);
         if (!thin.draws(col) || middle < g.min.x || middle > g.max.x) continue;
         const float room = cell * static_cast<float>(thin.step) - ui.px(4);
-        // At the right edge it would run into what stands beside the map.
+        // At the edges it would run into what stands beside the map.
         const float edge = g.max.x + ui.px(kOverhang), beyond = middle + room / 2 - edge;
         const std::string text = elide(font, label_of(o.cols, col), beyond <= 0 ? room : room - beyond);
-        const float left = std::min(middle - text_width(font, text) / 2, edge - text_width(font, text));
+        const float left =
+            std::max(std::min(middle - text_width(font, text) / 2, edge - text_width(font, text)), g.min.x - ui.px(kOverhang));
         draw_text(list, font, ImVec2(left, bottom - height), label_color(ui, o.cols, col, o.marks.col, o.marks.hover_col), text);
     }
 }

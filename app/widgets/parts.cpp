@@ -92,9 +92,13 @@ bool link(const Ui& ui, const char* label, std::string_view tooltip) {
     return item.pressed;
 }
 
+float key_cap_width(const Ui& ui, std::string_view key) {
+    return std::max(text_width(ui.fonts().mono_small, key) + 2 * ui.px(6), ui.px(22));
+}
+
 float draw_key_cap(const Ui& ui, ImDrawList& list, ImVec2 at, std::string_view key) {
     ImFont* font = ui.fonts().mono_small;
-    const ImVec2 size(std::max(text_width(font, key) + 2 * ui.px(6), ui.px(22)), ui.px(22));
+    const ImVec2 size(key_cap_width(ui, key), ui.px(22));
     const ImVec2 max(at.x + size.x, at.y + size.y);
     list.AddRectFilled(at, max, ui.colors().raised, ui.px(4));
     list.AddRect(at, max, ui.colors().line, ui.px(4), 0, ui.px(1));

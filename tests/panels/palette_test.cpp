@@ -143,6 +143,7 @@ TEST_F(PaletteTest, OtherWordsFindWhatIsMeant) {
     EXPECT_EQ(first_for("fullscreen"), "The picture alone");
     EXPECT_EQ(first_for("exit"), "Quit");
     EXPECT_EQ(first_for("ablation"), "Show the view Knock-out");
+    EXPECT_TRUE(first_for("gpt-tiny").starts_with("Open the example ")) << "as the menu of models names it";
     // "qt" is in order in "Quit", but nobody who means it types that.
     view.palette.query = "qui";
     EXPECT_THAT(lines(), testing::Contains("Quit"));

@@ -274,6 +274,23 @@ TEST_F(TokenViews, TheLastRowOfTheLensIsTheModelsOwnPrediction) {
     }
 }
 
+TEST_F(TokenViews, WhatFitsDoesNotScroll) {
+    open_example("stories");
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    const auto scrolls = [&](View shown, const char* part) {
+        view.view = shown;
+        frames(4, ui_frame);
+        const ImGuiWindow* window = find_window(part);
+        EXPECT_NE(window, nullptr) << part;
+        return window != nullptr && (window->ScrollMax.x > 0 || window->ScrollMax.y > 0);
+    };
+    EXPECT_FALSE(scrolls(View::Lines, "##lines"));
+    EXPECT_FALSE(scrolls(View::Lens, "##lens"));
+    EXPECT_FALSE(scrolls(View::Grid, "##grid"));
+    ImGui::GetIO().DisplaySize = {900, 600};
+    EXPECT_TRUE(scrolls(View::Lens, "##lens")) << "seventeen words do not fit";
+}
+
 TEST_F(TokenViews, MeanOfTheHeadsStandsBesideThem) {
     open_example("gpt-tiny");
     const StageId id{Stage::Weights, 1};

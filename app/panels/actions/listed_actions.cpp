@@ -79,6 +79,7 @@ void add_examples(std::vector<Action>& all) {
             all.push_back(without_key(
                 "Open the example " + preset.title + (sentence.title.empty() ? "" : ": " + sentence.title), "Example",
                 [&preset, i](PanelContext& c) { open_example(c, preset, i); }, {}, sentence.look_at));
+            all.back().also = preset.name;  // as the menu of models and the command line have it
         }
     for (const TaskInfo& task : tasks())
         all.push_back(without_key(

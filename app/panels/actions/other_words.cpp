@@ -1,5 +1,7 @@
 #include "app/panels/actions/other_words.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -57,7 +59,7 @@ void add_other_words(std::vector<Action>& all) {
     for (Action& action : all)
         for (const OtherWords& words : kOtherWords) {
             if (!action.name.starts_with(words.name)) continue;
-            action.also = words.also;
+            action.also += fmt::format(" {}", words.also);
             action.careful |= words.careful;
             break;
         }

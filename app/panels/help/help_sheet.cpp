@@ -11,7 +11,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kSheetWidth = 1180, kSheetHeight = 820, kRow = 30, kGroupHeading = 36;
+constexpr float kSheetWidth = 1180, kSheetHeight = 820, kRow = 30, kGroupHeading = 36, kWordsAt = 116, kLeastWords = 130;
 
 /// One line of the sheet: the keys of all actions that share it.
 struct SheetRow {
@@ -23,8 +23,31 @@ struct SheetRow {
 struct SheetGroup {
     std::string name;
     std::vector<SheetRow> rows;
-    float height(const PanelContext& context) const { return context.px(kGroupHeading + kRow * static_cast<float>(rows.size())); }
 };
+
+/// Where a row's words stand: beside its keys, or below them where too little room is left.
+struct RowPlace {
+    float words_x = 0, words_y = 0;  ///< from the row's corner
+    float words_width = 0, height = 0;
+};
+
+RowPlace place_of(const PanelContext& context, const SheetRow& row, float width) {
+    ImFont* font = context.theme.fonts.body;
+    float keys = 0;
+    for (const std::string& key : row.keys) keys += key_cap_width(context.ui(), key) + context.px(4);
+    RowPlace place{std::max(context.px(kWordsAt), keys + context.px(6)), context.px(3), 0, 0};
+    if (width - place.words_x < std::min(text_width(font, row.line), context.px(kLeastWords)))
+        place = {context.px(kWordsAt), context.px(kRow - 3), 0, 0};
+    place.words_width = width - place.words_x + 1;
+    place.height = std::max(context.px(kRow), place.words_y + wrapped_height(font, place.words_width, row.line) + context.px(8));
+    return place;
+}
+
+float height_of(const PanelContext& context, const SheetGroup& group, float width) {
+    float height = context.px(kGroupHeading);
+    for (const SheetRow& row : group.rows) height += place_of(context, row, width).height;
+    return height;
+}
 
 /// What everybody needs first, a lesson's own keys last.
 constexpr std::array<std::string_view, 11> kGroups = {"Go to", "View",     "Cell",  "Masks", "Compare", "Text",
@@ -57,9 +80,9 @@ void draw_group(const PanelContext& context, const SheetGroup& group, ImVec2 at,
     for (const SheetRow& row : group.rows) {
         float x = at.x;
         for (const std::string& key : row.keys) x += draw_key_cap(context.ui(), list, {x, y}, key) + context.px(4);
-        const float words = std::max(at.x + context.px(116), x + context.px(6));
-        draw_text(list, fonts.body, {words, y + context.px(3)}, colors.text, elide(fonts.body, row.line, at.x + width - words));
-        y += context.px(kRow);
+        const RowPlace place = place_of(context, row, width);
+        draw_text_wrapped(list, fonts.body, {at.x + place.words_x, y + place.words_y}, place.words_width, colors.text, row.line);
+        y += place.height;
     }
 }
 
@@ -68,11 +91,11 @@ void draw_groups(const PanelContext& context, const std::vector<SheetGroup>& gro
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     const float gap = context.px(24), each = (width - gap * static_cast<float>(columns - 1)) / static_cast<float>(columns);
     float all = 0;
-    for (const SheetGroup& group : groups) all += group.height(context);
+    for (const SheetGroup& group : groups) all += height_of(context, group, each);
     float x = origin.x, y = origin.y, lowest = origin.y, done = 0;
     int column = 1;
     for (const SheetGroup& group : groups) {
-        const float high = group.height(context);
+        const float high = height_of(context, group, each);
         // Goes over to the next column when most of it would stand beyond this one's share.
         if (column < columns && done + high / 2 > all * static_cast<float>(column) / static_cast<float>(columns)) {
             x += each + gap;

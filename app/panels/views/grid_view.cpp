@@ -353,11 +353,11 @@ void draw_grid_view(PanelContext& context) {
     ImVec2 origin = ImGui::GetCursorScreenPos();
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
-    room.y -= header + context.px(6);  // nothing may scroll that fits
+    room.y -= header + context.px(8);  // nothing may scroll that fits
     const GridLayout grid =
         lay_out(context, room, context.trace().config.num_heads + (shows_mean(context) ? 1 : 0), static_cast<std::int64_t>(tiles.size()));
-    // What is still free is divided left and right of the picture.
-    if (!grid.captions) origin.x += std::max(0.F, (room.x - grid.label - static_cast<float>(grid.columns) * grid.pitch_x) / 2);
+    // What is free is divided between both sides.
+    origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();

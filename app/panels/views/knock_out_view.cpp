@@ -172,8 +172,7 @@ void draw_map(PanelContext& context, const KnockOut& result, ImVec2 at, ImVec2 r
     const HeatmapResult hit = heatmap_view(context.ui(), "##worth", min, max, data, style, whole, options);
     draw_numbers(context, map, style, {min, max});
     if (!fresh) ImGui::GetWindowDrawList()->AddRectFilled(min, max, with_alpha(context.theme.colors.pane, 0.65F));
-    color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::clamp(max.y - min.y, context.px(100), context.px(260)), style,
-              {});
+    color_bar(context.ui(), {max.x + context.px(20), min.y}, min.y + std::max(max.y - min.y, context.px(100)), style, {});
     const auto head_at = [&](const HeatmapCell& cell) { return result.heads[static_cast<std::size_t>(cell.row * map.heads + cell.col)]; };
     if (hit.clicked) open_head(context, head_at(*hit.clicked));
     if (!hit.hovered) return;

@@ -19,9 +19,10 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kMaxLensCell = 128, kLeastRow = 20,
-                kMostRow = 110;
-constexpr float kComparedRow = 34;
+constexpr float kLensHeader = 40, kLensLabels = 150, kColumnHead = 44, kLeastCell = 28, kNamedCell = 54, kSnugCell = 40, kMaxLensCell = 128,
+                kLeastRow = 26, kMostRow = 184, kGuess = 18;
+constexpr int kMostGuesses = 3;
+constexpr float kComparedRow = 42;
 constexpr HeatmapStyle kProbability{.map = ColorMap::Sequential, .lo = 0, .hi = 1}, kChange{.map = ColorMap::Diverging, .lo = -1, .hi = 1};
 
 /// What there is of it by now.
@@ -104,6 +105,41 @@ struct Table {
     }
 };
 
+/// The likeliest tokens, the first one larger, as many as there is room for; how far the right one is from the top at the right.
+void draw_guesses(const PanelContext& context, const LensCell& cell, ImVec2 min, ImVec2 max, Color ink) {
+    const auto& fonts = context.theme.fonts;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float line = context.px(kGuess), left = min.x + context.px(4), room = max.x - min.x - context.px(7);
+    const auto count =
+        std::clamp(static_cast<int>((max.y - min.y - context.px(10)) / line), 1, std::clamp(static_cast<int>(cell.count), 1, kMostGuesses));
+    const std::string first = token_text(context, cell.top[0].token);
+    const bool alone = count == 1;
+    float y = alone ? min.y : (min.y + max.y - line * static_cast<float>(count)) / 2;
+    const float end = alone ? max.y : y + line;
+    draw_text_in(list, fonts.mono_small, {left, y}, {max.x, end}, {0, 0.5F}, ink, elide(fonts.mono_small, first, room));
+    if (cell.next_rank > 1) {
+        const std::string rank = fmt::format("#{}", cell.next_rank);
+        const bool fits = text_width(fonts.mono_small, first) + text_width(fonts.mono_tiny, rank) + context.px(16) < max.x - min.x;
+        if (fits) draw_text_in(list, fonts.mono_tiny, {min.x, y}, {max.x - context.px(5), end}, {1, 0.5F}, ink, rank);
+    }
+    for (int i = 1; i < count; ++i) {
+        y += line;
+        const std::string text = token_text(context, cell.top[static_cast<std::size_t>(i)].token);
+        draw_text_in(list, fonts.mono_tiny, {left, y}, {max.x, y + line}, {0, 0.5F}, ink, elide(fonts.mono_tiny, text, room));
+    }
+}
+
+/// What is likeliest, above the other state's first choice where that is another one.
+void draw_both_guesses(const PanelContext& context, const LensCell& cell, const LensCell& before, ImVec2 min, ImVec2 max, Color ink) {
+    const auto& fonts = context.theme.fonts;
+    ImDrawList& list = *ImGui::GetWindowDrawList();
+    const float middle = min.y + (max.y - min.y) * 0.56F, left = min.x + context.px(5), room = max.x - min.x - context.px(10);
+    draw_text_in(list, fonts.mono_small, {left, min.y}, {max.x, middle}, {0, 0.5F}, ink,
+                 elide(fonts.mono_small, token_text(context, cell.top[0].token), room));
+    draw_text_in(list, fonts.mono_tiny, {left, middle - context.px(3)}, max, {0, 0.5F}, ink,
+                 elide(fonts.mono_tiny, token_text(context, before.top[0].token), room));
+}
+
 void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& table, std::size_t row, std::int64_t t) {
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -124,21 +160,9 @@ void draw_cell(const PanelContext& context, const LogitLens& lens, const Table& 
                            : context.canvas.color(kChange, cell.next < 0 ? 0 : cell.next_probability - before->next_probability);
     list.AddRectFilled(min, max, fill, context.px(3));
     const bool other_token = before != nullptr && before->count > 0 && before->top[0].token != cell.top[0].token;
-    const float middle = other_token ? min.y + (max.y - min.y) * 0.56F : max.y;
-    draw_text_in(list, fonts.mono_small, {min.x + context.px(5), min.y}, {max.x, middle}, {0, 0.5F}, ink_on(fill),
-                 elide(fonts.mono_small, token_text(context, cell.top[0].token), max.x - min.x - context.px(10)));
-    if (other_token)
-        draw_text_in(list, fonts.mono_tiny, {min.x + context.px(5), middle - context.px(3)}, max, {0, 0.5F}, ink_on(fill),
-                     elide(fonts.mono_tiny, token_text(context, before->top[0].token), max.x - min.x - context.px(10)));
-    // Right predictions are framed; elsewhere a figure says how far the right token is from the top.
-    if (cell.next_rank == 1) {
-        list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
-    } else if (cell.next_rank > 1 && max.x - min.x > context.px(56)) {
-        const std::string rank = fmt::format("#{}", cell.next_rank);
-        const float wide = text_width(fonts.mono_tiny, rank);
-        const bool fits = text_width(fonts.mono_small, token_text(context, cell.top[0].token)) + wide + context.px(16) < max.x - min.x;
-        if (fits) draw_text_in(list, fonts.mono_tiny, min, {max.x - context.px(5), max.y}, {1, 0.5F}, ink_on(fill), rank);
-    }
+    if (other_token) draw_both_guesses(context, cell, *before, min, max, ink_on(fill));
+    else draw_guesses(context, cell, min, max, ink_on(fill));
+    if (cell.next_rank == 1) list.AddRect({min.x + 1, min.y + 1}, {max.x - 1, max.y - 1}, colors.good, context.px(3), 0, context.px(2));
     const bool chosen = context.view.locked.on(Axis::T) == t && context.view.stage == lens.stages[row];
     if (chosen) list.AddRect({min.x - 1, min.y - 1}, {max.x + 1, max.y + 1}, colors.chosen, context.px(3), 0, context.px(2));
 }
@@ -230,20 +254,26 @@ void point_at(PanelContext& context, const LogitLens& lens, const Table& table) 
     if (ImGui::IsMouseDoubleClicked(0)) context.view.view = View::Step;
 }
 
-/// As wide as the widest prediction, so that short symbols stand close together; long words are cut.
-float least_cell(const PanelContext& context, const LogitLens& lens) {
+/// As wide as the widest prediction, so that short symbols stand close together; long words are cut, and so are more of them where all
+/// columns fit into `room` then.
+float least_cell(const PanelContext& context, const LogitLens& lens, float room) {
     float widest = 0;
     for (const LensCell& cell : lens.cells)
         if (cell.count > 0) widest = std::max(widest, text_width(context.theme.fonts.mono_small, token_text(context, cell.top[0].token)));
-    return std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
+    const float cell = std::clamp(widest + context.px(14), context.px(kLeastCell), context.px(kNamedCell));
+    const float snug = room / static_cast<float>(std::max<std::int64_t>(lens.positions, 1));
+    return snug < context.px(kSnugCell) ? cell : std::min(cell, snug);
 }
 
 void draw_table(PanelContext& context, const LogitLens& lens, std::int64_t batch, const OtherLens* other, const Box& box) {
     const float labels = context.px(kLensLabels), heads = context.px(kColumnHead);
     const auto columns = static_cast<float>(std::max<std::int64_t>(lens.positions, 1)), rows = static_cast<float>(lens.stages.size());
     Table table;
-    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens), context.px(kMaxLensCell));
-    table.row = std::clamp((box.height() - heads) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
+    table.cell = std::clamp((box.width() - labels) / columns, least_cell(context, lens, box.width() - labels), context.px(kMaxLensCell));
+    const bool scrolls = labels + columns * table.cell > box.width() + 1;
+    const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0;
+    table.row =
+        std::clamp((box.height() - heads - bar) / rows, context.px(other == nullptr ? kLeastRow : kComparedRow), context.px(kMostRow));
     table.batch = std::min(batch, lens.batches - 1);
     table.counts = asked_positions(context);
     if (table.counts.size() != static_cast<std::size_t>(lens.batches * lens.positions)) table.counts.clear();
@@ -328,8 +358,8 @@ void draw_lens_view(PanelContext& context) {
     const OtherLens other = other_lens(context, *lens);
     const Comparison& compare = context.view.compare;
     const bool in_place = compare.swapped || compare.layout == CompareLayout::InPlace;
-    std::string legend = "Framed: the token that actually follows. #3: it is the third likeliest. loss: mean of −ln p of the tokens "
-                         "that follow.";
+    std::string legend = "The likeliest tokens, most likely first. Framed: the token that actually follows. #3: it is the third likeliest. "
+                         "loss: mean of −ln p of the tokens that follow.";
     if (!asked_positions(context).empty()) legend += " It counts what the task asks for: nobody can guess the rest.";
     if (!other.problem.empty()) legend = other.problem;
     else if (other.lens != nullptr && !in_place)

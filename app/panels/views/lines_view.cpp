@@ -20,7 +20,7 @@
 namespace attn::app {
 namespace {
 
-constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 19, kSide = 140, kMostWidth = 1500, kMostPitch = 52;
+constexpr float kLinesHeader = 40, kChip = 28, kPitch = 26, kLeastPitch = 14, kSide = 140, kMostWidth = 1500, kMostPitch = 52;
 
 /// The attention whose lines are drawn: of the current stage's layer, its cross-attention when the stage belongs to one.
 StageId shown_weights(const PanelContext& context, int layer) {

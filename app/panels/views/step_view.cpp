@@ -340,13 +340,17 @@ float draw_path_switch(PanelContext& context, const Box& area) {
     return context.px(38);
 }
 
-/// Whether any number of a difference is other than 0.
-bool differs(const Matrix& difference) {
-    if (!difference.is_difference) return true;
-    for (std::int64_t r = 0; r < difference.data.rows; ++r)
-        for (std::int64_t c = 0; c < difference.data.cols; ++c)
-            if (difference.at(r, c) != 0) return true;
-    return false;
+/// What is to be said of a difference: masked cells have a number in one state at most.
+const char* difference_words(const Matrix& difference) {
+    bool some = false, masked = false;
+    for (std::int64_t r = 0; r < difference.data.rows; ++r) {
+        for (std::int64_t c = 0; c < difference.data.cols; ++c) {
+            if (!difference.is_difference || (!difference.masked(r, c) && difference.at(r, c) != 0)) return "Hold X to swap A and B.";
+            (difference.masked(r, c) ? masked : some) = true;
+        }
+    }
+    if (!some) return "No cell has a number in both.";
+    return masked ? "Where both have a number they are identical." : "Here they are identical.";
 }
 
 /// Sums that say nothing new: a column of ones.
@@ -386,8 +390,8 @@ void compare(PanelContext& context, Picture& picture) {
     if (!picture.problem.empty()) return;
     picture.equation = std::move(compared.equation);
     picture.text.formula = std::move(compared.formula);
-    picture.text.sentence = fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name,
-                                        differs(picture.equation.result) ? "Hold X to swap A and B." : "Here they are identical.");
+    picture.text.sentence =
+        fmt::format("{}: {}. {}: {}. {}", sides.first, sides.a.name, sides.second, sides.b.name, difference_words(picture.equation.result));
     picture.comparing = true;
 }
 
