@@ -183,7 +183,8 @@ private:
         }
         // A tooltip's window is measured in the first of them and seen from the second on.
         if (std::exchange(events_.any, false) || glfwGetTime() >= tooltip_at_) frames_due_ = kFramesPerEvent;
-        if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, 1);
+        // Presses that wait for their frames are events of these: what a double-click opens has to settle, too.
+        if (!events_.mouse.empty()) frames_due_ = std::max(frames_due_, kFramesPerEvent);
         // Both have to be asked.
         if (waker_.take() || timed) frames_due_ = std::max(frames_due_, 1);
     }

@@ -168,6 +168,21 @@ TEST(Window, SeesADoubleClickThatIsOverBeforeAFrameIsDrawn) {
     EXPECT_EQ(double_clicks, 1);
 }
 
+TEST(Window, WhatADoubleClickOpensIsSeenWithoutAnotherEvent) {
+    int frames = 0, since = -1;
+    run_with_button([&](const Frame&) { return since >= 3; },
+                    [&] {
+                        if (since >= 0 || ImGui::IsMouseDoubleClicked(0)) ++since;
+                        if (++frames < 4) return void(glfwPostEmptyEvent());
+                        if (frames > 4) return;
+                        GLFWwindow* window = glfwGetCurrentContext();
+                        const GLFWmousebuttonfun callback = glfwSetMouseButtonCallback(window, nullptr);
+                        glfwSetMouseButtonCallback(window, callback);
+                        for (const int action : {GLFW_PRESS, GLFW_RELEASE, GLFW_PRESS, GLFW_RELEASE}) callback(window, 0, action, 0);
+                    });
+    EXPECT_GE(since, 3) << "a window that opens is measured first, then drawn, and then its field takes the keys";
+}
+
 TEST(MouseQueue, TellsDoubleClicksByWhenTheyWerePressed) {
     MouseQueue queue;
     const auto press = [&](double time, double blind = 0) {
