@@ -4,6 +4,7 @@
 
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/train/train_words.hpp"
+#include "app/panels/views/look_at_line.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -95,6 +96,23 @@ TEST_F(SwitchTest, TheLineBelowThePictureLeadsToWhatItSpeaksOf) {
     EXPECT_EQ(view.stage, (StageId{Stage::Weights, 2}));
     EXPECT_EQ(view.head, 3);
     EXPECT_EQ(view.locked.on(Axis::S), 6);
+}
+
+TEST_F(SwitchTest, TheLineBelowThePictureStandsOnlyAtStagesThatItSpeaksOf) {
+    open_example("causal-attention");
+    ImGui::GetIO().DisplaySize = {1600, 1000};
+    const auto height_at = [this](Stage stage) {
+        view.stage = {stage, 0};
+        float height = -1;
+        frame([&] {
+            ImGui::Begin("below");
+            with_context([&](PanelContext& context) { height = draw_look_at(context, {0, 900}, 800); });
+            ImGui::End();
+        });
+        return height;
+    };
+    EXPECT_EQ(height_at(Stage::Scores), 0) << "nothing is masked there yet";
+    EXPECT_GT(height_at(Stage::Weights), 0);
 }
 
 TEST(RunWords, FoldedPartsSayWhatIsSet) {

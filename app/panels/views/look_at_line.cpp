@@ -26,7 +26,7 @@ void go_there(const PanelContext& context) {
 }  // namespace
 
 float draw_look_at(const PanelContext& context, ImVec2 bottom_left, float width) {
-    const std::string_view sentence = look_at(context.document);
+    const std::string_view sentence = look_at(context.document, context.view.stage.stage);
     if (sentence.empty() || context.view.lesson.open()) return 0;  // a lesson says itself what to look at
     const auto& [colors, fonts, scale] = context.theme;
     const bool leads = look_of(context.document).has_value();
