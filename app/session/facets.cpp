@@ -335,7 +335,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     wanted.maps_alone = inside.maps_alone;
     if (outline->trace->tokens.length >= kLongText)
         wanted.progress = [&](std::int64_t done, std::int64_t all) {
-            work.progress(static_cast<std::size_t>(done), static_cast<std::size_t>(all));
+            work.progress(static_cast<std::size_t>(done), static_cast<std::size_t>(all), nullptr);
         };
     std::int64_t most = 0;
     for (const auto& known : work.results.all(inside)) {

@@ -307,11 +307,10 @@ int niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(
 TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
     Computation computation = empty_computation();
     std::atomic<int> computed_at = -100, told_at = -100, told = 0;
-    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const std::function<void(std::size_t, std::size_t)>& progress,
-                                const std::stop_token&) {
+    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress& progress, const std::stop_token&) {
         computed_at = niceness();
         for (std::size_t i = 1; i <= 5; ++i) {
-            progress(i, 5);
+            progress(KnockOut{}, i);
             const int before = told;
             for (int wait = 0; wait < 100 && told == before; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
