@@ -1,12 +1,6 @@
 #include "app/session/scheduler.hpp"
 
 #include <gtest/gtest.h>
-#ifdef __linux__
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#endif
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -299,37 +293,6 @@ TEST(Scheduler, AVerificationThatFailsToRunIsAProblemAndTriedAgainWhenAskedAgain
     scheduler.wait();
     EXPECT_TRUE(scheduler.results().find(one, facet::Verification{}));
 }
-
-#ifdef __linux__
-/// As nice as the calling thread is.
-int niceness() { return ::getpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid))); }
-
-TEST(Scheduler, HoldsNoLockWhileItLetsOthersFirst) {
-    Computation computation = empty_computation();
-    std::atomic<int> computed_at = -100, told_at = -100, told = 0;
-    computation.knock_out = [&](const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress& progress, const std::stop_token&) {
-        computed_at = niceness();
-        for (std::size_t i = 1; i <= 5; ++i) {
-            progress(KnockOut{}, i);
-            const int before = told;
-            for (int wait = 0; wait < 100 && told == before; ++wait) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        return KnockOut{};
-    };
-    // Whoever wakes the window has just had the lock.
-    Scheduler scheduler(std::move(computation), [&] {
-        told_at = std::max(told_at.load(), niceness());
-        ++told;
-    });
-    const StateRef one = state("a");
-    scheduler.want({{one, facet::KnockOut{}}});
-    scheduler.wait();
-    EXPECT_TRUE(scheduler.results().find(one, facet::KnockOut{}));
-    EXPECT_EQ(computed_at, 19);
-    EXPECT_EQ(told_at, niceness());
-    EXPECT_GT(told, 2) << "progress is told while it is made";
-}
-#endif
 
 TEST(Scheduler, ChecksWithHalfTheCoresAtMost) {
     Computation computation = empty_computation();
