@@ -1,6 +1,7 @@
 #include "app/session/scheduler.hpp"
 
 #include <gtest/gtest.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
