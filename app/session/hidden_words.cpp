@@ -1,5 +1,11 @@
 #include "app/session/hidden_words.hpp"
 
+#include <optional>
+
+#include "app/session/model_tokens.hpp"
+#include "app/session/state.hpp"
+#include "engine/train/run_settings.hpp"
+
 namespace attn::app {
 namespace {
 
@@ -15,6 +21,12 @@ bool is_word_byte(char c) {
 }
 
 }  // namespace
+
+std::string mask_word(const Setup& setup) {
+    if (setup.model == nullptr) return kBlank;
+    const std::optional<AddedToken> mask = mask_token(*setup.model);
+    return mask ? mask->content : "";
+}
 
 std::vector<TextWord> words_of(std::string_view text, std::string_view mask) {
     std::vector<TextWord> words;

@@ -8,6 +8,11 @@
 
 namespace attn::app {
 
+struct Setup;
+
+/// What stands for a hidden word in the model's texts, as it is typed; "" where nothing does.
+std::string mask_word(const Setup& setup);
+
 /// A word of a text, bytes begin..end, without the punctuation around it.
 struct TextWord {
     std::size_t begin = 0, end = 0;
@@ -22,8 +27,7 @@ std::vector<TextWord> words_of(std::string_view text, std::string_view mask);
 std::string with_hidden(std::string_view text, const TextWord& word, std::string_view mask);
 
 /// The text with `piece`, as a model's vocabulary has it, in place of the mask number `which`, from 0. The space of " piece" is not
-/// doubled, and
-/// "##piece" goes on where the word before it ends. Unchanged where there are fewer masks.
+/// doubled, and "##piece" goes on where the word before it ends. Unchanged where there are fewer masks.
 std::string with_filled_in(std::string_view text, std::string_view mask, std::size_t which, std::string_view piece);
 
 }  // namespace attn::app

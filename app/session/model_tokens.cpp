@@ -4,7 +4,6 @@
 
 #include "engine/io/file_error.hpp"
 #include "engine/tensor/error.hpp"
-#include "engine/train/run_settings.hpp"
 
 namespace attn::app {
 
@@ -41,12 +40,6 @@ std::optional<AddedToken> mask_token(const OpenedModel& model) {
     for (const AddedToken& token : model.tokenizer().added_tokens())
         if (token.content == "[MASK]" || token.content == "<mask>") return token;
     return std::nullopt;
-}
-
-std::string mask_word(const Setup& setup) {
-    if (setup.model == nullptr) return kBlank;
-    const std::optional<AddedToken> mask = mask_token(*setup.model);
-    return mask ? mask->content : "";
 }
 
 }  // namespace attn::app

@@ -28,7 +28,5 @@ std::vector<std::int32_t> segments_for(const OpenedModel& model, const TokenBatc
 
 /// What stands for a hidden word; nothing where the model has no such token.
 std::optional<AddedToken> mask_token(const OpenedModel& model);
-/// The same of any model, as it is typed; "" where there is nothing.
-std::string mask_word(const Setup& setup);
 
 }  // namespace attn::app

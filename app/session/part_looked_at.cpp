@@ -103,8 +103,10 @@ double products_to_check(const Trace<float>& trace, const StageId& within) {
         const PlanNode& node = trace.plan->nodes()[i];
         const auto numbers = static_cast<double>(trace.shape_of(node.id).count());
         // Each number of a linear map is a sum over its inputs; each of the scores, and each that weights are mixed by, over a head.
-        if (node.op == Op::Linear && trace.parameters != nullptr)
-            products += numbers * static_cast<double>(trace.parameters->layout().place(node.weight.name).rows());
+        if (node.op == Op::Linear) {
+            const Shape inputs = trace.shape_of(node.inputs[0]);
+            products += numbers * static_cast<double>(inputs[inputs.rank() - 1].size);
+        }
         if (node.op == Op::Scores || node.op == Op::Softmax) products += numbers * static_cast<double>(trace.config.head_size());
     }
     return products;

@@ -78,6 +78,9 @@ inline const MomentOfRun* moment_of(const State& state) { return std::get_if<Mom
 /// `newer` is `older` with the parameters of another moment of the same run.
 bool same_but_for_moment(const State& older, const State& newer);
 
+/// What every answer of an encoder-decoder begins with, as it is typed; "": an opened model puts a token of its own before it.
+std::string answer_beginning(const Setup& setup);
+
 // The states that a state is compared with; none where that would be the state itself.
 
 /// Without what was changed by hand: the edits.

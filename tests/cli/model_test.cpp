@@ -141,7 +141,7 @@ TEST(TokenizeCommand, RefusesInOneLine) {
     hostile("tokenizer.json",
             R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []},
                 "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a|aa)+$"}, "behavior": "Isolated"}})",
-            "the tokenizer's regular expression fails at this text");
+            "the tokenizer's regular expressions take too long for this text");
     hostile("a.model", "\x0A\xFF\xFF\xFF\x7F", "field 1 announces 268435455 bytes, 0 are left");
     hostile("a.tiktoken", "AA== 0\nAA== 1\n", "a.tiktoken, line 2: the token");
     hostile("a.txt", "a\nb\n", "the unknown token \"[UNK]\" is not in the vocabulary");

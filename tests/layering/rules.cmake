@@ -14,7 +14,7 @@ set(LAYERS
   "app/session/"      "app/session/|engine/"
   "app/render/"       "app/render/|app/widgets/(canvas|value_scale)\\.hpp"
   "app/widgets/"      "app/widgets/|app/session/(commands|document|files_state|presets|snapshot|statistics|tensor_choice|training_report)\\.hpp|${DATA_HEADERS}"
-  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|desktop_dialog|doctor_report|document|explanation|facet|files_state|head_rows|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
+  "app/panels/"       "app/panels/|app/widgets/|app/session/(commands|desktop_dialog|doctor_report|document|explanation|facet|files_state|head_rows|hidden_words|lesson|lesson_goal|look|memory_budget|model_shelf|next_words|opened_model|other_tokens|presets|readings|results|sample|snapshot|state|statistics|tensor_choice|token_path|training_report|view|weights_beside|weights_origin)\\.hpp|${DATA_HEADERS}"
   "app/platform/"     "app/|engine/io/(atomic_file|file_error|input_file)\\.hpp|${DATA_HEADERS}"
   "app/"              "app/|engine/")
 

@@ -8,7 +8,6 @@
 #include "app/panels/write/candidate_list.hpp"
 #include "app/panels/write/writing_actions.hpp"
 #include "app/session/hidden_words.hpp"
-#include "app/session/model_tokens.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
 #include "app/widgets/number.hpp"

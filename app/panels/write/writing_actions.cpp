@@ -8,7 +8,6 @@
 #include "app/panels/edit/edits.hpp"
 #include "app/widgets/number.hpp"
 #include "app/widgets/slider.hpp"
-#include "engine/grammar/toy_languages.hpp"
 
 namespace attn::app {
 namespace {
@@ -16,9 +15,6 @@ namespace {
 std::int64_t shown_sequence(const PanelContext& context) {
     return std::clamp<std::int64_t>(context.view.batch, 0, static_cast<std::int64_t>(context.document.texts.size()) - 1);
 }
-
-/// What every answer begins with, as it is typed: an opened model puts a token of its own before it.
-std::string answer_begins(const PanelContext& context) { return context.document.model != nullptr ? "" : kAnswerBegins; }
 
 }  // namespace
 
@@ -59,12 +55,12 @@ void write_otherwise(PanelContext& context) {
 
 bool can_answer_from_start(const PanelContext& context) {
     return can_write(context) && context.snapshot.trace->config.architecture == Architecture::EncoderDecoder &&
-           context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != answer_begins(context);
+           context.document.texts[static_cast<std::size_t>(shown_sequence(context))] != answer_beginning(context.document);
 }
 
 void answer_from_start(PanelContext& context) {
     command::SetTexts change{context.document.texts, context.document.source_texts};
-    change.texts[static_cast<std::size_t>(shown_sequence(context))] = answer_begins(context);
+    change.texts[static_cast<std::size_t>(shown_sequence(context))] = answer_beginning(context.document);
     context.commands.push_back({std::move(change), ""});
     write_on(context);
 }
