@@ -27,7 +27,10 @@ struct Tick {
 
 std::string tick_text(float value, const HeatmapStyle& style) {
     const bool signed_ends = style.lo < 0 && style.hi > 0 && value != 0;
-    return format_number(value, {.decimals = 2, .plus = signed_ends});
+    // Two digits that tell the ends of a narrow range and its middle apart.
+    const float range = std::abs(style.hi - style.lo);
+    const int decimals = range > 0 && range < 0.1F ? std::min(2 - static_cast<int>(std::floor(std::log10(range))), 6) : 2;
+    return format_number(value, {.decimals = decimals, .plus = signed_ends});
 }
 
 std::vector<Tick> ticks_of(const HeatmapStyle& style) {
