@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "app/session/document_error.hpp"
 #include "app/session/scarce_memory.hpp"
-#include "app/session/thread_priority.hpp"
 #include "engine/ops/parallel.hpp"
 
 namespace attn::app {
@@ -207,8 +207,6 @@ std::shared_ptr<const Results::Facts> Scheduler::facts_with(const std::shared_pt
 }
 
 void Scheduler::work(Lane lane, const std::stop_token& stop) {
-    // Nobody waits for a check while a letter is typed.
-    if (lane == Lane::Patient) let_others_first();
     FacetMaker maker(threads_);
     Running& running = running_[static_cast<std::size_t>(lane)];
     while (true) {
@@ -226,14 +224,31 @@ void Scheduler::work(Lane lane, const std::stop_token& stop) {
             results = Results(facts_);
             room_mib = when_memory_allows([&] { return room_for(*choice.request); });
         }
-        Fact fact = compute(*choice.request, results, room_mib, maker, job);
+        Fact fact;
+        const auto tell = [&](std::size_t done, std::size_t total, const std::shared_ptr<const void>& known) {
+            auto so_far = when_memory_allows([&] {
+                auto made = std::make_shared<Fact>();
+                made->request = *choice.request;
+                made->done = done;
+                made->total = total;
+                made->so_far = known;
+                return made;
+            });
+            publish(lane, std::move(so_far), false);
+        };
+        const auto calculate = [&](const Progress& progress) { fact = compute(*choice.request, results, room_mib, maker, job, progress); };
+        // Nobody waits for a check while a letter is typed.
+        // By reference, so that nothing is allocated here.
+        if (lane == Lane::Patient) quiet_.carry_out(std::ref(calculate), std::ref(tell));
+        else calculate(std::ref(tell));
         // Whatever stopped a computation that nobody waits for any more is of no interest.
         const bool given_up = fact.value == nullptr && job.stop_requested();
         publish(lane, given_up ? nullptr : when_memory_allows([&] { return std::make_shared<const Fact>(fact); }), true);
     }
 }
 
-Fact Scheduler::compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job) {
+Fact Scheduler::compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
+                        const Progress& progress) {
     Fact fact;
     fact.begun = Clock::now();
     fact.mib = room_mib;
@@ -246,14 +261,6 @@ Fact Scheduler::compute(const Request& request, const Results& results, double r
             fact.field = known->field;
             return fact;
         }
-        const auto progress = [&](std::size_t done, std::size_t total, std::shared_ptr<const void> known) {
-            Fact so_far;
-            so_far.request = request;
-            so_far.done = done;
-            so_far.total = total;
-            so_far.so_far = std::move(known);
-            publish(info_of(request.facet).lane, std::make_shared<const Fact>(std::move(so_far)), false);
-        };
         FacetValue made = maker.make(request, {computation_, results, progress, room_mib, job});
         fact.value = std::move(made.value);
         fact.mib = made.mib;

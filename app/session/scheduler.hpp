@@ -14,6 +14,7 @@
 
 #include "app/session/facets.hpp"
 #include "app/session/memory_budget.hpp"
+#include "app/session/quiet_thread.hpp"
 #include "app/session/results.hpp"
 
 namespace attn::app {
@@ -52,7 +53,9 @@ private:
     };
 
     void work(Lane lane, const std::stop_token& stop);
-    Fact compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job);
+    using Progress = QuietThread::Progress;
+    Fact compute(const Request& request, const Results& results, double room_mib, FacetMaker& maker, const std::stop_token& job,
+                 const Progress& progress);
     /// Makes `fact` known; with `ended` nothing is running in the lane any more.
     void publish(Lane lane, std::shared_ptr<const Fact> fact, bool ended);
 
@@ -88,6 +91,7 @@ private:
     std::array<Running, kLanes> running_;
     std::shared_ptr<const Results::Facts> facts_;
 
+    QuietThread quiet_;                         ///< where the patient lane computes, while its own thread sees to the lock
     std::array<std::jthread, kLanes> workers_;  // last: they use everything above
 };
 
