@@ -278,66 +278,74 @@ private:
     const Kernels<Scalar>& kernel_ = kernels<Scalar>();
 };
 
+/// Some rows of one head, and what they are computed from.
+template <class Scalar>
+struct HeadRows {
+    const Head<Scalar>& head;
+    const Operand<Scalar>&keys_across, &values;
+    bool finite;  ///< all values are
+    Scalar* block;
+    std::int64_t index, first, rows, seen;  ///< of the head among all; keys that some of the rows may see
+};
+
+/// Calls each(HeadRows) for all rows of all heads, a block at a time. `causal`: the mask is plainly so.
+template <class Scalar, class Each>
+void for_head_rows(const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v, const AttentionRule& rule, bool causal,
+                   const AttentionSizes& sizes, const Each& each) {
+    const std::int64_t queries = sizes.queries, keys = sizes.keys;
+    const bool all = !causal && rule.mask.allows_everything();
+    parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
+        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
+        const Head<Scalar> head(rule, sizes, causal, all, b, h);
+        Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * block_stride(keys));
+        const auto keys_across =
+            Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
+        const auto values =
+            Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
+        const bool finite = values.finite();
+        for (std::int64_t first = 0; first < queries; first += kRows) {
+            const std::int64_t rows = std::min(kRows, queries - first);
+            each(HeadRows<Scalar>{head, keys_across, values, finite, block, bh, first, rows, head.keys_seen(first + rows)});
+        }
+    });
+}
+
 }  // namespace
 
 template <class Scalar>
 void fused_attention(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                      const AttentionRule& rule, const AttentionSizes& sizes, Tensor<Scalar>& weights, Tensor<Scalar>& dropped,
                      CausalZeros& zeros, const HeadsView<Scalar>& context) {
-    const std::int64_t queries = sizes.queries, keys = sizes.keys;
-    const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything(), drops = rule.dropout.rate() > 0;
-    const std::int64_t stride = block_stride(keys);
+    const std::int64_t keys = sizes.keys, stride = block_stride(keys);
+    const bool causal = rule.mask.is_plain_causal(), drops = rule.dropout.rate() > 0;
     weights.resize(sizes.map_shape());
     if (drops) dropped.resize(sizes.map_shape());
     const bool has_zeros = zeros.renew(weights, causal);
-    parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
-        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
-        const Head<Scalar> head(rule, sizes, causal, all, b, h);
-        Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
-        const auto keys_across =
-            Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
-        const auto values =
-            Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
-        const bool finite = values.finite();
-        for (std::int64_t first = 0; first < queries; first += kRows) {
-            const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
-            const std::int64_t at = (bh * queries + first) * keys;
-            Scalar* map = weights.data() + at;
-            const std::int64_t written = has_zeros ? seen : keys;
-            Scalar largest[kRows];
+    for_head_rows<Scalar>(k, v, rule, causal, sizes, [&](const HeadRows<Scalar>& here) {
+        const auto& [head, keys_across, values, finite, block, index, first, rows, seen] = here;
+        const std::int64_t at = (index * sizes.queries + first) * keys;
+        Scalar* map = weights.data() + at;
+        const std::int64_t written = has_zeros ? seen : keys;
+        Scalar largest[kRows];
+        head.logits(q, keys_across, first, rows, seen, block);
+        if (head.softmax_rows(first, rows, seen, written, block, map, largest)) {
+            // Rare enough to begin again.
             head.logits(q, keys_across, first, rows, seen, block);
-            if (head.softmax_rows(first, rows, seen, written, block, map, largest)) {
-                // Rare enough to begin again.
-                head.logits(q, keys_across, first, rows, seen, block);
-                head.center_rows(q, k, first, rows, largest, block);
-                head.softmax_rows(first, rows, seen, written, block, map, largest);
-            }
-            if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
-            if (drops) head.mix(dropped.data() + at, keys, values, finite, first, rows, seen, context);
-            else head.mix(block, stride, values, finite, first, rows, seen, context);
+            head.center_rows(q, k, first, rows, largest, block);
+            head.softmax_rows(first, rows, seen, written, block, map, largest);
         }
+        if (drops) dropout_part(rule.dropout, map, at, rows * keys, dropped.data() + at);
+        if (drops) head.mix(dropped.data() + at, keys, values, finite, first, rows, seen, context);
+        else head.mix(block, stride, values, finite, first, rows, seen, context);
     });
 }
 
 template <class Scalar>
 void attention_without_maps(const HeadsView<const Scalar>& q, const HeadsView<const Scalar>& k, const HeadsView<const Scalar>& v,
                             const AttentionRule& rule, const AttentionSizes& sizes, const HeadsView<Scalar>& context) {
-    const std::int64_t queries = sizes.queries, keys = sizes.keys, stride = block_stride(keys);
-    const bool causal = rule.mask.is_plain_causal(), all = !causal && rule.mask.allows_everything();
-    parallel_for(sizes.batches * sizes.heads, head_cost(sizes, 2), [&](std::int64_t bh) {
-        const std::int64_t b = bh / sizes.heads, h = bh % sizes.heads, g = h / sizes.group();
-        const Head<Scalar> head(rule, sizes, causal, all, b, h);
-        Scalar* block = scratch<Scalar, ScratchUse::Attention>(kRows * stride);
-        const auto keys_across =
-            Operand<Scalar>::template of<ScratchUse::Keys>(k.at(b, g), k.row, Transpose::Yes, sizes.head_size, keys, queries);
-        const auto values =
-            Operand<Scalar>::template of<ScratchUse::Values>(v.at(b, g), v.row, Transpose::No, keys, sizes.value_size, queries);
-        const bool finite = values.finite();
-        for (std::int64_t first = 0; first < queries; first += kRows) {
-            const std::int64_t rows = std::min(kRows, queries - first), seen = head.keys_seen(first + rows);
-            head.staged_weights(q, keys_across, first, rows, seen, block);
-            head.mix(block, stride, values, finite, first, rows, seen, context);
-        }
+    for_head_rows<Scalar>(k, v, rule, rule.mask.is_plain_causal(), sizes, [&](const HeadRows<Scalar>& here) {
+        here.head.staged_weights(q, here.keys_across, here.first, here.rows, here.seen, here.block);
+        here.head.mix(here.block, block_stride(sizes.keys), here.values, here.finite, here.first, here.rows, here.seen, context);
     });
 }
 

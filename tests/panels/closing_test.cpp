@@ -20,13 +20,6 @@ protected:
         hold_modifiers(false, false);
         frames(2, ui_frame);
     }
-    template <class What>
-    std::vector<What> all() const {
-        std::vector<What> found;
-        for (const Command& command : commands)
-            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
-        return found;
-    }
     Closing closing() const { return view.files.closing; }
 };
 

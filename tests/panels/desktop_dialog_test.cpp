@@ -24,25 +24,12 @@ protected:
         desktop().there = desktop().preferred = true;
     }
     DesktopDialog& desktop() { return view.files.desktop; }
-    void control(char letter) {
-        hold_modifiers(true, false);
-        press(letter, ui_frame);
-        hold_modifiers(false, false);
-        frames(3, ui_frame);
-    }
     void answer(DesktopAnswer given) {
         desktop().question.reset();
         desktop().answer = std::move(given);
         frames(2, ui_frame);
     }
     void chosen(const char* path) { answer({DesktopAnswer::Outcome::Chosen, path, ""}); }
-    template <class What>
-    std::vector<What> all() const {
-        std::vector<What> found;
-        for (const Command& command : commands)
-            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
-        return found;
-    }
 };
 
 TEST_F(DesktopDialogTest, IsAskedFirstOnlyWhereItIsWantedAndThere) {

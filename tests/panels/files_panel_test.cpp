@@ -21,19 +21,6 @@ protected:
         session->wait();
         frames(3, ui_frame);
     }
-    void control(char letter, bool shift = false) {
-        hold_modifiers(true, shift);
-        press(letter, ui_frame);
-        hold_modifiers(false, false);
-        frames(3, ui_frame);
-    }
-    template <class What>
-    std::vector<What> all() const {
-        std::vector<What> found;
-        for (const Command& command : commands)
-            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
-        return found;
-    }
 };
 
 TEST_F(FilesPanel, SaveAsksOnceWhereAndThenKnows) {

@@ -38,13 +38,6 @@ protected:
         files.models = shelf;
         frames(2, ui_frame);
     }
-    template <class What>
-    std::vector<What> all() const {
-        std::vector<What> found;
-        for (const Command& command : commands)
-            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
-        return found;
-    }
 };
 
 TEST_F(ModelList, WhoHasOpenedNothingSeesTheModels) {

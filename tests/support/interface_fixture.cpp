@@ -56,6 +56,13 @@ void InterfaceFixture::with_context(const std::function<void(PanelContext&)>& us
     }
 }
 
+void InterfaceFixture::control(char letter, bool shift) {
+    hold_modifiers(true, shift);
+    press(letter, ui_frame);
+    hold_modifiers(false, false);
+    frames(3, ui_frame);
+}
+
 void InterfaceFixture::draw() {
     with_context(draw_frame);
     now += 1.0 / 60;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "app/panels/panel_context.hpp"
@@ -33,6 +34,16 @@ protected:
     }
     /// Keeps what is shown.
     void pin(bool b = false) { session->apply({command::Pin{b, session->states().shown}, ""}); }
+    /// Ctrl and a letter, and three frames.
+    void control(char letter, bool shift = false);
+    /// The commands of one kind so far.
+    template <class What>
+    std::vector<What> all() const {
+        std::vector<What> found;
+        for (const Command& command : commands)
+            if (const auto* what = std::get_if<What>(&command.what)) found.push_back(*what);
+        return found;
+    }
     /// One frame of the whole interface.
     virtual void draw();
 
