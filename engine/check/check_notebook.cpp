@@ -3,6 +3,7 @@
 #include "engine/attention/scaled_dot_product.hpp"
 #include "engine/check/modules.hpp"
 #include "engine/ops/linear.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace attn::check {
 namespace {
@@ -75,10 +76,11 @@ void check_notebook(CaseFile& file) {
         concat_width += contexts.back().shape()[3].size;
     }
     Tensor<Scalar> concat({{Axis::T, length}, {Axis::N, concat_width}});
-    for (std::int64_t t = 0; t < length; ++t) {
-        Scalar* row = concat.data() + t * concat_width;
-        for (const Tensor<Scalar>& context : contexts)
-            for (std::int64_t d = 0; d < context.shape()[3].size; ++d) *row++ = context(0, 0, t, d);
+    std::int64_t column = 0;
+    for (const Tensor<Scalar>& context : contexts) {
+        const auto head = matrix_of(context);
+        matrix_of(concat).middleCols(column, head.cols()) = head;
+        column += head.cols();
     }
     file.compare("concat", concat);
     const std::int64_t out_width = file.sizes("w_o", 2)[1];

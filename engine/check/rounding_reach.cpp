@@ -1,9 +1,9 @@
 #include "engine/check/rounding_reach.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace attn::check {
@@ -22,11 +22,11 @@ bool is_bias_of_keys(const ParameterInfo& info, std::int64_t i) {
     return info.name.ends_with("attention.qkv.bias") && i / width == 1;
 }
 
+using Numbers = Eigen::Array<double, Eigen::Dynamic, 1>;
+
 template <class Scalar>
-double root_mean_square(const Scalar* values, std::int64_t count) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(values[i]) * static_cast<double>(values[i]);
-    return std::sqrt(sum / static_cast<double>(std::max<std::int64_t>(count, 1)));
+auto in_double(const Scalar* values, std::int64_t count) {
+    return Eigen::Array<Scalar, Eigen::Dynamic, 1>::Map(values, count).template cast<double>();
 }
 
 }  // namespace
@@ -48,14 +48,14 @@ void RoundingReach::add_step(const TrainingState<Scalar>& state, const StepResul
     const double correction = 1 - std::pow(settings.adamw.beta2, static_cast<double>(state.steps()));
     const double clip = clip_factor(step.gradient_norm, settings.clip_norm);
     for (const ParameterInfo& info : layout_.entries()) {
-        const double rounding = kRounding * clip * root_mean_square(state.gradients().data() + info.offset, info.shape.count());
-        for (std::int64_t i = info.offset; i < info.offset + info.shape.count(); ++i) {
-            const double moment = static_cast<double>(state.optimizer().second_moments()[static_cast<std::size_t>(i)]);
-            if (moment == 0 && !is_bias_of_keys(info, i - info.offset)) continue;  // no gradient at all: nothing was rounded
-            // Both ends of m / sqrt(v), which stays within about 1 either way, move with the gradient.
-            const double turned = 2 * rounding / (std::sqrt(moment / correction) + settings.adamw.eps);
-            reach_[static_cast<std::size_t>(i)] += step.learning_rate * std::min(turned, 2.0);
-        }
+        const std::int64_t count = info.shape.count();
+        const double rounding = kRounding * clip * std::sqrt(in_double(state.gradients().data() + info.offset, count).square().mean());
+        const auto moments = in_double(state.optimizer().second_moments().data() + info.offset, count);
+        // Both ends of m / sqrt(v), which stays within about 1 either way, move with the gradient.
+        const Numbers turned = (2 * rounding / ((moments / correction).sqrt() + settings.adamw.eps)).min(2);
+        for (std::int64_t i = 0; i < count; ++i)
+            if (moments[i] != 0 || is_bias_of_keys(info, i))  // else no gradient at all: nothing was rounded
+                reach_[static_cast<std::size_t>(info.offset + i)] += step.learning_rate * turned[i];
     }
 }
 
@@ -64,11 +64,9 @@ void RoundingReach::add_run(const Parameters<Scalar>& end, const Parameters<Scal
     if (end.count() != layout_.count() || perturbed_end.count() != layout_.count())
         throw ShapeError("runs of " + std::to_string(end.count()) + " and " + std::to_string(perturbed_end.count()) +
                          " parameters do not compare with " + std::to_string(layout_.count()));
-    for (std::int64_t i = 0; i < end.count(); ++i) {
-        const double gap = std::abs(static_cast<double>(perturbed_end.data()[i]) - static_cast<double>(end.data()[i]));
-        double& reach = reach_[static_cast<std::size_t>(i)];
-        reach = std::max(reach, kBeyondSample * gap);
-    }
+    const Numbers gaps = (in_double(perturbed_end.data(), end.count()) - in_double(end.data(), end.count())).abs();
+    Numbers::MapType reach(reach_.data(), end.count());
+    reach = (kBeyondSample * gaps > reach).select(kBeyondSample * gaps, reach);
 }
 
 template Parameters<float> perturbed(const Parameters<float>&, std::uint64_t);

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "engine/families/stored_parameters.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn::check {
@@ -27,12 +28,6 @@ public:
     void linear(const std::string& from, const std::string& to, std::int64_t in, std::int64_t out, bool bias) {
         links_.push_back({from + ".weight", matrix_shape(out, in), to + ".weight", true});
         if (bias) as_is(from + ".bias", vector_shape(out), to + ".bias");
-    }
-
-    /// GPT-2's Conv1D
-    void conv1d(const std::string& from, const std::string& to, std::int64_t in, std::int64_t out) {
-        as_is(from + ".weight", matrix_shape(in, out), to + ".weight");
-        as_is(from + ".bias", vector_shape(out), to + ".bias");
     }
 
     void attention(const std::string& from, const std::string& to, bool cross) {
@@ -125,22 +120,17 @@ std::vector<ParameterLink> transformer_decoder_links(const Config& config) {
 }
 
 std::vector<ParameterLink> gpt2_links(const Config& config) {
-    const std::int64_t width = config.d_model;
-    Links links(config);
-    links.as_is("wte.weight", matrix_shape(config.vocab_size, width), "token_embedding.weight");
-    links.as_is("wpe.weight", matrix_shape(config.context_length, width), "position_embedding.weight");
-    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
-        const std::string from = layer_name("h.", layer), to = layer_name("layers.", layer);
-        links.norm(from + "ln_1", to + "norm_1");
-        links.conv1d(from + "attn.c_attn", to + "attention.qkv", width, 3 * width);
-        links.conv1d(from + "attn.c_proj", to + "attention.out", width, width);
-        links.norm(from + "ln_2", to + "norm_2");
-        links.conv1d(from + "mlp.c_fc", to + "ffn.in", width, config.d_ff);
-        links.conv1d(from + "mlp.c_proj", to + "ffn.out", config.d_ff, width);
+    constexpr std::string_view kPrefix = "transformer.";
+    const ParameterLayout layout(config);
+    std::vector<ParameterLink> links;
+    for (const StoredParameter& parameter : stored_parameters(layout, config)) {
+        const std::vector<std::int64_t> sizes = parameter.shape();
+        const Shape shape = sizes.size() == 1 ? vector_shape(sizes[0]) : matrix_shape(sizes[0], sizes[1]);
+        const std::string& name = parameter.name;
+        links.push_back(
+            {name.starts_with(kPrefix) ? name.substr(kPrefix.size()) : name, shape, parameter.place.whole->name, parameter.transposed});
     }
-    links.norm("ln_f", "final_norm");
-    if (!config.tied_lm_head) links.linear("lm_head", "lm_head", width, config.vocab_size, false);
-    return links.take();
+    return links;
 }
 
 std::vector<ParameterLink> attention_links(const Config& config, const std::string& from, const std::string& to, bool cross) {

@@ -49,6 +49,10 @@ Activation read_activation_word(JsonObject& json, std::string_view key, Activati
     json.fail(key, fmt::format("the activation \"{}\" is not among those of attnscope: {}", escaped(word), known), FileFault::Unsupported);
 }
 
+std::string_view activation_word(Activation activation) {
+    return std::find_if(kActivations.begin(), kActivations.end(), [&](const auto& entry) { return entry.second == activation; })->first;
+}
+
 void require_option(JsonObject& json, std::string_view key, bool expected, bool usual, std::string_view needs) {
     bool value = usual;
     json.read(key, value);

@@ -50,6 +50,10 @@ struct Family {
     std::vector<TensorSource> (*tensors)(const Config& config) = nullptr;
     /// `tensor` without the prefix.
     Leftover (*leftover)(std::string_view tensor, const Config& config) = nullptr;
+    // Of a family as which models of ours are written; null in the others.
+    bool (*names)(const Config& config) = nullptr;  ///< whether the parameters of such a model stand under the names of tensors()
+    /// Text of the config.json with which transformers loads such a model; "" where its class computes something else.
+    std::string (*config_json)(const Config& config) = nullptr;
     bool counts_real_tokens = false;  ///< a token's position is the number of real ones before it, wherever padding is
     bool scales_queries = false;      ///< transformers multiplies queries by the scores' factor before the product, and tells them so
 };
@@ -65,6 +69,8 @@ const Family* find_family(std::string_view model_type);
 std::int64_t required_size(JsonObject& json, std::string_view key, std::int64_t max = std::int64_t{1} << 24);
 /// The activation that config.json names by one of transformers' words. Throws FileError naming one that there is not.
 Activation read_activation_word(JsonObject& json, std::string_view key, Activation usual);
+/// The inverse: one of transformers' words.
+std::string_view activation_word(Activation activation);
 /// Refuses an option that has another value than the one attnscope computes: "needs: ...".
 void require_option(JsonObject& json, std::string_view key, bool expected, bool usual, std::string_view needs);
 /// The entries of one linear map: weight, and bias where `biased`.
@@ -73,6 +79,8 @@ void add_linear(std::vector<TensorSource>& out, const std::string& parameter, co
 /// The entries of one norm: weight, and bias where the configuration's norms have one.
 void add_norm(std::vector<TensorSource>& out, const std::string& parameter, const std::string& tensor, const Config& config);
 
+/// What GPT-2's config.json says beside sizes: activation, eps, and how scores are scaled.
+void read_gpt2_arithmetic(JsonObject& json, Config& config);
 /// Sizes, norms and head by the keys that most decoders have: hidden_size, num_hidden_layers, num_attention_heads, num_key_value_heads,
 /// head_dim, max_position_embeddings, vocab_size. No biases, an output head of its own unless tie_word_embeddings says else.
 Config read_decoder_sizes(JsonObject& json);

@@ -21,12 +21,9 @@ Config read_gpt2_config(JsonObject& json) {
     config.num_layers = required_size(json, "n_layer");
     config.context_length = json.has("n_positions") ? required_size(json, "n_positions") : required_size(json, "n_ctx");
     config.d_ff = json.has("n_inner") ? required_size(json, "n_inner") : 4 * config.d_model;
-    config.activation = read_activation_word(json, "activation_function", Activation::GeluTanh);
-    json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
+    read_gpt2_arithmetic(json, config);
     config.tied_lm_head = true;
     json.read("tie_word_embeddings", config.tied_lm_head);
-    require_option(json, "scale_attn_weights", true, true, "scores that are not divided by the root of the head's size");
-    json.read("scale_attn_by_inverse_layer_idx", config.scale_by_layer);
     require_option(json, "add_cross_attention", false, false, "cross-attention in a model of one stack");
     // reorder_and_upcast_attn only says in which order and precision the same product is taken: here all is float32 or better.
     return config;
@@ -59,13 +56,47 @@ Leftover gpt2_leftover(std::string_view tensor, const Config& config) {
     return Leftover::Unknown;
 }
 
+bool names_as_gpt2(const Config& config) {
+    return config.architecture == Architecture::DecoderOnly && !has_later_parts(config) && config.norm_kind == NormKind::LayerNorm &&
+           config.position != PositionKind::Rotary && !config.grouped() && !config.ffn_gated && config.ffn_bias && !config.scale_by_layer;
+}
+
+std::string gpt2_config_json(const Config& config) {
+    const bool computes_alike = config.norm == NormPlacement::Pre && config.position == PositionKind::Learned && config.qkv_bias &&
+                                config.output_projection && config.output_bias && config.residual && config.feed_forward &&
+                                config.final_norm && config.lm_head && config.attention_width() == config.d_model;
+    if (!computes_alike) return "";
+    const Json json{{"architectures", {"GPT2LMHeadModel"}},
+                    {"model_type", "gpt2"},
+                    {"vocab_size", config.vocab_size},
+                    {"n_positions", config.context_length},
+                    {"n_embd", config.d_model},
+                    {"n_head", config.num_heads},
+                    {"n_layer", config.num_layers},
+                    {"n_inner", config.d_ff},
+                    {"activation_function", activation_word(config.activation)},
+                    {"layer_norm_epsilon", config.layer_norm_eps},
+                    {"tie_word_embeddings", config.tied_lm_head},
+                    {"torch_dtype", "float32"}};
+    return json.dump(2) + "\n";
+}
+
 }  // namespace
+
+void read_gpt2_arithmetic(JsonObject& json, Config& config) {
+    config.activation = read_activation_word(json, "activation_function", Activation::GeluTanh);
+    json.read("layer_norm_epsilon", config.layer_norm_eps, 1e-30, 1);
+    require_option(json, "scale_attn_weights", true, true, "scores that are not divided by the root of the head's size");
+    json.read("scale_attn_by_inverse_layer_idx", config.scale_by_layer);
+}
 
 constinit const Family kGpt2Family{.name = "GPT-2",
                                    .model_types = kGpt2Types,
                                    .prefixes = kGpt2Prefixes,
                                    .read_config = read_gpt2_config,
                                    .tensors = gpt2_tensors,
-                                   .leftover = gpt2_leftover};
+                                   .leftover = gpt2_leftover,
+                                   .names = names_as_gpt2,
+                                   .config_json = gpt2_config_json};
 
 }  // namespace attn

@@ -116,6 +116,46 @@ std::vector<TensorSource> llama_tensors(const Config& config) {
     return out;
 }
 
+bool is_llama(const Config& config) {
+    return config.architecture == Architecture::DecoderOnly && config.norm == NormPlacement::Pre && config.norm_kind == NormKind::Rms &&
+           config.position == PositionKind::Rotary && config.ffn_gated && config.feed_forward && config.residual && config.final_norm &&
+           config.lm_head && config.output_projection && config.qkv_bias == config.output_bias && !config.scale_by_layer &&
+           !has_later_parts(config) && config.rotary_stretch.kind <= RotaryScaling::Llama3;
+}
+
+Json rope_scaling(const Config& config) {
+    const RotaryStretch& stretch = config.rotary_stretch;
+    if (stretch.kind == RotaryScaling::None) return nullptr;
+    Json out{{"rope_type", stretch.kind == RotaryScaling::Linear ? "linear" : "llama3"}, {"factor", stretch.factor}};
+    if (stretch.kind == RotaryScaling::Linear) return out;
+    out["low_freq_factor"] = stretch.low;
+    out["high_freq_factor"] = stretch.high;
+    out["original_max_position_embeddings"] = stretch.original_context;
+    return out;
+}
+
+std::string llama_config_json(const Config& config) {
+    const Json json{{"architectures", {"LlamaForCausalLM"}},
+                    {"model_type", "llama"},
+                    {"vocab_size", config.vocab_size},
+                    {"max_position_embeddings", config.context_length},
+                    {"hidden_size", config.d_model},
+                    {"intermediate_size", config.d_ff},
+                    {"num_hidden_layers", config.num_layers},
+                    {"num_attention_heads", config.num_heads},
+                    {"num_key_value_heads", config.kv_heads()},
+                    {"head_dim", config.head_size()},
+                    {"hidden_act", activation_word(config.activation)},
+                    {"rms_norm_eps", config.layer_norm_eps},
+                    {"rope_theta", config.rotary_base},
+                    {"rope_scaling", rope_scaling(config)},
+                    {"attention_bias", config.qkv_bias},
+                    {"mlp_bias", config.ffn_bias},
+                    {"tie_word_embeddings", config.tied_lm_head},
+                    {"torch_dtype", "float32"}};
+    return json.dump(2) + "\n";
+}
+
 constexpr Family llama_like(std::string_view name, std::span<const std::string_view> types, Config (*read)(JsonObject&)) {
     return {.name = name,
             .model_types = types,
@@ -125,9 +165,15 @@ constexpr Family llama_like(std::string_view name, std::span<const std::string_v
             .leftover = usual_leftover};
 }
 
+constexpr Family written_too(Family family) {
+    family.names = is_llama;
+    family.config_json = llama_config_json;
+    return family;
+}
+
 }  // namespace
 
-constinit const Family kLlamaFamily = llama_like("Llama", kLlamaTypes, read_llama_config);
+constinit const Family kLlamaFamily = written_too(llama_like("Llama", kLlamaTypes, read_llama_config));
 constinit const Family kMistralFamily = llama_like("Mistral", kMistralTypes, read_mistral_config);
 constinit const Family kQwen2Family = llama_like("Qwen2", kQwen2Types, read_qwen2_config);
 constinit const Family kQwen3Family = llama_like("Qwen3", kQwen3Types, read_qwen3_config);

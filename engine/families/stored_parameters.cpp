@@ -1,61 +1,79 @@
 #include "engine/families/stored_parameters.hpp"
 
+#include <algorithm>
 #include <utility>
 
-#include "engine/families/gpt2_names.hpp"
-#include "engine/families/llama_names.hpp"
+#include "engine/families/family.hpp"
+#include "engine/tensor/error.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace attn {
 namespace {
 
-StoredParameter stored(std::string name, const ParameterPlace& place, bool transposed = false) {
-    StoredParameter parameter{std::move(name), {}, place, transposed};
-    if (place.whole->shape.rank() == 1) parameter.shape = {place.columns};
-    else parameter.shape = transposed ? std::vector{place.columns, place.rows()} : std::vector{place.rows(), place.columns};
-    return parameter;
+/// As which the model is written; null where no family has names for all of its parts.
+const Family* written_family(const Config& config) {
+    for (const Family* family : families())
+        if (family->names != nullptr && family->names(config)) return family;
+    return nullptr;
 }
 
-/// Linear maps are [out,in] there, and q, k and v stand apart.
-void add_as_llama(const ParameterLayout& layout, const std::string& name, std::vector<StoredParameter>& out) {
-    constexpr std::string_view kPacked = "attention.qkv.";
-    if (const std::size_t at = name.find(kPacked); at != std::string::npos) {
-        for (const char* letter : {"q", "k", "v"})
-            add_as_llama(layout, name.substr(0, at) + "attention." + letter + name.substr(at + kPacked.size() - 1), out);
-        return;
+/// Matrices that lie side by side in one of the family's tensors do so in ours, and in the same order.
+std::vector<StoredParameter> named_by(const Family& family, const ParameterLayout& layout, const Config& config) {
+    std::vector<StoredParameter> parts;
+    std::int64_t numbers = 0;
+    for (const TensorSource& source : family.tensors(config)) {
+        const ParameterPlace place = layout.place(source.parameter);
+        if (place.whole == nullptr) continue;  // a bias that the family always has and this model does not
+        const std::string_view prefix = source.tensor.starts_with("lm_head.") ? "" : family.prefixes.front();
+        parts.push_back({std::string(prefix) + source.tensor, place, source.transposed});
+        numbers += place.shape().count();
     }
-    const ParameterPlace place = layout.place(name);
-    out.push_back(stored(llama_name(name), place, place.whole->shape.rank() == 2 && name != "token_embedding.weight"));
+    if (numbers != layout.count()) throw Error(std::string(family.name) + " has no names for all parameters of this model");
+    std::sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.place.offset() < b.place.offset(); });
+    std::vector<StoredParameter> out;
+    for (StoredParameter& part : parts) {
+        if (!out.empty() && out.back().name == part.name) out.back().place.columns += part.place.columns;
+        else out.push_back(std::move(part));
+    }
+    return out;
+}
+
+template <class Scalar>
+MatrixAt<Scalar> in_memory(const ParameterPlace& place, Scalar* buffer) {
+    return matrix_at(buffer + place.offset(), place.rows(), place.columns, place.stride());
 }
 
 }  // namespace
 
+std::vector<std::int64_t> StoredParameter::shape() const {
+    if (place.whole->shape.rank() == 1) return {place.columns};
+    return transposed ? std::vector{place.columns, place.rows()} : std::vector{place.rows(), place.columns};
+}
+
 std::vector<float> StoredParameter::gathered(const float* buffer) const {
-    const std::int64_t rows = place.rows(), columns = place.columns, stride = place.stride();
-    const float* data = buffer + place.offset();
-    std::vector<float> out(static_cast<std::size_t>(rows * columns));
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < columns; ++c)
-            out[static_cast<std::size_t>(transposed ? c * rows + r : r * columns + c)] = data[r * stride + c];
+    const auto matrix = in_memory(place, buffer);
+    std::vector<float> out(static_cast<std::size_t>(matrix.size()));
+    if (transposed) matrix_at(out.data(), place.columns, place.rows()) = matrix.transpose();
+    else matrix_at(out.data(), place.rows(), place.columns) = matrix;
     return out;
 }
 
 void StoredParameter::scatter(const std::vector<float>& values, float* buffer) const {
-    const std::int64_t rows = place.rows(), columns = place.columns, stride = place.stride();
-    float* data = buffer + place.offset();
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < columns; ++c)
-            data[r * stride + c] = values[static_cast<std::size_t>(transposed ? c * rows + r : r * columns + c)];
+    auto matrix = in_memory(place, buffer);
+    if (transposed) matrix = matrix_at(values.data(), place.columns, place.rows()).transpose();
+    else matrix = matrix_at(values.data(), place.rows(), place.columns);
 }
 
 std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, const Config& config) {
+    if (const Family* family = written_family(config)) return named_by(*family, layout, config);
     std::vector<StoredParameter> out;
-    const bool llama = is_llama(config), gpt2 = config.architecture == Architecture::DecoderOnly && has_gpt2_parts(config);
-    for (const ParameterInfo& info : layout.entries()) {
-        if (llama) add_as_llama(layout, info.name, out);
-        else if (gpt2) out.push_back(stored(gpt2_name(info.name), layout.place(info.name), info.name == "lm_head.weight"));
-        else out.push_back(stored(info.name, layout.place(info.name)));
-    }
+    for (const ParameterInfo& info : layout.entries()) out.push_back({info.name, layout.place(info.name)});
     return out;
+}
+
+std::string transformers_config_json(const Config& config) {
+    const Family* family = written_family(config);
+    return family == nullptr ? "" : family->config_json(config);
 }
 
 }  // namespace attn

@@ -1,5 +1,5 @@
 #pragma once
-/// Under which names and in which shapes a model's parameters stand in a file.
+/// Under which names and in which shapes a model's parameters stand in a file that we write.
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,12 @@
 namespace attn {
 
 struct StoredParameter {
-    std::string name;                 ///< in the file
-    std::vector<std::int64_t> shape;  ///< in the file
-    ParameterPlace place;             ///< in memory; refers to the layout
-    bool transposed = false;          ///< the file's [rows, columns] are [columns, rows] in memory
+    std::string name;         ///< in the file
+    ParameterPlace place;     ///< in memory; refers to the layout
+    bool transposed = false;  ///< the file's [rows, columns] are [columns, rows] in memory
 
+    /// In the file.
+    std::vector<std::int64_t> shape() const;
     /// The file's numbers out of a parameter-shaped buffer.
     std::vector<float> gathered(const float* buffer) const;
     /// The inverse: puts the file's numbers into their places.
@@ -23,9 +24,11 @@ struct StoredParameter {
     bool as_it_is() const { return !transposed && place.columns == place.stride(); }
 };
 
-/// A decoder-only model under the names that Hugging Face's transformers gives it, where it has a class for such models: as
-/// GPT2LMHeadModel (see gpt2_names.hpp) or LlamaForCausalLM (see llama_names.hpp). Other models under our own names and shapes.
-/// `layout` has to outlive the result.
+/// In the order of the layout. A decoder-only model under the names that Hugging Face's transformers gives it, where it has a class with
+/// such parts: GPT2LMHeadModel or LlamaForCausalLM. Other models under our own names and shapes. `layout` has to outlive the result.
 std::vector<StoredParameter> stored_parameters(const ParameterLayout& layout, const Config& config);
+
+/// Text of the config.json with which transformers loads a model that is stored so; "" where none of its classes computes such a model.
+std::string transformers_config_json(const Config& config);
 
 }  // namespace attn

@@ -10,6 +10,7 @@
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/linear.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace attn {
 namespace {
@@ -23,14 +24,11 @@ void require_place(const Trace<float>& trace, const KnockOutQuestion::Place& pla
 /// softmax(row)[token] in double.
 double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& place) {
     const std::int64_t vocabulary = logits.shape()[2].size, length = logits.shape()[1].size;
-    const float* row = logits.data() + (place.sequence * length + place.position) * vocabulary;
-    double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (std::int64_t v = 0; v < vocabulary; ++v) {
-        if (std::isnan(row[v])) return std::numeric_limits<double>::quiet_NaN();
-        largest = std::max(largest, static_cast<double>(row[v]));
-    }
-    for (std::int64_t v = 0; v < vocabulary; ++v) sum += std::exp(static_cast<double>(row[v]) - largest);
-    return std::exp(static_cast<double>(row[place.token]) - largest) / sum;
+    const float* first = logits.data() + (place.sequence * length + place.position) * vocabulary;
+    const RowVector<double> row = RowVector<float>::Map(first, vocabulary).cast<double>();
+    if (row.hasNaN()) return std::numeric_limits<double>::quiet_NaN();
+    const double largest = row.maxCoeff();
+    return std::exp(row[place.token] - largest) / (row.array() - largest).exp().sum();
 }
 
 std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
@@ -70,13 +68,13 @@ private:
         const MatrixView matrix = node == nullptr ? MatrixView{} : trace_.parameters->view(node->weight.name);
         double squares = 0;
         for (std::int64_t b = 0; b < batches; ++b) {
-            const float* own = context.data() + (b * heads + head) * rows * width;
-            added_.assign(own, own + rows * width);
+            const auto own = matrix_of(context, b * heads + head);
+            added_ = own;
             if (matrix) {
-                added_.resize(static_cast<std::size_t>(rows * matrix.columns));
-                linear<float>(own, rows, matrix.rows_from(head * width, width), nullptr, added_.data());
+                added_.resize(rows, matrix.columns);
+                linear<float>(own.data(), rows, matrix.rows_from(head * width, width), nullptr, added_.data());
             }
-            for (const float x : added_) squares += static_cast<double>(x) * static_cast<double>(x);
+            squares += added_.cast<double>().squaredNorm();
         }
         return squares;
     }
@@ -84,7 +82,7 @@ private:
     const Trace<float>& trace_;
     const std::vector<HeadWorth>& heads_;
     std::vector<double> squares_;
-    std::vector<float> added_;
+    RowMajor<float> added_;
 };
 
 /// The heads from the one that adds most on. A pass of its own: looked at, stages are computed one by one, which may round otherwise.

@@ -8,17 +8,21 @@
 #include "engine/ops/softmax.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace attn {
 namespace {
 
 Stack predicting_stack(const Config& config) { return config.architecture == Architecture::EncoderDecoder ? Stack::Decoder : Stack::Main; }
 
-/// Row by row: the likeliest tokens, and where the token that follows stands among all.
-LensCell read_row(const float* logits, const float* probabilities, std::int64_t vocab, std::int32_t next) {
+using LensRow = RowVector<float>::ConstMapType;
+
+/// The likeliest tokens, and where the token that follows stands among all.
+LensCell read_row(const LensRow& logits, const LensRow& probabilities, std::int32_t next) {
+    const std::int64_t vocab = logits.size();
     LensCell cell;
     cell.next = next;
-    if (std::any_of(logits, logits + vocab, [](float x) { return std::isnan(x); })) return cell;
+    if (logits.hasNaN()) return cell;
     cell.count = static_cast<int>(std::min<std::int64_t>(kLensPredictions, vocab));
     std::array<std::int32_t, kLensPredictions> best{};
     int found = 0;
@@ -33,7 +37,7 @@ LensCell read_row(const float* logits, const float* probabilities, std::int64_t 
     for (std::size_t i = 0; i < static_cast<std::size_t>(cell.count); ++i) cell.top[i] = {best[i], probabilities[best[i]]};
     if (next < 0) return cell;
     cell.next_probability = probabilities[next];
-    cell.next_rank = 1 + std::count_if(logits, logits + vocab, [&](float x) { return x > logits[next]; });
+    cell.next_rank = 1 + (logits.array() > logits[next]).count();
     return cell;
 }
 
@@ -80,8 +84,8 @@ LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, con
         softmax(logits.data(), rows, vocab, probabilities.data());
         LensCell* cells = lens.cells.data() + stage * static_cast<std::size_t>(rows);
         parallel_for(rows, vocab, [&](std::int64_t row) {
-            cells[row] = read_row(logits.data() + row * vocab, probabilities.data() + row * vocab, vocab,
-                                  token_after(trace.tokens, row / lens.positions, row % lens.positions));
+            const std::int32_t next = token_after(trace.tokens, row / lens.positions, row % lens.positions);
+            cells[row] = read_row(LensRow(logits.data() + row * vocab, vocab), LensRow(probabilities.data() + row * vocab, vocab), next);
         });
         lens.known[stage] = 1;
         if (each) each(lens);

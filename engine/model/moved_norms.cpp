@@ -1,22 +1,11 @@
 #include "engine/model/moved_norms.hpp"
 
-#include <cmath>
-#include <vector>
-
 #include "engine/ops/linear.hpp"
 #include "engine/plan/plan.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/matrix.hpp"
 
 namespace attn {
-namespace {
-
-float length_of(const float* row, std::int64_t width) {
-    double sum = 0;
-    for (std::int64_t c = 0; c < width; ++c) sum += static_cast<double>(row[c]) * static_cast<double>(row[c]);
-    return static_cast<float>(std::sqrt(sum));
-}
-
-}  // namespace
 
 StageId values_of(const StageId& weights) {
     StageId id = weights;
@@ -36,13 +25,13 @@ Tensor<float> moved_norms(const Trace<float>& trace, const StageId& weights) {
     const std::int64_t heads = trace.config.num_heads, sharing = heads / groups;
     Tensor<float> norms({{Axis::B, batches}, {Axis::H, heads}, {Axis::S, keys}});
     const MatrixView matrix = node == nullptr ? MatrixView{} : trace.parameters->view(node->weight.name);
-    std::vector<float> moved(static_cast<std::size_t>(keys * std::max(matrix.columns, width)));
+    RowMajor<float> moved(keys, matrix ? matrix.columns : width);
     for (std::int64_t b = 0; b < batches; ++b)
         for (std::int64_t head = 0; head < heads; ++head) {
-            const float* rows = values->value.data() + (b * groups + head / sharing) * keys * width;
-            const std::int64_t columns = matrix ? matrix.columns : width;
-            if (matrix) linear<float>(rows, keys, matrix.rows_from(head * width, width), nullptr, moved.data());
-            for (std::int64_t s = 0; s < keys; ++s) norms(b, head, s) = length_of((matrix ? moved.data() : rows) + s * columns, columns);
+            const auto rows = matrix_of(values->value, b * groups + head / sharing);
+            if (matrix) linear<float>(rows.data(), keys, matrix.rows_from(head * width, width), nullptr, moved.data());
+            else moved = rows;
+            matrix_of(norms, b).row(head) = moved.cast<double>().rowwise().norm().cast<float>();
         }
     return norms;
 }

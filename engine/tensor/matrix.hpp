@@ -5,6 +5,8 @@
 #define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 
+#include <type_traits>
+
 #include "engine/tensor/tensor.hpp"
 
 namespace attn {
@@ -24,6 +26,20 @@ template <class Scalar>
 Eigen::Map<RowMajor<Scalar>> matrix_of(Tensor<Scalar>& x, std::int64_t which = 0) {
     const std::int64_t rows = x.shape()[x.shape().rank() - 2].size, columns = x.shape()[x.shape().rank() - 1].size;
     return {x.data() + which * rows * columns, rows, columns};
+}
+
+/// Numbers whose rows begin `stride` apart: a matrix, or some columns of a wider one.
+template <class Scalar>
+using MatrixAt = Eigen::Map<
+    std::conditional_t<std::is_const_v<Scalar>, const RowMajor<std::remove_const_t<Scalar>>, RowMajor<std::remove_const_t<Scalar>>>, 0,
+    Eigen::OuterStride<>>;
+template <class Scalar>
+MatrixAt<Scalar> matrix_at(Scalar* first, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+    return {first, rows, columns, Eigen::OuterStride<>(stride)};
+}
+template <class Scalar>
+MatrixAt<Scalar> matrix_at(Scalar* first, std::int64_t rows, std::int64_t columns) {
+    return matrix_at(first, rows, columns, columns);
 }
 
 /// A tensor's numbers in their order, whatever its shape.

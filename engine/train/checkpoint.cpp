@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "engine/families/gpt2_names.hpp"
+#include "engine/families/gpt2_weights.hpp"
 #include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/safetensors.hpp"
@@ -141,7 +141,7 @@ void append_views(std::string_view prefix, const std::vector<StoredParameter>& s
     for (const StoredParameter& parameter : stored) {
         std::span<const float> data(values + parameter.place.offset(), static_cast<std::size_t>(parameter.place.shape().count()));
         if (!parameter.as_it_is()) data = turned.emplace_back(parameter.gathered(values));
-        views.push_back({fmt::format("{}{}", prefix, parameter.name), DType::F32, parameter.shape, std::as_bytes(data)});
+        views.push_back({fmt::format("{}{}", prefix, parameter.name), DType::F32, parameter.shape(), std::as_bytes(data)});
     }
 }
 
@@ -176,8 +176,8 @@ public:
             arrays.push_back(array);
             if (array == nullptr) {
                 note(name, "is missing");
-            } else if (array->shape != parameter.shape) {
-                note(name, fmt::format("has the shape {} where {} is needed", shape_text(array->shape), shape_text(parameter.shape)));
+            } else if (array->shape != parameter.shape()) {
+                note(name, fmt::format("has the shape {} where {} is needed", shape_text(array->shape), shape_text(parameter.shape())));
             } else if (std::find(dtypes.begin(), dtypes.end(), array->dtype) == dtypes.end()) {
                 note(name, fmt::format("holds {}, not {}", dtype_name(array->dtype),
                                        dtypes.size() == 1 ? dtype_name(dtypes.front()) : "floating-point numbers"));
@@ -381,7 +381,7 @@ void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& 
     std::vector<ArrayView> views;
     for (const StoredParameter& parameter : stored_parameters(parameters.layout(), parameters.config())) {
         const auto& bits = halves.emplace_back(halves_of(parameter.gathered(parameters.data()), name, parameter.name));
-        views.push_back({parameter.name, DType::F16, parameter.shape, std::as_bytes(std::span(bits))});
+        views.push_back({parameter.name, DType::F16, parameter.shape(), std::as_bytes(std::span(bits))});
     }
     CheckpointMetadata metadata = metadata_of(name, checkpoint);
     metadata[kChecksum] = checksum(metadata, views);

@@ -50,7 +50,7 @@ void write_half_checkpoint(const std::filesystem::path& path, const Checkpoint& 
 
 /// Throws FileError with the file's name and the tensor or field at fault. Nothing is allocated for tensors before every size is checked
 /// against the file's, nor for the model before every tensor has the shape that the settings ask for.
-/// A file without metadata of ours is read as a GPT-2 model from elsewhere (see gpt2_names.hpp): no vocabulary, no moments.
+/// A file without metadata of ours is read as a GPT-2 model from elsewhere (see gpt2_weights.hpp): no vocabulary, no moments.
 Checkpoint read_checkpoint(const std::filesystem::path& path, ReadLimits limits = {});
 /// The same from any source; `config_json` is the text of a Hugging Face config.json, "" without one.
 Checkpoint read_checkpoint(ByteSource& source, const std::string& config_json = "");

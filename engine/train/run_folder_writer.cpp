@@ -9,8 +9,7 @@
 #include <system_error>
 #include <vector>
 
-#include "engine/families/gpt2_names.hpp"
-#include "engine/families/llama_names.hpp"
+#include "engine/families/stored_parameters.hpp"
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/train/curve_csv.hpp"
@@ -128,9 +127,8 @@ std::string RunFolderWriter::save(const RunFolder& run, std::size_t most_moments
 void RunFolderWriter::write_tables(const RunFolder& run) const {
     write_whole_file(folder_ / kCurvesName, curves_csv(run.losses, run.validations));
     write_whole_file(folder_ / kHeadsName, heads_csv(run.heads));
-    const Config& config = run.checkpoint.parameters->config();
-    if (is_gpt2(config)) write_whole_file(folder_ / kConfigName, gpt2_config_json(config));
-    if (is_llama(config)) write_whole_file(folder_ / kConfigName, llama_config_json(config));
+    const std::string config = transformers_config_json(run.checkpoint.parameters->config());
+    if (!config.empty()) write_whole_file(folder_ / kConfigName, config);
 }
 
 void RunFolderWriter::write_moments(const RunFolder& run, std::size_t most_moments) {

@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "engine/ops/parallel.hpp"
+#include "engine/tensor/matrix.hpp"
 #include "engine/tensor/random.hpp"
 #include "engine/weights/parameters.hpp"
 
@@ -87,17 +88,14 @@ std::int64_t count_known(const Parameters<Scalar>& drawn, const ParameterInfo& i
 /// values[i] = the number i of the stream, drawn from the distribution, for i from `first` on up to `last`.
 template <class Scalar>
 void draw_range(const CounterRandom& random, const Distribution& distribution, std::int64_t first, std::int64_t last, Scalar* values) {
-    constexpr std::int64_t kTogether = 4096;
-    std::array<double, kTogether> normals;
-    for (std::int64_t block = first; block < last; block += kTogether) {
-        const std::int64_t end = std::min(block + kTogether, last);
-        if (!distribution.uniform)
-            random.normal(static_cast<std::uint64_t>(block), std::span(normals.data(), static_cast<std::size_t>(end - block)));
-        for (std::int64_t i = block; i < end; ++i) {
-            const double unit =
-                distribution.uniform ? 2 * random.uniform(static_cast<std::uint64_t>(i)) - 1 : normals[static_cast<std::size_t>(i - block)];
-            values[i] = static_cast<Scalar>(distribution.size * unit);
-        }
+    constexpr int kTogether = 4096;
+    Eigen::Array<double, Eigen::Dynamic, 1, Eigen::ColMajor, kTogether, 1> units;
+    for (std::int64_t block = first; block < last; block += units.size()) {
+        units.resize(std::min<std::int64_t>(kTogether, last - block));
+        if (distribution.uniform)
+            for (std::int64_t i = 0; i < units.size(); ++i) units[i] = 2 * random.uniform(static_cast<std::uint64_t>(block + i)) - 1;
+        else random.normal(static_cast<std::uint64_t>(block), std::span(units.data(), static_cast<std::size_t>(units.size())));
+        Eigen::Array<Scalar, Eigen::Dynamic, 1>::Map(values + block, units.size()) = (distribution.size * units).template cast<Scalar>();
     }
 }
 
@@ -123,28 +121,28 @@ void draw_by_counter(Parameters<Scalar>& parameters, const Parameters<Scalar>* d
     }
 }
 
-/// Fills columns [first, first + columns) of a row-major matrix, row after row, as randn(rows, columns) would.
-template <class Scalar>
-void draw_columns(NumpyRandom& random, Scalar* matrix, std::int64_t rows, std::int64_t stride, std::int64_t first, std::int64_t columns) {
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < columns; ++c) matrix[r * stride + first + c] = static_cast<Scalar>(random.normal());
+/// Row after row, as randn(rows, columns) would.
+template <class Columns>
+void draw_as_randn(NumpyRandom& random, Columns&& matrix) {
+    for (auto row : matrix.rowwise())
+        for (auto& number : row) number = static_cast<typename std::decay_t<Columns>::Scalar>(random.normal());
 }
 
 /// Q, K and V one after the other; with separate heads, head after head, each drawing its own W_Q, W_K, W_V (where several share keys and
 /// values, the first of them does).
-template <class Scalar>
-void draw_packed(NumpyRandom& random, const Config& config, const ParameterInfo& info, Scalar* matrix) {
-    const std::int64_t rows = info.shape[0].size, stride = info.shape[1].size, head_size = config.head_size();
+template <class Matrix>
+void draw_packed(NumpyRandom& random, const Config& config, const ParameterInfo& info, Matrix& matrix) {
+    const std::int64_t head_size = config.head_size();
     const std::vector<PackedPart> parts = packed_parts(config, info);
     if (!config.separate_heads) {
-        for (const PackedPart& part : parts) draw_columns(random, matrix, rows, stride, part.first_column, part.heads * head_size);
+        for (const PackedPart& part : parts) draw_as_randn(random, matrix.middleCols(part.first_column, part.heads * head_size));
         return;
     }
     for (std::int64_t head = 0; head < config.num_heads; ++head)
         for (const PackedPart& part : parts) {
             const std::int64_t shared_by = config.num_heads / part.heads;
             if (head % shared_by == 0)
-                draw_columns(random, matrix, rows, stride, part.first_column + head / shared_by * head_size, head_size);
+                draw_as_randn(random, matrix.middleCols(part.first_column + head / shared_by * head_size, head_size));
         }
 }
 
@@ -155,21 +153,15 @@ void draw_as_numpy(Parameters<Scalar>& parameters) {
     const std::uint32_t seed = static_cast<std::uint32_t>(config.seed);
     NumpyRandom embeddings(kEmbeddingSeed), projections(seed), outputs(seed + 1), others(seed + 2);
     for (const ParameterInfo& info : parameters.layout().entries()) {
-        Scalar* values = parameters.data() + info.offset;
         const std::string_view name = info.name;
-        if (is_norm_gain(info)) {
-            for (std::int64_t j = 0; j < info.shape.count(); ++j) values[j] = fresh_gain<Scalar>(config);
-        } else if (is_bias(info)) {
-            continue;  // stays 0
-        } else if (is_embedding(info)) {
-            draw_columns(embeddings, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
-        } else if (name.ends_with("attention.out.weight")) {
-            draw_columns(outputs, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
-        } else if (name.find("attention.") != std::string_view::npos) {
-            draw_packed(projections, config, info, values);
-        } else {
-            draw_columns(others, values, info.shape[0].size, info.shape[1].size, 0, info.shape[1].size);
-        }
+        const bool is_row = info.shape.rank() == 1;
+        auto matrix = matrix_at(parameters.data() + info.offset, is_row ? 1 : info.shape[0].size, info.shape[is_row ? 0 : 1].size);
+        if (is_norm_gain(info)) matrix.setConstant(fresh_gain<Scalar>(config));
+        else if (is_bias(info)) continue;  // stays 0
+        else if (is_embedding(info)) draw_as_randn(embeddings, matrix);
+        else if (name.ends_with("attention.out.weight")) draw_as_randn(outputs, matrix);
+        else if (name.find("attention.") != std::string_view::npos) draw_packed(projections, config, info, matrix);
+        else draw_as_randn(others, matrix);
     }
 }
 

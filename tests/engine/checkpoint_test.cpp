@@ -7,8 +7,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/families/gpt2_names.hpp"
-#include "engine/families/llama_names.hpp"
+#include "engine/families/stored_parameters.hpp"
 #include "engine/io/safetensors.hpp"
 #include "engine/train/run_json.hpp"
 #include "tests/engine/io_support.hpp"
@@ -273,7 +272,7 @@ TEST(Checkpoint, PartsThatNoForeignModelHasKeepOurNames) {
     MemoryInput source(test::as_bytes(bytes), "c");
     EXPECT_EQ(read_safetensors(source).at("layers.0.attention.qkv.weight").shape, (std::vector<std::int64_t>{8, 16}));
     expect_equal(parse(bytes), checkpoint);
-    for (const auto refuse : {gpt2_config_json, llama_config_json}) EXPECT_THROW(refuse(config), ConfigError);
+    EXPECT_EQ(transformers_config_json(config), "");
 }
 
 TEST(Checkpoint, ModelsOfOtherKindsKeepOurNames) {
@@ -416,7 +415,7 @@ TEST(ForeignModel, IsReadWithItsConfigJson) {
     config.layer_norm_eps = 1e-6;
     const Checkpoint original = filled(config);
     for (const bool prefix : {true, false}) {
-        const Checkpoint model = parse(foreign(config, prefix), gpt2_config_json(config));
+        const Checkpoint model = parse(foreign(config, prefix), transformers_config_json(config));
         EXPECT_EQ(model.settings.model.num_heads, 2);
         EXPECT_EQ(model.settings.model.activation, Activation::Relu);
         EXPECT_EQ(model.settings.model.layer_norm_eps, 1e-6);
@@ -451,12 +450,14 @@ TEST(ForeignModel, IsRefusedWithTheReason) {
                              FileFault fault = FileFault::Schema) {
         expect_refused(label, fault, place, 8 * kLittle, [&] { parse(bytes, config); });
     };
-    const std::string good = foreign(small_model(), true), config = gpt2_config_json(small_model());
+    const std::string good = foreign(small_model(), true), config = transformers_config_json(small_model());
     EXPECT_NO_THROW(parse(good, config));
     refused("heads unknown", "config.json", good);
     refused("no heads in config.json", "/n_head", good, "{}");
-    refused("other attention", "/scale_attn_weights", good, R"({"n_head": 2, "scale_attn_weights": false})", FileFault::Range);
-    refused("activation", "/activation_function", good, R"({"n_head": 2, "activation_function": "silu"})", FileFault::Range);
+    refused("other attention", "/scale_attn_weights", good, R"({"n_head": 2, "scale_attn_weights": false})", FileFault::Unsupported);
+    refused("scores by layer", "/scale_attn_by_inverse_layer_idx", good, R"({"n_head": 2, "scale_attn_by_inverse_layer_idx": true})",
+            FileFault::Range);
+    refused("activation", "/activation_function", good, R"({"n_head": 2, "activation_function": "mish"})", FileFault::Unsupported);
     refused("heads do not divide", "d_model 8", good, R"({"n_head": 3})");
     refused("another kind of model", "neither a checkpoint of attnscope nor a GPT-2 model",
             foreign(small_model(), true, [](ArrayFile& file) { file.arrays.erase(file.arrays.begin()); }), config);
