@@ -8,18 +8,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "app/session/document_json.hpp"
-#include "app/session/head_rows.hpp"
 #include "app/session/model_document.hpp"
 #include "app/session/next_words.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
-#include "app/session/writer.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/train/generate.hpp"
-#include "tests/support/fake_computation.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace attn::app {
@@ -27,70 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-WrittenToken written(std::int32_t id, std::int64_t after) { return {id, after, 0.5, 0.25}; }
-
-Writing random_tree(std::mt19937& random, std::int64_t size) {
-    Writing writing;
-    for (std::int64_t i = 0; i < size; ++i)
-        put_token(writing,
-                  written(static_cast<std::int32_t>(random() % 4), static_cast<std::int64_t>(random() % (writing.tokens.size() + 1)) - 1));
-    return writing;
-}
-
-TEST(Branches, AreWaysThroughATree) {
-    Writing tree;
-    const std::int64_t a = put_token(tree, written(5, kPrompt)), b = put_token(tree, written(6, a)), c = put_token(tree, written(7, a));
-    EXPECT_EQ(put_token(tree, written(6, a)), b) << "the same token again is the same moment";
-    const std::int64_t d = put_token(tree, written(8, b));
-    EXPECT_EQ(way_to(tree, d), (std::vector<std::int64_t>{a, b, d}));
-    EXPECT_EQ(ids_to(tree, d), (std::vector<std::int32_t>{5, 6, 8}));
-    EXPECT_TRUE(way_to(tree, kPrompt).empty());
-    EXPECT_EQ(depth_of(tree, d), 3U);
-    EXPECT_EQ(branch_ends(tree), (std::vector<std::int64_t>{c, d}));
-    EXPECT_EQ(continuations(tree, a), (std::vector<std::int64_t>{b, c}));
-    EXPECT_EQ(continuations(tree, kPrompt), std::vector<std::int64_t>{a});
-    EXPECT_EQ(first_end_after(tree, a), d);
-    EXPECT_EQ(first_end_after(tree, c), c);
-    EXPECT_TRUE(leads_through(tree, d, a) && leads_through(tree, d, kPrompt) && leads_through(tree, d, d));
-    EXPECT_FALSE(leads_through(tree, c, b) || leads_through(tree, a, d));
-    tree.shown = tree.end = d;
-    const Writing left = without_branch(tree, b);
-    EXPECT_EQ(left.tokens.size(), 2U);
-    EXPECT_EQ(ids_to(left, left.shown), std::vector<std::int32_t>{5}) << "the moment before what is gone";
-    EXPECT_EQ(ids_to(left, left.end), (std::vector<std::int32_t>{5, 7}));
-    EXPECT_TRUE(without_branch(tree, kPrompt).tokens.empty());
-}
-
-TEST(Branches, OfRandomTreesStayTrees) {
-    std::mt19937 random(3);
-    for (int round = 0; round < 100; ++round) {
-        Writing tree = random_tree(random, 1 + random() % 30);
-        const auto size = static_cast<std::int64_t>(tree.tokens.size());
-        tree.end = static_cast<std::int64_t>(random() % static_cast<unsigned>(size));
-        tree.shown = tree.tokens[static_cast<std::size_t>(tree.end)].after;
-        require_writing(tree);
-        const std::int64_t gone = static_cast<std::int64_t>(random() % static_cast<unsigned>(size));
-        const Writing left = without_branch(tree, gone);
-        EXPECT_NO_THROW(require_writing(left));
-        std::size_t kept = 0;
-        for (std::int64_t i = 0; i < size; ++i)
-            if (!leads_through(tree, i, gone)) ++kept;
-        EXPECT_EQ(left.tokens.size(), kept);
-        for (const std::int64_t end : branch_ends(left)) {
-            const auto ids = ids_to(left, end);
-            bool known = false;
-            for (std::int64_t i = 0; i < size; ++i) known = known || ids_to(tree, i) == ids;
-            EXPECT_TRUE(known);
-        }
-    }
-    Writing bad = random_tree(random, 4);
-    bad.tokens[1].after = 2;
-    EXPECT_THROW(require_writing(bad), Error);
-    bad = random_tree(random, 4);
-    bad.shown = static_cast<std::int64_t>(bad.tokens.size());
-    EXPECT_THROW(require_writing(bad), Error);
-}
 
 class WritingSession : public testing::Test {
 protected:
@@ -354,162 +286,6 @@ TEST_F(WritingSession, SaysWhyItCannotWrite) {
     EXPECT_THAT(session->message(), HasSubstr("min-p"));
 }
 
-/// Writes a token whenever the gate lets it.
-struct SlowWriting {
-    test::Gate gate;
-    Computation engine() {
-        Computation computation = Computation::engine();
-        computation.write = [this](const Parameters<float>&, const Prompt& prompt, const ForwardSettings&, const SamplingSettings& sampling,
-                                   const std::function<void(const DrawnToken&)>& each, const std::stop_token& stop, KeptText*) {
-            const std::vector<float> logits(8);
-            const std::vector<double> chances(8, 0.125);
-            for (std::int64_t i = 0; i < sampling.tokens; ++i) {
-                gate.pass(stop);
-                each({static_cast<std::int32_t>((prompt.drawn + static_cast<std::uint64_t>(i)) % 8), logits, chances});
-            }
-        };
-        return computation;
-    }
-};
-
-TEST(WritingStops, AtOnceAndKeepsWhatIsThere) {
-    SlowWriting slow;
-    slow.gate.close();
-    Session session(
-        open_preset("stories"), [] {}, slow.engine());
-    session.wait();
-    session.apply({command::WriteOn{0, 5}, ""});
-    slow.gate.await_arrival();
-    EXPECT_TRUE(session.is_writing());
-    session.apply({command::StopWriting{}, ""});
-    EXPECT_FALSE(session.is_writing());
-    slow.gate.await_abandoned(1);
-    EXPECT_TRUE(session.document().writing.tokens.empty());
-    // Anything that changes what is written on ends it.
-    for (const Command& command : {Command{command::SetTexts{{"Lily"}, {}}, ""}, Command{command::Undo{}, ""},
-                                   Command{command::WriteToken{0, 3, 0, 0}, ""}, Command{command::ShowWritten{kPrompt}, ""}}) {
-        session.apply({command::WriteOn{0, 5}, ""});
-        session.wait();
-        session.update();
-        EXPECT_TRUE(session.is_writing());
-        session.apply(command);
-        EXPECT_FALSE(session.is_writing()) << command.what.index();
-    }
-    session.apply({command::WriteOn{0, 3}, ""});
-    session.wait();
-    session.update();
-    slow.gate.open();
-    session.wait_for_writing();
-    EXPECT_EQ(session.document().writing.tokens.size(), 4U);
-}
-
-TEST(WritingStops, NewSettingsApplyToWhatIsStillToCome) {
-    SlowWriting slow;
-    slow.gate.close();
-    Session session(
-        open_preset("stories"), [] {}, slow.engine());
-    session.wait();
-    session.apply({command::WriteOn{0, 6}, ""});
-    slow.gate.await_arrival();
-    session.apply({command::SetSampling{{.temperature = 0.5}}, ""});
-    EXPECT_TRUE(session.is_writing());
-    slow.gate.open();
-    session.wait_for_writing();
-    EXPECT_EQ(session.document().written.ids, (std::vector<std::int32_t>{0, 1, 2, 3, 4, 5}));
-    EXPECT_EQ(session.document().sampling.temperature, 0.5);
-}
-
-TEST(WritingStops, WhenTheEngineFails) {
-    Computation computation = Computation::engine();
-    computation.write = [](const Parameters<float>&, const Prompt&, const ForwardSettings&, const SamplingSettings&,
-                           const std::function<void(const DrawnToken&)>&, const std::stop_token&,
-                           KeptText*) { throw Error("the disk is gone"); };
-    Session session(
-        open_preset("stories"), [] {}, computation);
-    session.wait();
-    session.apply({command::WriteOn{}, ""});
-    session.wait_for_writing();
-    EXPECT_EQ(session.writing_problem(), "the disk is gone");
-    EXPECT_FALSE(session.is_writing());
-}
-
-/// Notes what each call of the engine is given of the text before it.
-struct ObservedWriting {
-    std::vector<std::vector<std::int32_t>> given, left;
-    Computation engine() {
-        Computation computation = Computation::engine();
-        const auto write = computation.write;
-        computation.write = [this, write](const Parameters<float>& parameters, const Prompt& prompt, const ForwardSettings& forward,
-                                          const SamplingSettings& sampling, const std::function<void(const DrawnToken&)>& each,
-                                          const std::stop_token& stop, KeptText* kept) {
-            given.push_back(kept->cache.text);
-            write(parameters, prompt, forward, sampling, each, stop, kept);
-            left.push_back(kept->cache.text);
-        };
-        return computation;
-    }
-};
-
-TEST(WritingGoesOn, FromWhatIsKnownOfTheTextBefore) {
-    ObservedWriting observed;
-    Session session(
-        open_preset("stories"), [] {}, observed.engine());
-    const auto write = [&](std::int64_t tokens) {
-        session.apply({command::WriteOn{0, tokens}, ""});
-        session.wait_for_writing();
-    };
-    session.wait();
-    write(4);
-    write(3);
-    ASSERT_EQ(observed.given.size(), 2U);
-    EXPECT_TRUE(observed.given[0].empty());
-    EXPECT_EQ(observed.given[1], observed.left[0]) << "it is there when the next job begins";
-    EXPECT_GT(observed.given[1].size(), 4U);
-    // Another model's text has nothing to do with it.
-    session.apply({command::OpenPreset{"gpt-tiny"}, ""});
-    session.wait();
-    write(2);
-    ASSERT_EQ(observed.given.size(), 3U);
-    EXPECT_TRUE(observed.given[2].empty());
-}
-
-TEST(WritingGoesOn, KeepsNothingBeyondItsBudgetAndNothingOfAModelThatIsGone) {
-    for (const double budget : {1e-6, 1000.0}) {
-        ObservedWriting observed;
-        Writer writer(
-            observed.engine().write, [] {}, budget);
-        Config config;
-        config.vocab_size = 9;
-        config.context_length = 40;
-        auto parameters = std::make_shared<const Parameters<float>>(initial_parameters<float>(config));
-        writer.keep_only(parameters.get());
-        const auto write = [&] {
-            WritingJob job;
-            job.parameters = parameters;
-            job.text = {1, 2, 3};
-            job.forward.masks.causal = true;
-            job.sampling.tokens = 2;
-            writer.start(job);
-            writer.wait();
-        };
-        write();
-        write();
-        EXPECT_EQ(observed.given.at(1).empty(), budget < 1) << budget;
-        writer.set_budget(1e-6);
-        write();
-        EXPECT_EQ(observed.given.at(2).empty(), budget < 1);
-        write();
-        EXPECT_TRUE(observed.given.at(3).empty()) << "the smaller budget holds from then on";
-        writer.set_budget(1000);
-        write();
-        write();
-        EXPECT_FALSE(observed.given.at(5).empty());
-        writer.keep_only(nullptr);
-        write();
-        EXPECT_TRUE(observed.given.at(6).empty());
-    }
-}
-
 /// A golden model that ends its texts with one of these tokens.
 class EndingModel {
 public:
@@ -545,26 +321,6 @@ TEST_F(WritingSession, AnOpenedModelStopsAtItsEndTokenAndGoesOnWhenToldTo) {
         ASSERT_GT(document().written.ids.size(), written);
         written = document().written.ids.size();
         EXPECT_TRUE(std::equal(document().written.ids.begin(), document().written.ids.end(), all.begin()));
-    }
-}
-
-TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {
-    for (const char* preset : {"stories", "translation"}) {
-        SCOPED_TRACE(preset);
-        Session session(open_preset(preset), [] {});
-        const auto snapshot = session.wait();
-        const auto rows = session.get(facet::HeadRows{0, 2});
-        const Config& config = snapshot->trace->config;
-        ASSERT_EQ(rows->kinds.size(), config.architecture == Architecture::EncoderDecoder ? 2U : 1U);
-        for (const HeadRowsOf& kind : rows->kinds) {
-            ASSERT_EQ(kind.maps.size(), static_cast<std::size_t>(config.num_layers * config.num_heads));
-            for (std::size_t row = 0; row < kind.maps.size(); ++row)
-                for (std::int64_t key = 0; key < kind.keys; ++key)
-                    EXPECT_EQ(kind.weights[row * static_cast<std::size_t>(kind.keys) + static_cast<std::size_t>(key)],
-                              snapshot->trace->find(kind.maps[row])->value(0, kind.heads[row], 2, key));
-        }
-        EXPECT_FALSE(session.compute(facet::HeadRows{0, 1000}));
-        EXPECT_FALSE(session.compute(facet::HeadRows{3, 0}));
     }
 }
 
