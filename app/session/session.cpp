@@ -98,8 +98,14 @@ std::shared_ptr<const DoctorReport> Session::dump() const {
 }
 
 std::shared_ptr<const Snapshot> Session::wait() {
-    impl_->wait_for({impl_->asked, facet::Trace{}});
-    for (const Request& request : impl_->ahead()) impl_->scheduler.wait_for(request);
+    StateRef awaited;
+    do {
+        awaited = impl_->asked;
+        impl_->wait_for({awaited, facet::Trace{}});
+        for (const Request& request : impl_->ahead()) impl_->scheduler.wait_for(request);
+        impl_->refresh();
+        impl_->follow();  // the run may have gone on while an earlier moment of it was computed
+    } while (impl_->asked != awaited);
     return snapshot();
 }
 

@@ -60,7 +60,7 @@ public:
 
     // For rendering without a window, commands and tests:
 
-    /// Waits until the document's state is shown, or its problem.
+    /// Waits until the document's state is shown, or its problem; of a run that is followed, the newest moment that is known.
     std::shared_ptr<const Snapshot> wait();
     /// Waits until the file opened last is examined.
     void wait_for_dump();

@@ -273,6 +273,32 @@ TEST(TrainingSession, ClosesInTheMiddleOfAStepOfALargeModel) {
 }
 
 // Everything that can be done to a run and to the document that shows it; run under the thread sanitizer too.
+TEST(TrainingSession, WaitsForTheNewestMomentOfAFollowedRunThoughAnEarlierOneIsStillBeingComputed) {
+    test::Gate traces;
+    Computation computation = test::empty_computation();
+    const auto forward = computation.forward;
+    computation.forward = [&traces, forward](auto parameters, const TokenBatch& tokens, const TokenBatch& source,
+                                             const ForwardSettings& settings, const std::stop_token& stop) {
+        traces.pass(stop);
+        return forward(parameters, tokens, source, settings, stop);
+    };
+    Session session(open_preset(kDefaultPreset), no_wake, std::move(computation),
+                    test::fake_engine(std::make_shared<test::FakeTraining>()));
+    apply(session, command::SetRun{test::fake_settings(50)});
+    apply(session, command::StepTraining{});
+    session.wait_for_training();
+    ASSERT_EQ(session.wait()->trained_step, 1);
+    traces.close();
+    for (int step = 2; step <= 3; ++step) {
+        apply(session, command::StepTraining{});
+        session.wait_for_training();
+        ASSERT_EQ(session.training().snapshot->step, step);
+        traces.await_arrival();
+    }
+    traces.open();
+    EXPECT_EQ(session.wait()->trained_step, 3);
+}
+
 TEST(TrainingSession, BearsThousandsOfCommandsInAnyOrder) {
     std::uint64_t newest = 0;  // earlier runs are gone back to
     const auto shared = std::make_shared<test::FakeTraining>();
