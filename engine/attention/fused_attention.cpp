@@ -34,9 +34,9 @@ std::int64_t rows_of_a_block(std::int64_t queries, std::int64_t stride) {
 }
 
 std::int64_t head_cost(const AttentionSizes& sizes, std::int64_t products) {
-    // A single row waits for memory.
-    const std::int64_t at_once = sizes.queries == 1 ? 2 : 32;
-    return 1 + products * sizes.queries * sizes.keys * sizes.head_size / at_once;
+    const std::int64_t numbers = products * sizes.queries * sizes.keys * sizes.head_size;
+    // A single row waits for memory, most of all for what other tokens have pushed out of the cache.
+    return 1 + (sizes.queries == 1 ? 4 * numbers : numbers / 32);
 }
 
 /// Rows of a head, as op(B) of products: in the order that these read them in, packed once for all blocks of rows; or for a single row of

@@ -1,263 +1,372 @@
-// Part of the kernel builds with AVX-512: sixteen columns of a matrix in packed blocks, of which numbers are read side by side. Included by
-// stored_row.hpp inside an unnamed namespace.
+// Part of the kernel builds with AVX2 or AVX-512: as many columns of a matrix in half precision or packed blocks as a vector has lanes, of
+// which numbers are read side by side. Included by stored_row.hpp inside an unnamed namespace.
 //
-// Every kind has some numbers of each column at hand after load(first column, distance of columns, distance of what to ask for, place in
-// the columns), of which begin(part) chooses 32: eight times four(), quanta as the bytes of a lane, which value() makes numbers. They have
-// the bits that engine/kernels/stored.hpp gives them; the layouts are told in engine/tensor/blocks.hpp.
+// Every kind has kNumbers of each column at hand after load(columns, place in them), in parts of 32; begin(part) comes before what is read
+// of one. Of a part, four() gives eight times four quanta as the bytes of a lane, which value() makes numbers. They have the bits that
+// engine/kernels/stored.hpp gives them; the layouts are told in engine/tensor/blocks.hpp.
 
-using Dwords = __m512i;
+using Dwords = Bits<float>;
 
-ATTN_INLINE std::uint32_t read_four(const Byte* p) {
-    std::uint32_t bytes;
-    __builtin_memcpy(&bytes, p, sizeof bytes);
-    return bytes;
+#if defined(__AVX512F__)
+using Whole = __m512i;
+ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+/// 16 bytes of the columns that lie 4 row_bytes apart.
+ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
+    Whole all = _mm512_castsi128_si512(sixteen_at(p));
+    all = _mm512_inserti32x4(all, sixteen_at(p + 4 * row_bytes), 1);
+    all = _mm512_inserti32x4(all, sixteen_at(p + 8 * row_bytes), 2);
+    return reinterpret_cast<Dwords>(_mm512_inserti32x4(all, sixteen_at(p + 12 * row_bytes), 3));
 }
-ATTN_INLINE Dwords low_nibbles(Dwords x) { return _mm512_and_si512(x, _mm512_set1_epi32(0x0F0F0F0F)); }
-ATTN_INLINE Dwords shifted(Dwords x, int bits) { return _mm512_srl_epi32(x, _mm_cvtsi32_si128(bits)); }
-ATTN_INLINE Dwords signed_byte_of(Dwords x, int i) {
-    return _mm512_srai_epi32(_mm512_slli_epi32(x, static_cast<unsigned>(24 - 8 * i)), 24);
+ATTN_INLINE Dwords gathered(const Byte* p, Dwords offsets) {
+    return reinterpret_cast<Dwords>(_mm512_i32gather_epi32(reinterpret_cast<Whole>(offsets), p, 1));
 }
-ATTN_INLINE Vec<float> as_floats(Dwords x) { return _mm512_cvtepi32_ps(x); }
-
-/// The halves in the lower and in the upper two bytes of each lane.
-ATTN_INLINE Vec<float> lower_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)); }
-ATTN_INLINE Vec<float> upper_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(x, 16))); }
-
-/// 0 to 15 and 16 to 31, less `middle`, to be chosen among by the low bits of a lane.
-ATTN_INLINE Vec<float> small_numbers(float first) {
-    const Vec<float> steps = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return steps + first;
+/// The halves in the lower two bytes of each lane.
+ATTN_INLINE Vec<float> lower_halves(Dwords x) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(reinterpret_cast<Whole>(x))); }
+ATTN_INLINE Vec<float> halves_at(const Byte* p) { return _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(p))); }
+/// The first eight bytes of each 16, then the others.
+ATTN_INLINE Dwords eights_together(Dwords x) {
+    return reinterpret_cast<Dwords>(_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), reinterpret_cast<Whole>(x)));
 }
-ATTN_INLINE Vec<float> of_sixteen(Dwords quanta, Vec<float> numbers) { return _mm512_permutexvar_ps(quanta, numbers); }
-ATTN_INLINE Vec<float> of_thirty_two(Dwords quanta, Vec<float> low, Vec<float> high) { return _mm512_permutex2var_ps(low, quanta, high); }
-
-/// Lets vectors and lanes whose numbers differ in one bit change places.
-template <int kStep, int kVectors>
-ATTN_INLINE void exchange_lanes(Vec<float> (&r)[kVectors]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < kVectors; ++i)
-        if ((i & kStep) == 0) exchange_halves<kStep, float>(r[i], r[i | kStep], LaneNumbers<float>{});
+/// Bytes of x by their numbers within 16, in the place of those of `rest` that `bytes` names; numbers from 128 on mean none.
+template <std::uint8_t kBytes>
+ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
+    return reinterpret_cast<Dwords>(_mm512_mask_shuffle_epi8(reinterpret_cast<Whole>(rest), kBytes * 0x1111111111111111U,
+                                                             reinterpret_cast<Whole>(x), reinterpret_cast<Whole>(numbers)));
 }
-
-/// The first 64 bytes of sixteen columns, four of each in a vector.
-ATTN_INLINE void load_columns(const Byte* first, std::int64_t row_bytes, std::int64_t ask_for, Vec<float> (&turned)[16]) {
-#pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
-        const Byte* row = first + i * row_bytes;
-        turned[i] = _mm512_castsi512_ps(_mm512_loadu_si512(row));
-        __builtin_prefetch(row + ask_for);
-    }
-    transpose_rounds<1, float>(turned);
+/// The lowest four bits of each lane.
+ATTN_INLINE Vec<float> lowest_four(Dwords x) {
+    const Vec<float> numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return _mm512_permutexvar_ps(reinterpret_cast<Whole>(x), numbers);
 }
-
-/// The first 32 bytes of sixteen columns, four of each in a vector: two columns share one while it is turned.
-ATTN_INLINE void load_half_columns(const Byte* first, std::int64_t row_bytes, Dwords (&out)[8]) {
-    Vec<float> turned[8];
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) {
-        const __m256i one = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first + i * row_bytes));
-        const __m256i other = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first + (i + 8) * row_bytes));
-        turned[i] = _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(one), other, 1));
-    }
-    exchange_lanes<1>(turned);
-    exchange_lanes<2>(turned);
-    exchange_lanes<4>(turned);
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) out[i] = _mm512_castps_si512(turned[i]);
+#else
+using Whole = __m256i;
+ATTN_INLINE __m128i sixteen_at(const Byte* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+ATTN_INLINE Dwords every_fourth(const Byte* p, std::int64_t row_bytes) {
+    return reinterpret_cast<Dwords>(_mm256_inserti128_si256(_mm256_castsi128_si256(sixteen_at(p)), sixteen_at(p + 4 * row_bytes), 1));
 }
-
-/// The first 16 bytes of sixteen columns, four of each in a vector.
-ATTN_INLINE void load_quarter_columns(const Byte* first, std::int64_t row_bytes, Dwords (&out)[4]) {
-    const auto sixteen = [&](int i) __attribute__((always_inline)) {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(first + i * row_bytes));
-    };
-    Vec<float> turned[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) {
-        Dwords all = _mm512_castsi128_si512(sixteen(i));
-        all = _mm512_inserti32x4(all, sixteen(i + 4), 1);
-        all = _mm512_inserti32x4(all, sixteen(i + 8), 2);
-        all = _mm512_inserti32x4(all, sixteen(i + 12), 3);
-        turned[i] = _mm512_castsi512_ps(all);
-    }
-    exchange_lanes<1>(turned);
-    exchange_lanes<2>(turned);
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; ++i) out[i] = _mm512_castps_si512(turned[i]);
+ATTN_INLINE Dwords gathered(const Byte* p, Dwords offsets) {
+    return reinterpret_cast<Dwords>(_mm256_i32gather_epi32(reinterpret_cast<const int*>(p), reinterpret_cast<Whole>(offsets), 1));
 }
+ATTN_INLINE Vec<float> lower_halves(Dwords x) {
+    const Whole low = reinterpret_cast<Whole>(x & 0xFFFF);
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(low, low), 0x08)));
+}
+ATTN_INLINE Vec<float> halves_at(const Byte* p) { return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(p))); }
+ATTN_INLINE Dwords eights_together(Dwords x) {
+    return reinterpret_cast<Dwords>(_mm256_permute4x64_epi64(reinterpret_cast<Whole>(x), 0xD8));
+}
+template <std::uint8_t kBytes>
+ATTN_INLINE Dwords bytes_into(Dwords rest, Dwords x, Dwords numbers) {
+    return rest | reinterpret_cast<Dwords>(_mm256_shuffle_epi8(reinterpret_cast<Whole>(x), reinterpret_cast<Whole>(numbers)));
+}
+ATTN_INLINE Vec<float> lowest_four(Dwords x) { return __builtin_convertvector(x & 15, Vec<float>); }
+#endif
 
-/// Q8_0: a factor and 32 signed bytes. Two blocks.
-struct ColumnsOfBytes {
-    static constexpr std::int64_t kNumbers = 64;
-    static constexpr std::int64_t kBlock = 34;
+/// Columns that lie side by side: where the first one begins, the distance from one to the next, and of each from the first.
+struct SideBySide {
+    const Byte* first;
+    std::int64_t row_bytes;
+    Dwords offsets;
 
-    ATTN_INLINE void load(const Byte* first, std::int64_t row_bytes, std::int64_t ask_for, std::int64_t p) {
-        first += p / 32 * kBlock;
-#pragma GCC unroll 16
-        for (int i = 0; i < 16; ++i) {
-            const Byte* block = first + i * row_bytes;
-            halves[0][i] = read_half(block);
-            halves[1][i] = read_half(block + kBlock);
-            const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + 2));
-            const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(block + kBlock + 2));
-            turned[i] = _mm512_castsi512_ps(_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1));
-            __builtin_prefetch(block + ask_for);
-        }
-        transpose_rounds<1, float>(turned);
-    }
-    ATTN_INLINE void begin(int part) {
-        here = turned + 8 * part;
-        factor = _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(halves[part])));
-    }
-    ATTN_INLINE Dwords four(int fours) const { return _mm512_castps_si512(here[fours]); }
-    ATTN_INLINE Vec<float> value(Dwords quanta, int, int i) const { return factor * as_floats(signed_byte_of(quanta, i)); }
-
-    Vec<float> turned[16], factor;
-    const Vec<float>* here;
-    alignas(32) std::uint16_t halves[2][16];
+    /// Four bytes of each, from `at` on.
+    ATTN_INLINE Dwords four_at(std::int64_t at) const { return gathered(first + at, offsets); }
 };
 
-/// Q4_0 to Q5_1: blocks of 32 with a factor, perhaps something that is added, perhaps fifth bits, and 16 bytes of two quanta. Four blocks.
+ATTN_INLINE Dwords shifted(Dwords x, int bits) { return reinterpret_cast<Dwords>(reinterpret_cast<Lanes<float>::Wrapping>(x) >> bits); }
+ATTN_INLINE Dwords low_nibbles(Dwords x) { return x & 0x0F0F0F0F; }
+ATTN_INLINE Dwords byte_at(Dwords x, int i) { return shifted(x, 8 * i) & 255; }
+ATTN_INLINE Vec<float> as_floats(Dwords x) { return __builtin_convertvector(x, Vec<float>); }
+ATTN_INLINE Vec<float> upper_halves(Dwords x) { return lower_halves(shifted(x, 16)); }
+
+typedef std::int16_t Words __attribute__((vector_size(kVectorBytes)));
+typedef std::int64_t Qwords __attribute__((vector_size(kVectorBytes)));
+
+/// Pieces of a and b in turn, taken from the lower or the upper half of each 16 bytes.
+template <class Pieces, int kUpper, int... kLane>
+ATTN_INLINE Dwords interleaved(Dwords a, Dwords b, Numbers<kLane...>) {
+    constexpr int kOf16 = 16 * static_cast<int>(sizeof...(kLane)) / kVectorBytes, kAll = sizeof...(kLane);
+    return reinterpret_cast<Dwords>(
+        __builtin_shufflevector(reinterpret_cast<Pieces>(a), reinterpret_cast<Pieces>(b),
+                                (kLane / kOf16 * kOf16 + kLane % kOf16 / 2 + kUpper * kOf16 / 2 + kLane % 2 * kAll)...));
+}
+template <class Pieces, int kUpper>
+ATTN_INLINE Dwords interleaved(Dwords a, Dwords b) {
+    return interleaved<Pieces, kUpper>(a, b, typename CountTo<kVectorBytes / static_cast<int>(sizeof(Pieces{}[0]))>::Type{});
+}
+
+/// 16 bytes of each column, from `at` on; out[i] has the i-th four of them.
+ATTN_INLINE void load_sixteen(const SideBySide& columns, std::int64_t at, Dwords* out) {
+    Dwords rows[4];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) rows[i] = every_fourth(columns.first + at + i * columns.row_bytes, columns.row_bytes);
+    const Dwords low = interleaved<Dwords, 0>(rows[0], rows[1]), high = interleaved<Dwords, 1>(rows[0], rows[1]);
+    const Dwords other_low = interleaved<Dwords, 0>(rows[2], rows[3]), other_high = interleaved<Dwords, 1>(rows[2], rows[3]);
+    out[0] = interleaved<Qwords, 0>(low, other_low);
+    out[1] = interleaved<Qwords, 1>(low, other_low);
+    out[2] = interleaved<Qwords, 0>(high, other_high);
+    out[3] = interleaved<Qwords, 1>(high, other_high);
+}
+template <int kCount>
+ATTN_INLINE void load_bytes(const SideBySide& columns, std::int64_t at, Dwords (&out)[kCount]) {
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; i += 4) load_sixteen(columns, at + 4 * i, out + i);
+}
+
+/// Byte `from` of every lane as byte `kTo` of what `rest` has in the others.
+template <int kTo>
+ATTN_INLINE Dwords byte_into(Dwords rest, Dwords x, int from) {
+    constexpr std::int32_t kNone = static_cast<std::int32_t>(0x80808080U & ~(0xFFU << (8 * kTo)));
+    Dwords numbers;
+    for (int i = 0; i < kWidth<float>; ++i) numbers[i] = kNone | (i % 4 * 4 + from) << (8 * kTo);
+    return bytes_into<1 << kTo>(rest, x, numbers);
+}
+
+/// factor (u - middle) of quanta u >= 0, which become the byte kTo of the float 1, and so 1 + u / step. The product of that and `step`
+/// times the factor has no more digits than a fused sum keeps, nor has what is taken away: it is rounded once, where the number is.
+template <int kTo, int kMiddle>
+struct Centred {
+    static constexpr float kStep = static_cast<float>(1 << (23 - 8 * kTo));
+
+    ATTN_INLINE void set(Vec<float> factor) { scaled = factor * kStep, taken = factor * -(kStep + kMiddle); }
+    ATTN_INLINE Vec<float> number(Dwords quanta, int i) const {
+        // Of the float 1, byte 2 holds a bit of the exponent, too.
+        constexpr std::int32_t kKept = kTo == 2 ? static_cast<std::int32_t>(0x80808080U) : 0;
+        const Dwords one = reinterpret_cast<Dwords>(Vec<float>{} + 1.0F), bytes = quanta | kKept;
+        return multiply_add(scaled, reinterpret_cast<Vec<float>>(byte_into<kTo>(one, bytes, i)), taken);
+    }
+
+    Vec<float> scaled, taken;
+};
+
+/// Half precision: numbers of two bytes that become floats by themselves.
+struct ColumnsOfHalves {
+    static constexpr int kNumbers = 32;
+
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+#pragma GCC unroll 4
+        for (int eight = 0; eight < 4; ++eight) {
+            Dwords rows[4];
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; ++i)
+                rows[i] = every_fourth(columns.first + 2 * p + 16 * eight + i * columns.row_bytes, columns.row_bytes);
+            const Dwords low = interleaved<Words, 0>(rows[0], rows[1]), high = interleaved<Words, 1>(rows[0], rows[1]);
+            const Dwords other_low = interleaved<Words, 0>(rows[2], rows[3]), other_high = interleaved<Words, 1>(rows[2], rows[3]);
+            Dwords* const out = pairs + 4 * eight;
+            out[0] = eights_together(interleaved<Dwords, 0>(low, other_low));
+            out[1] = eights_together(interleaved<Dwords, 1>(low, other_low));
+            out[2] = eights_together(interleaved<Dwords, 0>(high, other_high));
+            out[3] = eights_together(interleaved<Dwords, 1>(high, other_high));
+        }
+    }
+    ATTN_INLINE void begin(int) {}
+    ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
+    ATTN_INLINE Vec<float> value(Dwords, int, int fours, int i) const {
+        return halves_at(reinterpret_cast<const Byte*>(pairs) + (4 * fours + i) * (kVectorBytes / 2));
+    }
+
+    Dwords pairs[16];  ///< of each number those of all columns, one number after the other
+};
+
+/// The upper halves of floats.
+struct ColumnsOfUpperHalves {
+    static constexpr int kNumbers = 32;
+
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) { load_bytes(columns, 2 * p, pairs); }
+    ATTN_INLINE void begin(int) {}
+    ATTN_INLINE Dwords four(int, int) const { return Dwords{}; }
+    ATTN_INLINE Vec<float> value(Dwords, int, int fours, int i) const {
+        const Dwords pair = pairs[2 * fours + i / 2];
+        return reinterpret_cast<Vec<float>>(i % 2 == 0 ? pair << 16 : pair & static_cast<std::int32_t>(0xFFFF0000U));
+    }
+
+    Dwords pairs[16];
+};
+
+/// Q8_0: a factor and 32 signed bytes.
+struct ColumnsOfBytes {
+    static constexpr int kNumbers = 32, kBlock = 34;
+
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 32 * kBlock;
+        load_bytes(columns, at + 2, quanta);
+        numbers.set(lower_halves(columns.four_at(at)));
+    }
+    ATTN_INLINE void begin(int) {}
+    ATTN_INLINE Dwords four(int, int fours) const { return quanta[fours] ^ static_cast<std::int32_t>(0x80808080U); }
+    ATTN_INLINE Vec<float> value(Dwords bytes, int, int, int i) const { return numbers.number(bytes, i); }
+
+    Dwords quanta[8];
+    Centred<1, 128> numbers;
+};
+
+/// Q4_0 to Q5_1: blocks of 32 with a factor, perhaps something that is added, perhaps fifth bits, and 16 bytes of two quanta.
 template <int kBlock, int kBits, int kQuanta, int kMiddle>
 struct ColumnsOfSmallBlocks {
-    static constexpr std::int64_t kNumbers = 128;
+    static constexpr int kNumbers = 32;
     static constexpr bool kHasFifthBits = kBits > 0, kAdds = kMiddle == 0;
 
-    ATTN_INLINE void load(const Byte* first, std::int64_t row_bytes, std::int64_t ask_for, std::int64_t p) {
-        first += p / 32 * kBlock;
-#pragma GCC unroll 16
-        for (int i = 0; i < 16; ++i) {
-            const Byte* row = first + i * row_bytes;
-            Dwords all = _mm512_castsi128_si512(sixteen(row));
-            all = _mm512_inserti32x4(all, sixteen(row + kBlock), 1);
-            all = _mm512_inserti32x4(all, sixteen(row + 2 * kBlock), 2);
-            all = _mm512_inserti32x4(all, sixteen(row + 3 * kBlock), 3);
-            turned[i] = _mm512_castsi512_ps(all);
-            __builtin_prefetch(row + ask_for);
-            for (int block = 0; block < 4; ++block) {
-                heads[block][i] = read_four(row + block * kBlock);
-                if (kHasFifthBits) fifth_bits[block][i] = read_four(row + block * kBlock + kBits);
-            }
-        }
-        transpose_rounds<1, float>(turned);
-    }
-    ATTN_INLINE void begin(int part) {
-        here = turned + 4 * part;
-        const Dwords head = _mm512_load_si512(heads[part]);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 32 * kBlock;
+        load_bytes(columns, at + kQuanta, quanta);
+        const Dwords head = columns.four_at(at);
         factor = lower_halves(head);
-        if (kAdds) added = upper_halves(head);
-        if (kHasFifthBits) bits = _mm512_load_si512(fifth_bits[part]);
+        if constexpr (kAdds) added = upper_halves(head);
+        else centred.set(factor);
+        if constexpr (kHasFifthBits) bits = columns.four_at(at + kBits);
     }
-    ATTN_INLINE Dwords four(int fours) const {
-        const Dwords both = _mm512_castps_si512(here[fours % 4]), quanta = fours < 4 ? both : _mm512_srli_epi32(both, 4);
-        if (!kHasFifthBits) return quanta;
+    ATTN_INLINE void begin(int) {}
+    ATTN_INLINE Dwords four(int, int fours) const {
+        const Dwords low = low_nibbles(fours < 4 ? quanta[fours] : shifted(quanta[fours - 4], 4));
+        if constexpr (!kHasFifthBits) return low;
         // Four bits go to a byte each: the product puts copies of them seven places apart.
-        const Dwords nibble = _mm512_and_si512(_mm512_srli_epi32(bits, static_cast<unsigned>(4 * fours)), _mm512_set1_epi32(15));
-        const Dwords spread = _mm512_and_si512(_mm512_mullo_epi32(nibble, _mm512_set1_epi32(0x00204081)), _mm512_set1_epi32(0x01010101));
-        return _mm512_or_si512(low_nibbles(quanta), _mm512_slli_epi32(spread, 4));
+        return low | (((shifted(bits, 4 * fours) & 15) * 0x00204081) & 0x01010101) << 4;
     }
-    ATTN_INLINE Vec<float> value(Dwords quanta, int, int i) const {
-        const Dwords lowest = _mm512_srli_epi32(quanta, static_cast<unsigned>(8 * i));
-        const Vec<float> centred = kHasFifthBits ? of_thirty_two(lowest, small_numbers(-kMiddle), small_numbers(16 - kMiddle))
-                                                 : of_sixteen(lowest, small_numbers(-kMiddle));
-        return kAdds ? multiply_add(factor, centred, added) : factor * centred;
+    ATTN_INLINE Vec<float> value(Dwords bytes, int, int, int i) const {
+        if constexpr (kAdds) return multiply_add(factor, as_floats(byte_into<0>(Dwords{}, bytes, i)), added);
+        else return centred.number(bytes, i);
     }
 
-    ATTN_INLINE static __m128i sixteen(const Byte* block) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + kQuanta)); }
-
-    Vec<float> turned[16], factor, added;
-    const Vec<float>* here;
-    Dwords bits;
-    alignas(64) std::uint32_t heads[4][16], fifth_bits[kHasFifthBits ? 4 : 1][16];
+    Dwords quanta[4], bits;
+    Vec<float> factor, added;
+    Centred<2, kMiddle> centred;
 };
 using ColumnsOfQ4_0 = ColumnsOfSmallBlocks<18, 0, 2, 8>;
 using ColumnsOfQ4_1 = ColumnsOfSmallBlocks<20, 0, 4, 0>;
 using ColumnsOfQ5_0 = ColumnsOfSmallBlocks<22, 2, 6, 16>;
 using ColumnsOfQ5_1 = ColumnsOfSmallBlocks<24, 4, 8, 0>;
 
-/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a factor and what is taken away. Half a block.
-template <int kBlock, int kBits, int kQuanta>
-struct ColumnsOfPairedGroups {
-    static constexpr std::int64_t kNumbers = 128;
-    static constexpr bool kHasFifthBits = kBits > 0;
+/// Q2_K: blocks of 256 in sixteen groups with four bits each of a factor and of what is taken away, quanta of two bits. Half a block.
+struct ColumnsOfQ2_K {
+    static constexpr int kNumbers = 128, kBlock = 84;
 
-    ATTN_INLINE void load(const Byte* first, std::int64_t row_bytes, std::int64_t ask_for, std::int64_t p) {
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 256 * kBlock;
         half = static_cast<int>(p / 128 % 2);
-        first += p / 256 * kBlock;
-        load_columns(first + kQuanta + half * 64, row_bytes, ask_for, turned);
-        Dwords head[4];
-        load_quarter_columns(first, row_bytes, head);
-        const Dwords low = head[1], high = head[2], last = head[3];
-        d = lower_halves(head[0]);
-        least = upper_halves(head[0]);
-        const Dwords six = _mm512_set1_epi32(0x3F3F3F3F);
-        factors = _mm512_and_si512(low, six);
-        takens = _mm512_and_si512(high, six);
-        if (half == 1) {
-            const Dwords two = _mm512_set1_epi32(0x30303030);
-            factors = _mm512_or_si512(low_nibbles(last), _mm512_and_si512(_mm512_srli_epi32(low, 2), two));
-            takens = _mm512_or_si512(low_nibbles(_mm512_srli_epi32(last, 4)), _mm512_and_si512(_mm512_srli_epi32(high, 2), two));
-        }
-        if constexpr (kHasFifthBits) load_half_columns(first + kBits, row_bytes, bits);
+        load_bytes(columns, at + 16 + half * 32, quanta);
+        load_bytes(columns, at, scales);
+        const Dwords head = columns.four_at(at + 80);
+        d = lower_halves(head), least = upper_halves(head);
     }
     ATTN_INLINE void begin(int part) {
-        group = part;
-        factor = d * as_floats(byte_at(factors, part));
-        taken = least * as_floats(byte_at(takens, part));
+        for (int i = 0; i < 2; ++i) {
+            const Dwords both = byte_at(scales[half * 2 + part / 2], part % 2 * 2 + i);
+            factor[i] = d * as_floats(both & 15);
+            taken[i] = least * as_floats(shifted(both, 4));
+        }
     }
-    ATTN_INLINE Dwords four(int fours) const {
-        const Dwords quanta = shifted(_mm512_castps_si512(turned[group / 2 * 8 + fours]), group % 2 * 4);
-        if (!kHasFifthBits) return quanta;
-        const Dwords bit = _mm512_and_si512(shifted(bits[fours], half * 4 + group), _mm512_set1_epi32(0x01010101));
-        return _mm512_or_si512(low_nibbles(quanta), _mm512_slli_epi32(bit, 4));
+    ATTN_INLINE Dwords four(int part, int fours) const { return shifted(quanta[fours], 2 * part) & 0x03030303; }
+    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const {
+        return multiply_add(factor[fours / 4], as_floats(byte_into<0>(Dwords{}, bytes, i)), -taken[fours / 4]);
     }
-    ATTN_INLINE Vec<float> value(Dwords quanta, int, int i) const {
-        const Dwords lowest = _mm512_srli_epi32(quanta, static_cast<unsigned>(8 * i));
+
+    Dwords quanta[8], scales[4];
+    Vec<float> d, least, factor[2], taken[2];
+    int half;
+};
+
+/// Q3_K: blocks of 256 in sixteen groups with a factor of six bits, quanta of three bits around 4. Half a block.
+struct ColumnsOfQ3_K {
+    static constexpr int kNumbers = 128, kBlock = 110;
+
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 256 * kBlock;
+        half = static_cast<int>(p / 128 % 2);
+        load_bytes(columns, at + 32 + half * 32, quanta);
+        load_bytes(columns, at, high);
+        Dwords tail[4];  // two bytes of quanta, twelve of scales, the factor
+        load_bytes(columns, at + 94, tail);
+        d = upper_halves(tail[3]);
+        const Dwords tops = shifted(tail[2], 16) | tail[3] << 16;
+        for (int i = 0; i < 2; ++i)
+            scales[i] = low_nibbles(shifted(shifted(tail[i], 16) | tail[i + 1] << 16, 4 * half)) |
+                        (shifted(tops, 4 * half + 2 * i) & 0x03030303) << 4;
+    }
+    ATTN_INLINE void begin(int part) {
+        for (int i = 0; i < 2; ++i) numbers[i].set(d * as_floats(byte_at(scales[part / 2], part % 2 * 2 + i) - 32));
+    }
+    ATTN_INLINE Dwords four(int part, int fours) const {
+        return (shifted(quanta[fours], 2 * part) & 0x03030303) | (shifted(high[fours], 4 * half + part) & 0x01010101) << 2;
+    }
+    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const { return numbers[fours / 4].number(bytes, i); }
+
+    Dwords quanta[8], high[8], scales[2];
+    Vec<float> d;
+    Centred<2, 4> numbers[2];
+    int half;
+};
+
+/// Q4_K and Q5_K: blocks of 256 in eight groups, each with a factor and what is taken away. A quarter of a block.
+template <int kBlock, int kBits, int kQuanta>
+struct ColumnsOfPairedGroups {
+    static constexpr int kNumbers = 64;
+    static constexpr bool kHasFifthBits = kBits > 0;
+
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 256 * kBlock;
+        quarter = static_cast<int>(p / 64 % 4);
+        load_bytes(columns, at + kQuanta + quarter * 32, quanta);
+        if (quarter % 2 == 0) load_head(columns, at);
+    }
+    ATTN_INLINE void begin(int part) {
+        factor = d * as_floats(byte_at(factors, quarter % 2 * 2 + part));
+        taken = least * as_floats(byte_at(takens, quarter % 2 * 2 + part));
+    }
+    ATTN_INLINE Dwords four(int part, int fours) const {
+        if constexpr (!kHasFifthBits) return quanta[fours];
+        const Dwords bit = shifted(bits[fours], quarter * 2 + part) & 0x01010101;
+        return low_nibbles(shifted(quanta[fours], 4 * part)) | bit << 4;
+    }
+    ATTN_INLINE Vec<float> value(Dwords bytes, int part, int, int i) const {
         const Vec<float> number =
-            kHasFifthBits ? of_thirty_two(lowest, small_numbers(0), small_numbers(16)) : of_sixteen(lowest, small_numbers(0));
+            kHasFifthBits ? as_floats(byte_into<0>(Dwords{}, bytes, i)) : lowest_four(shifted(bytes, 8 * i + 4 * part));
         return multiply_add(factor, number, -taken);
     }
 
-    ATTN_INLINE static Dwords byte_at(Dwords x, int i) { return _mm512_and_si512(shifted(x, 8 * i), _mm512_set1_epi32(255)); }
+    /// What is needed of half a block.
+    ATTN_INLINE void load_head(const SideBySide& columns, std::int64_t at) {
+        Dwords head[4];
+        load_bytes(columns, at, head);
+        const Dwords low = head[1], high = head[2], last = head[3];
+        d = lower_halves(head[0]), least = upper_halves(head[0]);
+        if (quarter == 0) {
+            factors = low & 0x3F3F3F3F, takens = high & 0x3F3F3F3F;
+        } else {
+            factors = low_nibbles(last) | (shifted(low, 2) & 0x30303030);
+            takens = low_nibbles(shifted(last, 4)) | (shifted(high, 2) & 0x30303030);
+        }
+        if constexpr (kHasFifthBits) load_bytes(columns, at + kBits, bits);
+    }
 
-    Vec<float> turned[16], d, least, factor, taken;
-    Dwords factors, takens, bits[kHasFifthBits ? 8 : 1];
-    int half, group;
+    Dwords quanta[8], factors, takens, bits[kHasFifthBits ? 8 : 4];
+    Vec<float> d, least, factor, taken;
+    int quarter;
 };
 using ColumnsOfQ4_K = ColumnsOfPairedGroups<144, 0, 16>;
 using ColumnsOfQ5_K = ColumnsOfPairedGroups<176, 16, 48>;
 
 /// Q6_K: blocks of 256 in sixteen groups with a factor, quanta of six bits around 32. Half a block.
 struct ColumnsOfQ6_K {
-    static constexpr std::int64_t kNumbers = 128;
-    static constexpr std::int64_t kBlock = 210;
+    static constexpr int kNumbers = 128, kBlock = 210;
 
-    ATTN_INLINE void load(const Byte* first, std::int64_t row_bytes, std::int64_t ask_for, std::int64_t p) {
-        const std::int64_t half = p / 128 % 2;
-        first += p / 256 * kBlock;
-        load_columns(first + half * 64, row_bytes, ask_for, turned);
-        load_half_columns(first + 128 + half * 32, row_bytes, high);
+    ATTN_INLINE void load(const SideBySide& columns, std::int64_t p) {
+        const std::int64_t at = p / 256 * kBlock, half = p / 128 % 2;
+        load_bytes(columns, at + half * 64, quanta);
+        load_bytes(columns, at + 128 + half * 32, high);
         Dwords all[4];
-        load_quarter_columns(first + 192, row_bytes, all);
-        for (int i = 0; i < 2; ++i) factors[i] = all[2 * half + i];
-        alignas(32) std::uint16_t halves[16];
-        for (int i = 0; i < 16; ++i) halves[i] = read_half(first + i * row_bytes + 208);
-        d = _mm512_cvtph_ps(_mm256_load_si256(reinterpret_cast<const __m256i*>(halves)));
+        load_bytes(columns, at + 192, all);
+        for (int i = 0; i < 2; ++i) factors[i] = half == 0 ? all[i] : all[2 + i];
+        d = upper_halves(columns.four_at(at + 206));
     }
     ATTN_INLINE void begin(int part) {
-        quarter = part;
-        for (int i = 0; i < 2; ++i)
-            factor[i] =
-                d * as_floats(_mm512_srai_epi32(_mm512_sll_epi32(factors[part / 2], _mm_cvtsi32_si128(24 - 8 * (part % 2 * 2 + i))), 24));
+        for (int i = 0; i < 2; ++i) numbers[i].set(d * as_floats(factors[part / 2] << (24 - 8 * (part % 2 * 2 + i)) >> 24));
     }
-    ATTN_INLINE Dwords four(int fours) const {
-        const Dwords low = low_nibbles(shifted(_mm512_castps_si512(turned[quarter % 2 * 8 + fours]), quarter / 2 * 4));
-        const Dwords two = _mm512_and_si512(shifted(high[fours], quarter * 2), _mm512_set1_epi32(0x03030303));
-        return _mm512_sub_epi8(_mm512_or_si512(low, _mm512_slli_epi32(two, 4)), _mm512_set1_epi8(32));
+    ATTN_INLINE Dwords four(int part, int fours) const {
+        const Dwords low = low_nibbles(shifted(quanta[part % 2 * 8 + fours], part / 2 * 4));
+        return low | (shifted(high[fours], part * 2) & 0x03030303) << 4;
     }
-    ATTN_INLINE Vec<float> value(Dwords quanta, int fours, int i) const { return factor[fours / 4] * as_floats(signed_byte_of(quanta, i)); }
+    ATTN_INLINE Vec<float> value(Dwords bytes, int, int fours, int i) const { return numbers[fours / 4].number(bytes, i); }
 
-    Vec<float> turned[16], d, factor[2];
-    Dwords high[8], factors[2];
-    int quarter;
+    Dwords quanta[16], high[8], factors[2];
+    Vec<float> d;
+    Centred<2, 32> numbers[2];
 };

@@ -1,32 +1,18 @@
 // Part of every kernel build: the product of a single row with a matrix whose columns are stored one after the other. Included by build.hpp
 // inside an unnamed namespace.
 
-/// A vector of one stored row, from its p-th number on; p is a multiple of the vector's width.
-template <NumberKind kKind>
-ATTN_INLINE Vec<float> load_stored(const Byte* row, std::int64_t p) {
-    if constexpr (kKind == NumberKind::F32) return load(reinterpret_cast<const float*>(row) + p);
-#if defined(__AVX512F__)
-    if constexpr (kKind == NumberKind::F16) return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * p)));
-    if constexpr (kKind == NumberKind::BF16) {
-        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(row + 2 * p)));
-        return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-    }
-#endif
-}
-
-/// The sums of a vector's columns over the steps [p, p + depth) of k, each in the order of k. Row i begins at first + i row_bytes.
-template <NumberKind kKind>
-ATTN_INLINE Vec<float> sum_columns(const float* a, const Byte* first, std::int64_t row_bytes, std::int64_t p, std::int64_t depth) {
+/// The sums of a vector's columns over the steps [p, p + depth) of k, each in the order of k. Row i begins at first + i row floats.
+ATTN_INLINE Vec<float> sum_columns(const float* a, const float* first, std::int64_t row, std::int64_t p, std::int64_t depth) {
     constexpr int kW = kWidth<float>;
     Vec<float> sum{};
     for (std::int64_t q = p; q < p + depth; q += kW) {
         Vec<float> square[kW];
 #pragma GCC unroll 16
-        for (int i = 0; i < kW; ++i) square[i] = load_stored<kKind>(first + i * row_bytes, q);
+        for (int i = 0; i < kW; ++i) square[i] = load(first + i * row + q);
         // Of the rows further down, which are too short for the processor to foresee: as many lines as it takes on the way, not all at
         // once.
-        constexpr std::int64_t kLine = 64, kBytes = kKind == NumberKind::F32 ? 4 : 2, kShare = kLine / (kW * kBytes);
-        for (std::int64_t i = q / kW % kShare; i < kW; i += kShare) __builtin_prefetch(first + (kW + i) * row_bytes + q * kBytes);
+        constexpr std::int64_t kShare = 16 / kW;
+        for (std::int64_t i = q / kW % kShare; i < kW; i += kShare) __builtin_prefetch(first + (kW + i) * row + q);
         transpose_rounds<1, float>(square);
 #pragma GCC unroll 16
         for (int i = 0; i < kW; ++i) sum = multiply_add(splat(a[q + i]), square[i], sum);
@@ -47,13 +33,13 @@ ATTN_INLINE std::int64_t depth_at(const GemmArguments<float>& g, std::int64_t p)
     return g.k - p < Tile<float>::kDepth ? g.k - p : Tile<float>::kDepth;
 }
 
-/// A row of C whose columns of B can be read vector by vector; k is a multiple of a vector's width. Returns the last one's end.
-template <NumberKind kKind>
+/// A row of C whose columns of B are floats; k is a multiple of a vector's width. Returns the last one's end.
 std::int64_t multiply_row_across(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
+    const float* const numbers = reinterpret_cast<const float*>(b.data);
+    const std::int64_t row = b.row_bytes / static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t j = 0; j < end_column; j += kWidth<float>)
         for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth)
-            store_sums(g, j, kWidth<float>, p, depth_at(g, p),
-                       sum_columns<kKind>(g.a, b.data + j * b.row_bytes, b.row_bytes, p, depth_at(g, p)));
+            store_sums(g, j, kWidth<float>, p, depth_at(g, p), sum_columns(g.a, numbers + j * row, row, p, depth_at(g, p)));
     return end_column;
 }
 
@@ -68,56 +54,79 @@ void multiply_row_widened(const GemmArguments<float>& g, const StoredMatrix& b, 
             const std::int64_t numbers = g.k - q < kAtOnce ? g.k - q : kAtOnce;
             for (std::int64_t i = 0; i < columns; ++i)
                 widen(b.kind, b.data + (j + i) * b.row_bytes + q / b.block_numbers * b.block_bytes, numbers, rows + i * kAtOnce);
-            for (std::int64_t p = q; p < q + numbers; p += kDepth) {
-                const Byte* first = reinterpret_cast<const Byte*>(rows - q);
-                store_sums(g, j, columns, p, depth_at(g, p),
-                           sum_columns<NumberKind::F32>(g.a, first, kAtOnce * static_cast<std::int64_t>(sizeof(float)), p, depth_at(g, p)));
-            }
+            for (std::int64_t p = q; p < q + numbers; p += kDepth)
+                store_sums(g, j, columns, p, depth_at(g, p), sum_columns(g.a, rows - q, kAtOnce, p, depth_at(g, p)));
         }
     }
 }
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include "engine/kernels/packed_columns.hpp"
 
-/// The same of columns in packed blocks, 16 kSets of them at a time: one sum would keep the processor waiting for the one before it.
+/// The columns behind those that are being multiplied, of which each is asked for where the other is read. Few requests at a time: there
+/// are no more on their way than a processor keeps lines for.
+template <int kColumns>
+struct NextColumns {
+    const Byte* at;
+    std::int64_t row_bytes, part_bytes;  ///< of a column, and of 32 of its numbers
+
+    /// An eighth of the columns.
+    ATTN_INLINE void ask(int eighth) const {
+#pragma GCC unroll 8
+        for (int i = 0; i < kColumns / 8; ++i) __builtin_prefetch(at + (eighth * (kColumns / 8) + i) * row_bytes);
+    }
+};
+
+/// A part of 32 numbers of each of kSets vectors of columns.
 template <class Columns, int kSets>
-void multiply_packed_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+ATTN_INLINE void add_part(const float* a, int part, Columns (&columns)[kSets], NextColumns<kSets * kWidth<float>>& next,
+                          Vec<float> (&sums)[kSets]) {
+    for (int set = 0; set < kSets; ++set) columns[set].begin(part);
+#pragma GCC unroll 8
+    for (int fours = 0; fours < 8; ++fours) {
+        Dwords quanta[kSets];
+        for (int set = 0; set < kSets; ++set) quanta[set] = columns[set].four(part, fours);
+        next.ask(fours);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i)
+            for (int set = 0; set < kSets; ++set)
+                sums[set] = multiply_add(splat(a[fours * 4 + i]), columns[set].value(quanta[set], part, fours, i), sums[set]);
+    }
+    next.at += next.part_bytes;
+}
+
+/// The same of columns whose numbers are read side by side, kSets vectors of them at a time: one sum would keep the processor waiting for
+/// the one before it.
+template <class Columns, int kSets>
+void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
     constexpr std::int64_t kW = kWidth<float>;
+    Dwords offsets;
+    for (int i = 0; i < kW; ++i) offsets[i] = i * static_cast<std::int32_t>(b.row_bytes);
+    const Byte* const first = b.data + j * b.row_bytes;
+    NextColumns<kSets * kW> next{first + kSets * kW * b.row_bytes, b.row_bytes, 32 * b.block_bytes / b.block_numbers};
     for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
         const std::int64_t depth = depth_at(g, p);
         Vec<float> sums[kSets] = {};
         Columns columns[kSets];
         for (std::int64_t q = p; q < p + depth; q += Columns::kNumbers) {
-            for (int set = 0; set < kSets; ++set)
-                columns[set].load(b.data + (j + set * kW) * b.row_bytes, b.row_bytes, kSets * kW * b.row_bytes, q);
-            for (int part = 0; part < Columns::kNumbers / 32; ++part) {
-                for (Columns& one : columns) one.begin(part);
-                const float* a = g.a + q + part * 32;
-#pragma GCC unroll 8
-                for (int fours = 0; fours < 8; ++fours) {
-                    Dwords quanta[kSets];
-                    for (int set = 0; set < kSets; ++set) quanta[set] = columns[set].four(fours);
+            for (int set = 0; set < kSets; ++set) columns[set].load({first + set * kW * b.row_bytes, b.row_bytes, offsets}, q);
 #pragma GCC unroll 4
-                    for (int i = 0; i < 4; ++i)
-                        for (int set = 0; set < kSets; ++set)
-                            sums[set] = multiply_add(splat(a[fours * 4 + i]), columns[set].value(quanta[set], fours, i), sums[set]);
-                }
-            }
+            for (int part = 0; part < Columns::kNumbers / 32; ++part) add_part(g.a + q + 32 * part, part, columns, next, sums);
         }
         for (int set = 0; set < kSets; ++set) store_sums(g, j + set * kW, kW, p, depth, sums[set]);
     }
 }
 
-/// How many of the columns were multiplied: whole sets, where k is one of whole parts of blocks.
+/// How many of the columns were multiplied: whole vectors, where k is one of whole steps.
 template <class Columns>
-std::int64_t multiply_packed(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
-    constexpr std::int64_t kW = kWidth<float>;
+std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
+    constexpr int kSets = 2;
+    constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // several of which a lane can count
     static_assert(Tile<float>::kDepth % Columns::kNumbers == 0);
-    if (g.k % Columns::kNumbers != 0 || b.row_bytes > (1 << 26)) return 0;
+    if (g.k % Columns::kNumbers != 0 || b.row_bytes > kMostRowBytes) return 0;
     std::int64_t j = 0;
-    for (; j + 2 * kW <= end_column; j += 2 * kW) multiply_packed_columns<Columns, 2>(g, b, j);
-    for (; j + kW <= end_column; j += kW) multiply_packed_columns<Columns, 1>(g, b, j);
+    for (; j + kSets * kW <= end_column; j += kSets * kW) multiply_side_by_side<Columns, kSets>(g, b, j);
+    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j);
     return j;
 }
 #endif
@@ -127,38 +136,44 @@ void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
     std::int64_t done = 0;
     switch (b.kind) {
     case NumberKind::F32:
-        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across<NumberKind::F32>(g, b, whole);
+        if (reinterpret_cast<unsigned long>(b.data) % alignof(float) == 0) done = multiply_row_across(g, b, whole);
         break;
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
     case NumberKind::F16:
-        done = multiply_row_across<NumberKind::F16>(g, b, whole);
+        done = multiply_columns<ColumnsOfHalves>(g, b, whole);
         break;
     case NumberKind::BF16:
-        done = multiply_row_across<NumberKind::BF16>(g, b, whole);
+        done = multiply_columns<ColumnsOfUpperHalves>(g, b, whole);
         break;
     case NumberKind::Q8_0:
-        done = multiply_packed<ColumnsOfBytes>(g, b, whole);
+        done = multiply_columns<ColumnsOfBytes>(g, b, whole);
         break;
     case NumberKind::Q4_0:
-        done = multiply_packed<ColumnsOfQ4_0>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ4_0>(g, b, whole);
         break;
     case NumberKind::Q4_1:
-        done = multiply_packed<ColumnsOfQ4_1>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ4_1>(g, b, whole);
         break;
     case NumberKind::Q5_0:
-        done = multiply_packed<ColumnsOfQ5_0>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ5_0>(g, b, whole);
         break;
     case NumberKind::Q5_1:
-        done = multiply_packed<ColumnsOfQ5_1>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ5_1>(g, b, whole);
+        break;
+    case NumberKind::Q2_K:
+        done = multiply_columns<ColumnsOfQ2_K>(g, b, whole);
+        break;
+    case NumberKind::Q3_K:
+        done = multiply_columns<ColumnsOfQ3_K>(g, b, whole);
         break;
     case NumberKind::Q4_K:
-        done = multiply_packed<ColumnsOfQ4_K>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ4_K>(g, b, whole);
         break;
     case NumberKind::Q5_K:
-        done = multiply_packed<ColumnsOfQ5_K>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ5_K>(g, b, whole);
         break;
     case NumberKind::Q6_K:
-        done = multiply_packed<ColumnsOfQ6_K>(g, b, whole);
+        done = multiply_columns<ColumnsOfQ6_K>(g, b, whole);
         break;
 #endif
     default:
@@ -169,8 +184,8 @@ void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
 
 /// Whether rows of B need not be widened first, which costs as much as packing them.
 bool is_read_in_place(NumberKind kind) {
-#if defined(__AVX512F__)
-    return kind != NumberKind::F64 && kind != NumberKind::Q2_K && kind != NumberKind::Q3_K;
+#if defined(__AVX2__)
+    return kind != NumberKind::F64;
 #else
     return kind == NumberKind::F32;
 #endif

@@ -125,7 +125,6 @@ void pack_converted(const MatrixView& columns, Scalar* packed) {
 template <class Scalar>
 bool multiplied_rows(const GemmArguments<Scalar>& g, const MatrixView& columns) {
     if constexpr (std::is_same_v<Scalar, float>) {
-        if (g.m > kFewStoredRows) return false;
         const StoredMatrix stored = stored_matrix(columns);
         return stored.data != nullptr && stored_kernels().multiply_rows(g, stored);
     } else {
@@ -133,21 +132,34 @@ bool multiplied_rows(const GemmArguments<Scalar>& g, const MatrixView& columns) 
     }
 }
 
-/// The product whose B is stored in another precision: some columns at a time are converted and used at once.
+/// Columns [first, last) of a product whose B is stored in another precision, which are converted and used at once.
+template <class Scalar>
+void converted_columns(const GemmArguments<Scalar>& g, const MatrixView& b, std::int64_t first, std::int64_t last) {
+    GemmArguments<Scalar> here = columns_of(g, first, last);
+    Scalar* packed = scratch<Scalar, ScratchUse::Converted>(kernels<Scalar>().packed_size(g.k, last - first));
+    pack_converted(b.columns_from(first, last - first), packed);
+    here.packed_b = packed;
+    here.packed_k = g.k;
+    here.packed_n = last - first;
+    gemm(here);
+}
+
+/// The product whose B is stored in another precision: some columns at a time.
 template <class Scalar>
 void converting_gemm(const GemmArguments<Scalar>& g, const MatrixView& b) {
+    if (g.m <= kFewStoredRows) {
+        // What lies behind the columns being read is asked for: the longer the pieces, the less of that is in vain.
+        parallel_ranges(g.n, kPackedGrain, g.k, [&](std::int64_t first, std::int64_t last) {
+            if (multiplied_rows(columns_of(g, first, last), b.columns_from(first, last - first))) return;
+            for (std::int64_t i = first; i < last; i += kConvertedColumns)
+                converted_columns(g, b, i, std::min(i + kConvertedColumns, last));
+        });
+        return;
+    }
     const std::int64_t parts = (g.n + kConvertedColumns - 1) / kConvertedColumns;
     parallel_for(parts, kConvertedColumns * g.k * (1 + g.m / kFlopsPerOperation), [&](std::int64_t part) {
-        const std::int64_t first = part * kConvertedColumns, last = std::min(first + kConvertedColumns, g.n);
-        GemmArguments<Scalar> here = columns_of(g, first, last);
-        const MatrixView columns = b.columns_from(first, last - first);
-        if (multiplied_rows(here, columns)) return;
-        Scalar* packed = scratch<Scalar, ScratchUse::Converted>(kernels<Scalar>().packed_size(g.k, last - first));
-        pack_converted(columns, packed);
-        here.packed_b = packed;
-        here.packed_k = g.k;
-        here.packed_n = last - first;
-        gemm(here);
+        const std::int64_t first = part * kConvertedColumns;
+        converted_columns(g, b, first, std::min(first + kConvertedColumns, g.n));
     });
 }
 

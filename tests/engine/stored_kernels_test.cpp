@@ -149,6 +149,37 @@ TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
             }
 }
 
+/// What the kernels of every build read in place: whole sets of columns and what is left over, one block and more than a tile's depth.
+TEST(StoredKernels, EveryBuildReadsColumnsInPlaceWithTheBitsOfItsProductWithFloats) {
+    const CounterRandom random(21, 1);
+    for (const KernelBuild build : available_kernel_builds())
+        for (const NumberKind kind : kKinds)
+            for (const auto& [k, n] :
+                 {std::pair<std::int64_t, std::int64_t>{768, 83}, {1024, 16}, {512, 7}, {256, 33}, {160, 17}, {32, 50}}) {
+                if (k % block_size(kind).numbers != 0) continue;
+                const auto bytes = drawn_bytes(kind, n * k, static_cast<std::uint64_t>(k + n));
+                const MatrixView view{bytes.data(), kind, k, n, k, true};
+                const std::vector<float> floats = floats_of(view);
+                for (const std::int64_t m : {1, 2, 3}) {
+                    std::vector<float> a(static_cast<std::size_t>(m * k)), expected(static_cast<std::size_t>(m * n)), got = expected;
+                    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(random.normal(i));
+                    const Kernels<float>& kernels = kernels_of<float>(build);
+                    std::vector<float> scratch(static_cast<std::size_t>(kernels.gemm_scratch));
+                    GemmArguments<float> g{.m = m, .n = n, .k = k, .a = a.data(), .lda = k, .c = expected.data(), .ldc = n};
+                    g.b = floats.data(), g.ldb = n;
+                    kernels.gemm(g, scratch.data());
+                    g.b = nullptr, g.ldb = 0, g.c = got.data();
+                    const StoredMatrix stored{bytes.data(),          kind, Transpose::Yes, stored_bytes(kind, k), block_size(kind).numbers,
+                                              block_size(kind).bytes};
+                    const bool in_place = stored_kernels_of(build).multiply_rows(g, stored);
+                    if (build != KernelBuild::Baseline) EXPECT_TRUE(in_place) << name_of(kind);
+                    if (in_place)
+                        EXPECT_EQ(got, expected)
+                            << kernel_build_name(build) << " " << name_of(kind) << " " << m << " x " << n << " x " << k;
+                }
+            }
+}
+
 TEST(StoredKernels, AViewThatBeginsWithinABlockIsReadToo) {
     const NumberKind kind = NumberKind::Q4_K;
     const auto bytes = drawn_bytes(kind, 20 * 512, 13);
