@@ -54,7 +54,7 @@ struct Piece {
 struct PieceList {
     AlignedText content;
     std::vector<Piece> pieces;
-    SearchSteps steps{};  ///< that looking for expressions in it may still take
+    SearchTime time{};  ///< that looking for expressions in it may still take
 
     std::string_view text_of(const Piece& piece) const {
         return std::string_view(content.text).substr(piece.begin, piece.end - piece.begin);

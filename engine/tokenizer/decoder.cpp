@@ -140,11 +140,11 @@ Apply read_ctc(JsonObject& json) {
 
 Apply replace(TextPattern what, const std::string& content) {
     return [pattern = std::move(what), content](Texts tokens) {
-        SearchSteps steps;
+        SearchTime time;
         for (std::string& token : tokens) {
             std::string out;
             std::size_t at = 0;
-            for (const Match& match : pattern.matches(token, steps)) {
+            for (const Match& match : pattern.matches(token, time)) {
                 out += token.substr(at, match.begin - at) + content;
                 at = match.end;
             }

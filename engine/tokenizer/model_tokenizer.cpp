@@ -33,13 +33,13 @@ void count_spaces(std::string_view text, EncodedToken& token) {
 /// Every piece of text by itself.
 PieceList normalized_pieces(const Normalizer& step, const PieceList& list) {
     PieceList next;
-    next.steps = list.steps;
+    next.time = list.time;
     next.content.text.reserve(list.content.text.size());
     next.content.origins.reserve(list.content.text.size());
     for (const Piece& piece : list.pieces) {
         AlignedText part;
         part.append(list.content, piece.begin, piece.end);
-        if (piece.is_text()) part = step.apply(part, next.steps);
+        if (piece.is_text()) part = step.apply(part, next.time);
         const std::size_t begin = next.content.text.size();
         next.content.append(part, 0, part.text.size());
         next.pieces.push_back({begin, next.content.text.size(), piece.at_start, piece.token});

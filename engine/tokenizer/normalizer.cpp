@@ -14,11 +14,11 @@
 namespace attn {
 namespace {
 
-using Apply = std::function<AlignedText(const AlignedText&, SearchSteps&)>;
+using Apply = std::function<AlignedText(const AlignedText&, SearchTime&)>;
 
 /// Of what looks for no expression.
 Apply plain(std::function<AlignedText(const AlignedText&)> change) {
-    return [change = std::move(change)](const AlignedText& text, SearchSteps&) { return change(text); };
+    return [change = std::move(change)](const AlignedText& text, SearchTime&) { return change(text); };
 }
 
 /// Calls use(character, origin, out) for every character.
@@ -67,10 +67,10 @@ AlignedText bytes_as_letters(const AlignedText& text) {
 }
 
 /// What takes a match's place has the origin of the match's last character.
-AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchSteps& steps) {
+AlignedText replaced(const AlignedText& text, const TextPattern& pattern, std::string_view by, SearchTime& time) {
     AlignedText out;
     std::size_t at = 0;
-    for (const Match& match : pattern.matches(text.text, steps)) {
+    for (const Match& match : pattern.matches(text.text, time)) {
         out.append(text, at, match.begin);
         out.append(by, text.origins[match.end - 1]);
         at = match.end;
@@ -149,8 +149,8 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
     if (type == "Replace") {
         const std::string content = required_text(json, "content");
-        return [pattern = read_pattern(json), content](const AlignedText& text, SearchSteps& steps) {
-            return replaced(text, pattern, content, steps);
+        return [pattern = read_pattern(json), content](const AlignedText& text, SearchTime& time) {
+            return replaced(text, pattern, content, time);
         };
     }
     if (type == "Strip") {
@@ -179,7 +179,7 @@ std::vector<Normalizer> read_normalizers(JsonObject component) {
 }
 
 AlignedText normalized(const std::vector<Normalizer>& steps, AlignedText text) {
-    SearchSteps searches;
+    SearchTime searches;
     for (const Normalizer& step : steps) text = step.apply(text, searches);
     return text;
 }

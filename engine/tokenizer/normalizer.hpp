@@ -13,7 +13,7 @@ namespace attn {
 /// One step; may be used by several threads at once.
 struct Normalizer {
     std::string type;  ///< as tokenizer.json names it
-    std::function<AlignedText(const AlignedText&, SearchSteps&)> apply;
+    std::function<AlignedText(const AlignedText&, SearchTime&)> apply;
 };
 
 /// The steps of tokenizer.json's "normalizer", sequences laid flat. Throws FileError naming a type that there is not.

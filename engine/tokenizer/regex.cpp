@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 #include <mutex>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "engine/io/file_error.hpp"
 #include "engine/io/utf8.hpp"
@@ -15,9 +18,9 @@
 namespace attn {
 namespace {
 
-/// How many steps a search took is not told, only whether they were more than a limit: it begins with few, and each time it fails is tried
-/// again with so many times more.
-constexpr std::uint64_t kFirstSteps = 64, kMoreSteps = 8;
+/// A search cannot be interrupted, only be told after how many steps back to give up. It begins with few, and each time it fails is tried
+/// again with so many times more, but with no more than the time that is left allows.
+constexpr unsigned long kFirstSteps = 64, kMoreSteps = 8;
 constexpr std::size_t kLongestPattern = 16384;
 
 std::string error_text(int code, OnigErrorInfo* info = nullptr) {
@@ -35,6 +38,13 @@ void initialise() {
 }
 
 bool is_over_limit(int code) { return code == ONIGERR_RETRY_LIMIT_IN_MATCH_OVER || code == ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER; }
+
+/// What this thread has had of the processor: other programs do not make a text take longer.
+double processor_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 const OnigUChar* bytes(std::string_view text) { return reinterpret_cast<const OnigUChar*>(text.data()); }
 
@@ -61,38 +71,70 @@ struct Regex::Compiled {
 
 Regex::Regex(std::string_view pattern) : compiled_(std::make_shared<const Compiled>(pattern)) {}
 
-std::vector<Match> Regex::matches(std::string_view text, SearchSteps& steps) const {
-    const std::unique_ptr<OnigMatchParam, void (*)(OnigMatchParam*)> limits(onig_new_match_param(), onig_free_match_param);
-    const std::unique_ptr<OnigRegion, void (*)(OnigRegion*)> region(onig_region_new(), [](OnigRegion* r) { onig_region_free(r, 1); });
-    if (limits == nullptr || region == nullptr) throw std::bad_alloc();
-    onig_initialize_match_param(limits.get());
+namespace {
 
-    const OnigUChar *begin = bytes(text), *end = begin + text.size();
-    const auto search = [&](const OnigUChar* at, std::uint64_t most) {
-        onig_set_retry_limit_in_match_of_match_param(limits.get(), most);
-        onig_set_retry_limit_in_search_of_match_param(limits.get(), most);
-        steps.take(most);
-        return onig_search_with_param(compiled_->handle, begin, end, at, end, region.get(), ONIG_OPTION_NONE, limits.get());
-    };
-    steps.add_text(text.size());
-    std::vector<Match> out;
-    for (const OnigUChar* at = begin; at < end;) {
-        int place = ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
-        for (std::uint64_t most = kFirstSteps; is_over_limit(place); most *= kMoreSteps) {
-            if (steps.left() == 0)
-                throw ConfigError(
-                    fmt::format("the tokenizer's regular expressions take too long for this text: they were given up after {} "
-                                "million steps",
-                                (SearchSteps::kFirst + SearchSteps::kPerByte * steps.bytes()) / 1'000'000));
-            place = search(at, std::min(most, steps.left()));
+/// One search after the other in a text, all within the time allowed.
+class Searches {
+public:
+    Searches(regex_t* expression, std::string_view text, SearchTime& time)
+        : expression_(expression), begin_(bytes(text)), end_(begin_ + text.size()), time_(time), limits_(onig_new_match_param()),
+          region_(onig_region_new()) {
+        if (limits_ == nullptr || region_ == nullptr) throw std::bad_alloc();
+        onig_initialize_match_param(limits_.get());
+    }
+
+    /// The first match from `at` on, or none.
+    std::optional<Match> next(std::size_t at) {
+        for (unsigned long steps = kFirstSteps;;) {
+            onig_set_retry_limit_in_match_of_match_param(limits_.get(), steps);
+            onig_set_retry_limit_in_search_of_match_param(limits_.get(), steps);
+            const int place =
+                onig_search_with_param(expression_, begin_, end_, begin_ + at, end_, region_.get(), ONIG_OPTION_NONE, limits_.get());
+            const double taken = seconds_since_last();
+            time_.take(taken);
+            if (place == ONIGERR_MEMORY) throw std::bad_alloc();
+            if (time_.left() < (is_over_limit(place) ? taken : 0))
+                throw ConfigError("the tokenizer's regular expressions take too long for this text: they were given up");
+            if (place >= 0) return Match{static_cast<std::size_t>(region_->beg[0]), static_cast<std::size_t>(region_->end[0])};
+            if (place == ONIG_MISMATCH) return std::nullopt;
+            if (!is_over_limit(place))
+                throw ConfigError(fmt::format("the tokenizer's regular expression fails at this text: {}", error_text(place)));
+            const double more = time_.left() / std::max(taken, 1e-6);
+            steps = static_cast<unsigned long>(static_cast<double>(steps) * std::min<double>(kMoreSteps, more));
         }
-        if (place == ONIG_MISMATCH) break;
-        if (place == ONIGERR_MEMORY) throw std::bad_alloc();
-        if (place < 0) throw ConfigError(fmt::format("the tokenizer's regular expression fails at this text: {}", error_text(place)));
-        const Match match{static_cast<std::size_t>(region->beg[0]), static_cast<std::size_t>(region->end[0])};
-        at = begin + match.end;
-        if (match.end > match.begin) out.push_back(match);
-        else if (at < end) at += first_utf8(text.substr(match.end)).bytes;
+    }
+
+private:
+    struct Free {
+        void operator()(OnigMatchParam* limits) const { onig_free_match_param(limits); }
+        void operator()(OnigRegion* region) const { onig_region_free(region, 1); }
+    };
+
+    double seconds_since_last() {
+        const double before = std::exchange(last_, processor_seconds());
+        return last_ - before;
+    }
+
+    regex_t* expression_;
+    const OnigUChar *begin_, *end_;
+    SearchTime& time_;
+    double last_ = processor_seconds();
+    std::unique_ptr<OnigMatchParam, Free> limits_;
+    std::unique_ptr<OnigRegion, Free> region_;
+};
+
+}  // namespace
+
+std::vector<Match> Regex::matches(std::string_view text, SearchTime& time) const {
+    time.add_text(text.size());
+    Searches searches(compiled_->handle, text, time);
+    std::vector<Match> out;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::optional<Match> match = searches.next(at);
+        if (!match) break;
+        at = match->end;
+        if (match->end > match->begin) out.push_back(*match);
+        else if (at < text.size()) at += first_utf8(text.substr(at)).bytes;
     }
     return out;
 }
@@ -109,8 +151,8 @@ TextPattern TextPattern::literal(std::string_view text) {
     return out;
 }
 
-std::vector<Match> TextPattern::matches(std::string_view text, SearchSteps& steps) const {
-    if (regex_) return regex_->matches(text, steps);
+std::vector<Match> TextPattern::matches(std::string_view text, SearchTime& time) const {
+    if (regex_) return regex_->matches(text, time);
     std::vector<Match> out;
     if (literal_.empty()) return out;
     for (std::size_t at = 0; (at = text.find(literal_, at)) != std::string_view::npos; at += literal_.size())

@@ -2,7 +2,6 @@
 /// Regular expressions as tokenizer files write them: Oniguruma's, over UTF-8.
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,23 +15,19 @@ struct Match {
     bool operator==(const Match&) const = default;
 };
 
-/// What the searches in one text may take together, in steps back. It grows with what is searched: the patterns of known tokenizers need a
-/// few steps for each character, while others can take longer than anybody waits.
-class SearchSteps {
+/// How long the searches in one text may take together, in time of the thread's processor. It grows with what is searched: the patterns
+/// of known tokenizers need less than two microseconds a byte, while others can take longer than anybody waits. Oniguruma counts the steps
+/// that it goes back, but one such step can read all of the text again, so that only a clock bounds them.
+class SearchTime {
 public:
-    static constexpr std::uint64_t kFirst = 20'000'000, kPerByte = 512;
+    static constexpr double kFirst = 0.5, kPerByte = 1e-5;  // seconds
     /// Before so many bytes are searched.
-    void add_text(std::size_t bytes) {
-        bytes_ += bytes;
-        left_ += kPerByte * bytes;
-    }
-    std::uint64_t left() const { return left_; }
-    void take(std::uint64_t steps) { left_ -= steps < left_ ? steps : left_; }
-    std::size_t bytes() const { return bytes_; }
+    void add_text(std::size_t bytes) { left_ += kPerByte * static_cast<double>(bytes); }
+    void take(double seconds) { left_ -= seconds; }
+    double left() const { return left_; }
 
 private:
-    std::uint64_t left_ = kFirst;
-    std::size_t bytes_ = 0;
+    double left_ = kFirst;
 };
 
 /// A compiled expression; may be used by several threads at once.
@@ -40,8 +35,8 @@ class Regex {
 public:
     /// Throws ConfigError for an expression that Oniguruma does not take.
     explicit Regex(std::string_view pattern);
-    /// All matches from left to right, none inside of another. Throws ConfigError when they take more steps than are left.
-    std::vector<Match> matches(std::string_view text, SearchSteps& steps) const;
+    /// All matches from left to right, none inside of another. Throws ConfigError when they take longer than is allowed.
+    std::vector<Match> matches(std::string_view text, SearchTime& time) const;
 
 private:
     struct Compiled;
@@ -53,7 +48,7 @@ class TextPattern {
 public:
     static TextPattern regex(std::string_view expression);
     static TextPattern literal(std::string_view text);
-    std::vector<Match> matches(std::string_view text, SearchSteps& steps) const;
+    std::vector<Match> matches(std::string_view text, SearchTime& time) const;
 
 private:
     std::shared_ptr<const Regex> regex_;
