@@ -5,7 +5,7 @@ namespace attn::app {
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
     // These read every number of a map.
-    if (view.compare.on() || view.gradients || by_row || view.without_first_key || view.times_moved) return MapsWanted::Numbers;
+    if (view.gradients || by_row) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
     return all_layers ? MapsWanted::ReducedAlone : MapsWanted::Reduced;
 }

@@ -210,6 +210,7 @@ private:
             glfwSwapBuffers(window_.get());
             frames_due_ = std::max(frames_due_, std::exchange(held_frames_, 0) - 1);
         }
+        if (requests.maps_pending) frames_due_ = std::max(frames_due_, 1);
         if (requests.picture) orders_.push_back(*requests.picture);
         double next = requests.hold > 0 ? requests.hold : requests.redraw_after;
         if (!take_pictures(ui, target) || requests.fonts_pending) next = std::min(next, kFontsPeriod);

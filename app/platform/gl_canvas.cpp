@@ -8,12 +8,13 @@
 
 namespace attn::app {
 
-void GlCanvas::begin_frame(const HeatmapTheme& theme, int width, int height) {
+void GlCanvas::begin_frame(const HeatmapTheme& theme, int width, int height,
+                           std::optional<std::chrono::steady_clock::duration> for_uploads) {
     jobs_.clear();
     fills_.clear();
     width_ = width;
     height_ = height;
-    renderer_.begin_frame(theme);
+    renderer_.begin_frame(theme, for_uploads);
 }
 
 /// The list's clip rectangle, within the framebuffer.

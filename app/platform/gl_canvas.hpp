@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
+#include <optional>
 
 #include "app/render/heatmap_renderer.hpp"
 #include "app/widgets/canvas.hpp"
@@ -13,8 +15,8 @@ namespace attn::app {
 class GlCanvas : public Canvas {
 public:
     explicit GlCanvas(HeatmapRenderer& renderer) : renderer_(renderer) {}
-    /// Once a frame, before anything is drawn; sizes in pixels.
-    void begin_frame(const HeatmapTheme& theme, int width, int height);
+    /// Once a frame, before anything is drawn; sizes in pixels. `for_uploads` as HeatmapRenderer::begin_frame().
+    void begin_frame(const HeatmapTheme& theme, int width, int height, std::optional<std::chrono::steady_clock::duration> for_uploads = {});
     void heatmap(ImDrawList& list, const ImVec2& min, const ImVec2& max, const HeatmapRequest& request) override;
     void fill(ImDrawList& list, const ImVec2& min, const ImVec2& max, std::uint32_t color) override;
     std::uint32_t color(const HeatmapStyle& style, float value) const override { return renderer_.color(style, value); }

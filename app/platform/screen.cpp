@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cfloat>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -22,6 +23,8 @@ namespace attn::app {
 
 namespace {
 constexpr float kSmallestScale = 0.5F, kLargestScale = 4;
+/// Of a frame of the window: what does not fit follows in the next ones.
+constexpr std::chrono::milliseconds kForUploads{12};
 
 /// While it lives the mouse is nowhere and no key is down, for ImGui.
 class UntouchedInput {
@@ -144,9 +147,12 @@ Screen::Requests Screen::draw(const DrawUi& ui, Settings& settings, const Target
         ImGui::GetIO().DeltaTime = static_cast<float>(target.seconds);
     }
     const Palette& colors = theme_.colors;
-    canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height);
+    // A picture is drawn once: all has to be on it.
+    const auto for_uploads = has_window_ ? std::optional<std::chrono::steady_clock::duration>(kForUploads) : std::nullopt;
+    canvas_->begin_frame({colors.dark, colors.pane, colors.line, colors.text, theme_.scale}, target.width, target.height, for_uploads);
     ImGui::NewFrame();
     Requests requests = draw_frame(ui, settings, target, *canvas_, false, std::move(arrivals));
+    requests.maps_pending = renderer_->left_out();
     if (requests.hold > 0) {
         ImGui::EndFrame();
         return requests;

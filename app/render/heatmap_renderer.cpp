@@ -80,8 +80,11 @@ void HeatmapRenderer::reload_changed_shaders() {
     }
 }
 
-void HeatmapRenderer::begin_frame(const HeatmapTheme& theme) {
+void HeatmapRenderer::begin_frame(const HeatmapTheme& theme, std::optional<std::chrono::steady_clock::duration> for_uploads) {
     ++frame_;
+    for_uploads_ = for_uploads;
+    uploading_ = {};
+    left_out_ = false;
     reload_changed_shaders();
     forget_old_tiles();
     if (theme_ == theme) return;
@@ -115,7 +118,7 @@ std::size_t HeatmapRenderer::CacheHash::operator()(const CacheKey& key) const {
     return hash;
 }
 
-const HeatmapRenderer::CachedTile& HeatmapRenderer::tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key) {
+const HeatmapRenderer::CachedTile* HeatmapRenderer::tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key) {
     CacheKey wanted{key, request.data.rows, request.data.cols, place, ColorMap::Auto, false};
     if (request.style.per_row) {
         // Only symmetric or not matters to the numbers, not which of the sequential maps.
@@ -125,15 +128,18 @@ const HeatmapRenderer::CachedTile& HeatmapRenderer::tile(const HeatmapRequest& r
     if (const auto found = index_.find(wanted); found != index_.end()) {
         tiles_.splice(tiles_.begin(), tiles_, found->second);
     } else {
+        const auto begun = std::chrono::steady_clock::now();
+        if (for_uploads_ && uploading_ > std::chrono::steady_clock::duration::zero() && uploading_ >= *for_uploads_) return nullptr;
         const CellTile built = build_tile(request.data, request.style, place);
         tiles_.push_front({wanted, make_code_texture(built.codes, built.width, built.height), built.first_x, built.first_y, built.width,
                            built.height, 0});
         index_.emplace(wanted, tiles_.begin());
         cached_bytes_ += tiles_.front().bytes();
         ++uploads_;
+        uploading_ += std::chrono::steady_clock::now() - begun;
     }
     tiles_.front().last_frame = frame_;
-    return tiles_.front();
+    return &tiles_.front();
 }
 
 PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const PixelRect& rect, const PixelRect& visible) {
@@ -168,7 +174,14 @@ PreparedHeatmap HeatmapRenderer::prepare(const HeatmapRequest& request, const Pi
     const std::int64_t tile_cols = kTileTexels << level_x.level, tile_rows = kTileTexels << level_y.level;
     for (std::int64_t ty = y.begin / tile_rows; ty * tile_rows < y.end; ++ty)
         for (std::int64_t tx = x.begin / tile_cols; tx * tile_cols < x.end; ++tx) {
-            const CachedTile& cached = tile(request, {level_x.level, level_y.level, tx, ty}, key);
+            const CachedTile* found = tile(request, {level_x.level, level_y.level, tx, ty}, key);
+            if (found == nullptr) {
+                // What is there already waits for the rest: half a map would look like another one.
+                left_out_ = true;
+                heatmap.tiles.clear();
+                return heatmap;
+            }
+            const CachedTile& cached = *found;
             PreparedHeatmap::Tile& out = heatmap.tiles.emplace_back();
             out.texture = cached.texture.get();
             out.width = cached.width;

@@ -55,9 +55,13 @@ public:
 
     /// Colours of what surrounds the heatmaps of the coming frame; forgets old textures; takes changed shader files, if they come
     /// from a folder. Call once a frame before the first prepare().
-    void begin_frame(const HeatmapTheme& theme);
-    /// Uploads what is not on the GPU yet and is inside both `rect` and `visible`. Throws std::invalid_argument for a matrix whose
-    /// stride is less than its width, or a map of Auto.
+    /// `for_uploads`: once the frame has spent so long on numbers that were not on the GPU yet, maps that need more are left out; the first
+    /// never is. None: all are there.
+    void begin_frame(const HeatmapTheme& theme, std::optional<std::chrono::steady_clock::duration> for_uploads = {});
+    /// Some map of this frame was left out.
+    bool left_out() const { return left_out_; }
+    /// Uploads what is not on the GPU yet and is inside both `rect` and `visible`; no tiles for a map that is left out. Throws
+    /// std::invalid_argument for a matrix whose stride is less than its width, or a map of Auto.
     PreparedHeatmap prepare(const HeatmapRequest& request, const PixelRect& rect, const PixelRect& visible);
     /// Draws into the bound framebuffer of that size. Changes program, vertex array, textures and blending; respects the scissor.
     void draw(const PreparedHeatmap& heatmap, int target_width, int target_height);
@@ -100,7 +104,8 @@ private:
     std::unique_ptr<ShaderProgram> load_program(unsigned variant) const;
     void reload_changed_shaders();
     void forget_old_tiles();
-    const CachedTile& tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key);
+    /// Null where the frame has no time left for it.
+    const CachedTile* tile(const HeatmapRequest& request, const TilePlace& place, std::uint64_t key);
 
     ShaderSource shaders_;
     std::size_t cache_bytes_, cached_bytes_ = 0;
@@ -112,6 +117,9 @@ private:
     std::array<TextureHandle, kColorMapCount> table_textures_;
     Tiles tiles_;  ///< most recently used first
     std::unordered_map<CacheKey, Tiles::iterator, CacheHash> index_;
+    std::chrono::steady_clock::duration uploading_{};  ///< in this frame
+    std::optional<std::chrono::steady_clock::duration> for_uploads_;
+    bool left_out_ = false;
     std::chrono::steady_clock::time_point shaders_checked_{};
     std::array<std::filesystem::file_time_type, 2> shader_times_{};
     std::string shader_problem_;

@@ -51,8 +51,12 @@ struct FacetInfo {
     /// While a run is followed what is patient is computed again after such a pause, and after so many times as long as it took.
     std::chrono::milliseconds pause{1000};
     int share = 20;
-    bool tensors = false;  ///< views draw its numbers where they lie
+    bool tensors = false;    ///< views draw its numbers where they lie
+    bool gives_way = false;  ///< to whatever else its lane may compute
 };
+
+/// What is read off a whole trace.
+enum class ReadingKind : std::uint8_t { Lens, Totals };
 
 /// What a large layer is looked at in.
 enum class LayerHalf : std::uint8_t { Attention, FeedForward };
@@ -85,6 +89,15 @@ struct Inside {
     bool operator==(const Inside&) const = default;
 };
 
+/// What becomes of an attention map of a long text before it is drawn; see attn::MapChange.
+struct MapChange {
+    bool without_first_key = false, times_moved = false;
+    StateRef minus{};  ///< less what this state has there; null: nothing
+    StageId minus_stage{};
+    std::optional<std::int64_t> minus_head{};
+    bool operator==(const MapChange&) const = default;
+};
+
 /// A region of an attention map of a long text, of all heads or of one.
 struct MapRegion {
     using Value = ReducedMap;
@@ -92,13 +105,15 @@ struct MapRegion {
     StageId stage;
     attn::MapRegion region;
     std::optional<std::int64_t> head{};
+    MapChange change{};
     bool operator==(const MapRegion&) const = default;
 };
 
-/// What is read off the whole trace: the lens, and attention over all layers.
+/// What is read off the whole trace: the lens or attention over all layers.
 struct Readings {
     using Value = app::Readings;
     static constexpr FacetInfo kInfo{.tensors = true};
+    ReadingKind kind = ReadingKind::Lens;
     bool operator==(const Readings&) const = default;
 };
 
@@ -112,7 +127,7 @@ struct Gradients {
 /// Whether the reference finds the same numbers: all of them, or of an outline those of one part, from what that part reads.
 struct Verification {
     using Value = reference::Verification;
-    static constexpr FacetInfo kInfo{.failed = "could not check the numbers: "};
+    static constexpr FacetInfo kInfo{.failed = "could not check the numbers: ", .gives_way = true};
     std::optional<StageId> part{};  ///< its first stage
     bool operator==(const Verification&) const = default;
 };

@@ -19,6 +19,7 @@
 #include "app/session/weights_beside.hpp"
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
+#include "engine/model/changed_map.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/ops/parallel.hpp"
@@ -74,11 +75,20 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
         if (explanation->in_rows) maps = MapsWanted::Reduced;
     }
     if (const auto* mean = std::get_if<facet::HeadMean>(&facet)) id = mean->stage;
-    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) id = values_of(moved->weights);
+    if (const auto* moved = std::get_if<facet::MovedNorms>(&facet)) {
+        id = values_of(moved->weights);
+        maps = MapsWanted::Reduced;
+    }
     const auto* statistics = std::get_if<facet::Statistics>(&facet);
     if (statistics != nullptr && !statistics->head) id = statistics->stage;
     if (!id || trace.whole() || trace.plan->find(*id) == nullptr) return {};
     return inside_with(trace, *id, head, maps);
+}
+
+/// Of the attention that a map belongs to.
+facet::MovedNorms norms_of(StageId map) {
+    map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
+    return {map};
 }
 
 void expect_to_write_on(const Trace<float>& trace) {
@@ -98,6 +108,14 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         if (const auto part = part_needed(request.facet, *snapshot->trace)) needs.push_back({request.state, *part});
     if (const auto* statistics = std::get_if<facet::Statistics>(&request.facet); statistics != nullptr && statistics->gradients)
         needs.push_back({request.state, facet::Gradients{}});
+    if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
+        if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
+        const facet::MovedNorms moved = norms_of(map->stage);
+        const auto snapshot = map->change.times_moved ? results.find(request.state, facet::Trace{}) : Answer<facet::Trace>();
+        if (snapshot)
+            if (const auto part = part_needed(moved, *snapshot->trace)) needs.push_back({request.state, *part});
+        if (map->change.times_moved) needs.push_back({request.state, moved});
+    }
     if (const auto* same = std::get_if<facet::SameNumbers>(&request.facet)) needs.push_back({same->other, facet::Trace{}});
     return needs;
 }
@@ -138,8 +156,9 @@ struct FacetMaker::Make {
     }
 
     /// What is known of the part around a stage beside its maps; null where that is nothing.
-    const Trace<float>* part_with_queries(const StageId& id) const {
-        const auto inside = work.results.find(state, inside_with(trace(), id, {}, MapsWanted::Reduced));
+    const Trace<float>* part_with_queries(const StageId& id) const { return part_with_queries(state, id); }
+    const Trace<float>* part_with_queries(const StateRef& of, const StageId& id) const {
+        const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
         return inside ? inside->trace.get() : nullptr;
     }
     /// Of the maps that are there reduced, the row of a cell's position.
@@ -174,6 +193,18 @@ struct FacetMaker::Make {
         return sums.take();
     }
 
+    ReducedMap changed_map(const facet::MapRegion& facet) const {
+        attn::MapChange change;
+        change.without_first_key = facet.change.without_first_key;
+        if (facet.change.times_moved) change.norms = work.results.find(state, norms_of(facet.stage)).value.get();
+        if (const StateRef& other = facet.change.minus; other != nullptr) {
+            const StageId& id = facet.change.minus_stage;
+            change.minus.emplace(MapOfOutline{*snapshot_of(other).trace, id, part_with_queries(other, id)});
+            change.minus_head = facet.change.minus_head;
+        }
+        return region_of_changed_map({trace(), facet.stage, part_with_queries(facet.stage)}, facet.region, change, facet.head, work.stop);
+    }
+
     FacetValue operator()(const facet::Trace&) const;
     FacetValue operator()(const facet::Inside& inside) const;
     Trace<float> computed(const Prepared& prepared, std::shared_ptr<const Parameters<float>> parameters,
@@ -188,11 +219,12 @@ struct FacetMaker::Make {
         expect_room(2 * mib, work.room_mib);  // the pass forward is recorded, too, until the way back is done
         return value(work.engine.gradients(trace(), work.stop), mib);
     }
-    FacetValue operator()(const facet::Readings&) const {
+    FacetValue operator()(const facet::Readings& facet) const {
         const auto tell = [&](const Readings& so_far, std::size_t done, std::size_t total) {
             work.progress(done, total, std::make_shared<const Readings>(so_far));
         };
-        return value(work.engine.readings(snapshot_of(state).trace, work.stop, tell));
+        if (facet.kind == ReadingKind::Totals) expect_room(mib_of_totals(trace()), work.room_mib);
+        return value(work.engine.readings(snapshot_of(state).trace, facet.kind, work.stop, tell));
     }
     FacetValue operator()(const facet::Verification& facet) const {
         // Somebody is looking at the model meanwhile, or training one.
@@ -235,6 +267,7 @@ struct FacetMaker::Make {
         const double mib = 4e-6 * static_cast<double>(facet.region.block_rows() * facet.region.block_cols()) *
                            static_cast<double>(facet.head ? 1 : trace().config.num_heads + 1);
         expect_room(mib, work.room_mib);
+        if (facet.change != facet::MapChange{}) return value(changed_map(facet), mib);
         return value(work.engine.region(trace(), facet.stage, facet.region, part_with_queries(facet.stage), facet.head, work.stop), mib);
     }
     FacetValue operator()(const facet::TokenPath& path) const { return value(token_path(*state->setup, path.sequence, maker.tokenizer_)); }

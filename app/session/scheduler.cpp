@@ -64,7 +64,7 @@ void Scheduler::want(std::vector<Request> wanted, bool following) {
         following_ = following;
         tells = std::exchange(untold_, false);  // what was to follow is perhaps not wanted any more
         for (Running& running : running_)
-            if (running.request && !is_useful(*running.request)) running.stop.request_stop();
+            if (running.request && (!is_useful(*running.request) || is_in_the_way(running))) running.stop.request_stop();
         facts = facts_with(nullptr);
         facts_.swap(facts);
     }
@@ -107,6 +107,12 @@ bool Scheduler::is_useful(const Request& request) const {
            std::any_of(wanted_.begin(), wanted_.end(), [&](const Request& wanted) { return same_but_for_moment(request, wanted); });
 }
 
+/// While a run is followed there is always something else to compute.
+bool Scheduler::is_in_the_way(const Running& running) const {
+    if (following_ || !info_of(running.request->facet).gives_way) return false;
+    return choose(info_of(running.request->facet).lane, false).request.has_value();
+}
+
 Scheduler::Clock::time_point Scheduler::due(const Request& request) const {
     Clock::time_point due{};
     const FacetInfo& info = info_of(request.facet);
@@ -120,10 +126,18 @@ Scheduler::Clock::time_point Scheduler::due(const Request& request) const {
 }
 
 Scheduler::Choice Scheduler::choose(Lane lane) const {
+    Choice choice = choose(lane, false);
+    if (choice.request) return choice;
+    Choice last = choose(lane, true);
+    last.look_again = std::min(last.look_again, choice.look_again);
+    return last;
+}
+
+Scheduler::Choice Scheduler::choose(Lane lane, bool gives_way) const {
     Choice choice;
     const auto now = Clock::now();
     for (const Request& wanted : wanted_) {
-        if (!is_open(wanted) || is_running(wanted)) continue;
+        if (info_of(wanted.facet).gives_way != gives_way || !is_open(wanted) || is_running(wanted)) continue;
         if (const auto when = due(wanted); when > now) {
             choice.look_again = std::min(choice.look_again, when);
             continue;

@@ -61,6 +61,9 @@ private:
 
     // With the lock held:
     Choice choose(Lane lane) const;
+    /// Of what gives way to others, or of those.
+    Choice choose(Lane lane, bool gives_way) const;
+    bool is_in_the_way(const Running& running) const;
     /// Waits until there is something to compute; false when the program ends.
     bool await_choice(Lane lane, std::unique_lock<std::mutex>& lock, const std::stop_token& stop, Choice& choice);
     bool is_open(const Request& request) const;

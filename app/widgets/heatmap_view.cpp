@@ -169,7 +169,8 @@ std::string cell_text(const HeatmapData& data, HeatmapCell cell) {
     return format_exact(data.at(cell.row, cell.col));
 }
 
-void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols) {
+void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols,
+                     std::string_view instead) {
     const auto line = [&](const HeatmapAxis& axis, std::int64_t i) {
         std::string text = axis.axis == Axis::N ? std::to_string(i) : std::string(axis_letter(axis.axis)) + " " + std::to_string(i);
         if (i < static_cast<std::int64_t>(axis.labels.size())) text.append("  ").append(axis.labels[static_cast<std::size_t>(i)]);
@@ -177,7 +178,7 @@ void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, co
     };
     begin_tooltip(ui);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, ui.px(2)));
-    text_line(ui, ui.fonts().mono_body, ui.colors().text, cell_text(data, cell));
+    text_line(ui, ui.fonts().mono_body, ui.colors().text, instead.empty() ? cell_text(data, cell) : std::string(instead));
     text_line(ui, ui.fonts().mono_small, ui.colors().axis(rows.axis), line(rows, cell.row));
     text_line(ui, ui.fonts().mono_small, ui.colors().axis(cols.axis), line(cols, cell.col));
     ImGui::PopStyleVar();

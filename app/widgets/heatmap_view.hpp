@@ -73,7 +73,8 @@ HeatmapResult heatmap_view(const Ui& ui, const char* id, ImVec2 min, ImVec2 max,
 
 /// The exact number of a cell, or "masked".
 std::string cell_text(const HeatmapData& data, HeatmapCell cell);
-/// Tooltip of a cell: what row and column are, the exact number, its place.
-void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols);
+/// Tooltip of a cell: what row and column are, the exact number or what stands in its place.
+void heatmap_tooltip(const Ui& ui, const HeatmapData& data, HeatmapCell cell, const HeatmapAxis& rows, const HeatmapAxis& cols,
+                     std::string_view instead = {});
 
 }  // namespace attn::app

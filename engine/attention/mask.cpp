@@ -138,9 +138,9 @@ Mask Mask::combined_with(const Mask& other) const {
     return out;
 }
 
-void Mask::forbid(std::int64_t t, std::int64_t s) {
+void Mask::set(std::int64_t t, std::int64_t s, std::uint8_t keep) {
     for (std::int64_t b = 0; b < batches_; ++b)
-        for (std::int64_t h = 0; h < heads_; ++h) keep_[static_cast<std::size_t>(row(b, h, t) * keys_ + s)] = 0;
+        for (std::int64_t h = 0; h < heads_; ++h) keep_[static_cast<std::size_t>(row(b, h, t) * keys_ + s)] = keep;
 }
 
 Mask Mask::from_rule(std::int64_t queries, std::int64_t keys, const std::function<bool(std::int64_t t, std::int64_t s)>& may_attend) {
@@ -230,14 +230,16 @@ void assign_by_rule(MaskRule rule, std::int64_t batches, std::int64_t queries, s
     else mask.assign(batches, queries, keys, may_attend);
 }
 
-bool is_painted(const MaskSettings& settings, std::int64_t t, std::int64_t s) {
-    return std::any_of(settings.painted.begin(), settings.painted.end(),
-                       [&](const PaintedCell& cell) { return cell.query == t && cell.key == s; });
-}
-
 }  // namespace
 
-void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask, MaskRule rule) {
+namespace {
+
+struct QueryRows {
+    std::int64_t first, count;
+};
+
+void assign_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, QueryRows rows,
+                 MaskRule rule, Mask& mask) {
     if (settings.window < 0) throw ConfigError("the window is " + std::to_string(settings.window) + ": it must be 0 (off) or more");
     if (settings.prefix < 0) throw ConfigError("the prefix is " + std::to_string(settings.prefix) + ": it must be 0 (off) or more");
     if (settings.block < 0) throw ConfigError("the block is " + std::to_string(settings.block) + ": it must be 0 (off) or more");
@@ -246,22 +248,39 @@ void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& l
         settings.padding && std::any_of(lengths.begin(), lengths.end(), [&](std::int64_t length) { return length < positions; });
     const std::int64_t reach = rule == MaskRule::LeaksOne ? 1 : rule == MaskRule::MasksSelf ? -1 : 0;
     const bool on_queries = rule == MaskRule::PaddingOnQueries;
-    const auto may_attend = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
-        if (padded && (on_queries ? t : s) >= lengths[static_cast<std::size_t>(b)]) return false;
-        if (settings.causal && s > t + reach && s >= settings.prefix) return false;
-        if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
-        return settings.block == 0 || t / settings.block == s / settings.block;
+    // Whatever is set, the keys that a query may attend to lie together.
+    const auto seen = [&](std::int64_t b, std::int64_t row) {
+        const std::int64_t t = rows.first + row, length = padded ? lengths[static_cast<std::size_t>(b)] : positions;
+        Mask::Keys keys{0, on_queries ? positions : length};
+        if (on_queries && t >= length) return Mask::Keys{0, 0};
+        if (settings.causal) keys.end = std::min(keys.end, std::max<std::int64_t>(t + reach + 1, settings.prefix));
+        if (settings.window > 0) keys = {std::max(keys.first, t - settings.window + 1), std::min(keys.end, t + settings.window)};
+        if (settings.block == 0) return keys;
+        const std::int64_t block = t / settings.block * settings.block;
+        return Mask::Keys{std::max(keys.first, block), std::min(keys.end, block + settings.block)};
     };
     const std::int64_t batches = padded ? static_cast<std::int64_t>(lengths.size()) : 1;
-    if (rule == MaskRule::Inverted || rule == MaskRule::Missing) {
-        const auto unpainted = [&](std::int64_t b, std::int64_t t, std::int64_t s) {
-            return may_attend(b, t, s) && !is_painted(settings, t, s);
-        };
-        return assign_by_rule(rule, batches, positions, positions, unpainted, mask);
+    if (rule == MaskRule::Missing)
+        return mask.assign_rows(batches, rows.count, positions, [&](auto, auto) { return Mask::Keys{0, positions}; });
+    mask.assign_rows(batches, rows.count, positions, seen, rule == MaskRule::Inverted);
+    for (const PaintedCell& cell : settings.painted) {
+        if (cell.query < rows.first || cell.query >= rows.first + rows.count || cell.key < 0 || cell.key >= positions) continue;
+        if (rule == MaskRule::Inverted) mask.allow(cell.query - rows.first, cell.key);
+        else mask.forbid(cell.query - rows.first, cell.key);
     }
-    mask.assign(batches, positions, positions, may_attend);
-    for (const PaintedCell& cell : settings.painted)
-        if (cell.query >= 0 && cell.query < positions && cell.key >= 0 && cell.key < positions) mask.forbid(cell.query, cell.key);
+}
+
+}  // namespace
+
+void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask, MaskRule rule) {
+    assign_rows(settings, lengths, positions, {0, positions}, rule, mask);
+}
+
+Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
+                     std::int64_t count, MaskRule rule) {
+    Mask mask;
+    assign_rows(settings, lengths, positions, {first, count}, rule, mask);
+    return mask;
 }
 
 MaskSettings with_window(const MaskSettings& settings, std::int64_t window) {

@@ -1,6 +1,7 @@
 #pragma once
 /// Attention masks. Inside the engine a mask has one meaning: true = may attend, plus an optional additive bias.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -46,7 +47,15 @@ public:
     Mask combined_with(const Mask& other) const;
 
     /// Forbids one cell for every head and sequence.
-    void forbid(std::int64_t t, std::int64_t s);
+    void forbid(std::int64_t t, std::int64_t s) { set(t, s, 0); }
+    /// Allows it.
+    void allow(std::int64_t t, std::int64_t s) { set(t, s, 1); }
+
+    /// One row becomes these `keys()` bytes, for every head and sequence.
+    void set_row(std::int64_t t, const std::uint8_t* keep) {
+        for (std::int64_t b = 0; b < batches_; ++b)
+            for (std::int64_t h = 0; h < heads_; ++h) std::copy_n(keep, keys_, keep_.data() + row(b, h, t) * keys_);
+    }
 
     /// Becomes the mask [batches,1,T,S] whose cells may attend where may_attend(b, t, s), in the memory it has where that suffices.
     template <class Rule>
@@ -56,6 +65,25 @@ public:
         for (std::int64_t b = 0; b < batches; ++b)
             for (std::int64_t t = 0; t < queries; ++t)
                 for (std::int64_t s = 0; s < keys; ++s) keep_[at++] = may_attend(b, t, s);
+    }
+
+    struct Keys {
+        std::int64_t first = 0, end = 0;  ///< none where the end is not behind the first
+    };
+    /// The same of a rule seen(b, t) that gives the Keys of each query; `inverted`: exactly the others.
+    template <class Rule>
+    void assign_rows(std::int64_t batches, std::int64_t queries, std::int64_t keys, const Rule& seen, bool inverted = false) {
+        resize(batches, 1, queries, keys);
+        const std::uint8_t inside = inverted ? 0 : 1, outside = inverted ? 1 : 0;
+        std::uint8_t* row = keep_.data();
+        for (std::int64_t b = 0; b < batches; ++b)
+            for (std::int64_t t = 0; t < queries; ++t, row += keys) {
+                const Keys some = seen(b, t);
+                const std::int64_t first = std::clamp<std::int64_t>(some.first, 0, keys), end = std::clamp(some.end, first, keys);
+                std::fill_n(row, first, outside);
+                std::fill_n(row + first, end - first, inside);
+                std::fill_n(row + end, keys - end, outside);
+            }
     }
 
     // --- constructors by pattern ---------------------------------------------------------------------------------
@@ -89,6 +117,7 @@ public:
 
 private:
     Mask(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
+    void set(std::int64_t t, std::int64_t s, std::uint8_t keep);
     /// Takes new sizes, without a bias; the cells are unspecified.
     void resize(std::int64_t batches, std::int64_t heads, std::int64_t queries, std::int64_t keys);
     std::int64_t row(std::int64_t b, std::int64_t h, std::int64_t t) const {
@@ -127,6 +156,9 @@ Mask build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& l
 /// The same in the memory of an older mask.
 void build_mask(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, Mask& mask,
                 MaskRule rule = MaskRule::Right);
+/// The rows of the queries [first, first + count) of it.
+Mask build_mask_rows(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::int64_t positions, std::int64_t first,
+                     std::int64_t count, MaskRule rule = MaskRule::Right);
 /// The mask for cross-attention, or for the encoder of an encoder-decoder: only padding (of the memory, the source) applies, as the
 /// other settings speak of the decoder.
 Mask build_cross_mask(const MaskSettings& settings, const std::vector<std::int64_t>& memory_lengths, std::int64_t queries,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/model/cached_pass.hpp"
 #include "engine/tensor/position_rows.hpp"
 
 namespace attn {
@@ -16,6 +15,12 @@ constexpr std::int64_t kFewestRows = 16;
 /// What comes before and behind the maps takes little for each row, while every time the weights are packed again.
 constexpr std::int64_t kRowsOfProducts = 1024;
 
+/// Mistakes that read other positions' numbers where there should be one's own, or draw by a number's place among all.
+bool mixes_positions(Mistake mistake) {
+    return mistake == Mistake::SoftmaxOverQueries || mistake == Mistake::HeadsSplitWithoutTranspose ||
+           mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
+}
+
 }  // namespace
 
 bool is_attended(const Plan& plan, const StageId& id) {
@@ -27,7 +32,11 @@ bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatc
     const auto depends_on_length = [](const PlanNode& node) {
         return node.op == Op::Rotate && node.settings.rotary.stretch.kind == RotaryScaling::LongRope;
     };
-    return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length && can_cache(config, settings) &&
+    const DropoutSettings& dropout = settings.dropout;
+    const bool drops = dropout.attention != 0 || dropout.residual != 0 || dropout.embedding != 0;
+    return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length &&
+           config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && !drops &&
+           settings.edits.empty() && !mixes_positions(settings.mistake) &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 
@@ -60,7 +69,7 @@ void LayerInRows<Scalar>::give(const StageId& stream, const Tensor<Scalar>& whol
 template <class Scalar>
 void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::size_t begin, std::size_t end,
                                   const RowsObserver<Scalar>& each) {
-    const PassMasks masks = masks_behind(plan_, first, count, tokens_.length);
+    const PassMasks masks = masks_of_rows(plan_, settings_.masks, tokens_, first, count);
     const TokenBatch some{count, {tokens_.ids.begin() + first, tokens_.ids.begin() + first + count}, {count}};
     Tap<Scalar> tap(false, stop_);
     tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });

@@ -26,8 +26,8 @@ using RowsObserver = std::function<void(const StageRows<Scalar>&)>;
 
 /// Keys and values as attention reads them.
 bool is_attended(const Plan& plan, const StageId& id);
-/// Whether the layers of a pass can be computed so: one text, in a decoder-only model under the causal mask alone (see can_cache()), whose
-/// rotary positions do not depend on how many there are.
+/// Whether the layers of a pass can be computed so: one text, in a decoder-only model whose rotary positions do not depend on how many
+/// there are, without dropout, edits, biases of ranges of distances, and mistakes that mix positions.
 bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
 
 /// How many positions are computed at a time.

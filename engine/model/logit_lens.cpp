@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/model/part_pass.hpp"
 #include "engine/ops/parallel.hpp"
@@ -45,12 +46,15 @@ std::int32_t token_after(const TokenBatch& tokens, std::int64_t b, std::int64_t 
     return t + 1 < tokens.lengths[static_cast<std::size_t>(b)] ? tokens.ids[static_cast<std::size_t>(b * tokens.length + t + 1)] : -1;
 }
 
-}  // namespace
+/// What logits and probabilities of the rows that are computed at a time may take.
+constexpr std::int64_t kRowsBytes = 16 << 20;
 
-std::vector<StageId> lens_stages(const Config& config) { return Plan(config).streams(predicting_stack(config)); }
+std::int64_t rows_at_a_time(std::int64_t vocab) {
+    return std::max<std::int64_t>(16, kRowsBytes / std::max<std::int64_t>(1, 3 * vocab * std::int64_t{sizeof(float)}));
+}
 
 template <class Scalar>
-Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
+const Tensor<Scalar>& require_stream(const Trace<Scalar>& trace, const StageId& stream) {
     const Config& config = trace.config;
     if (!config.lm_head) throw ConfigError("a model without an output head predicts nothing in any layer");
     const RecordedStage<Scalar>* stage = trace.find(stream);
@@ -58,14 +62,39 @@ Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     const Shape& shape = stage->value.shape();
     if (shape.rank() != 3 || shape[2].size != config.d_model)
         throw ShapeError(tensor_name(stream) + " " + shape.text() + " is no stream of d_model " + std::to_string(config.d_model));
-    // What is edited in the head belongs to the last layer alone.
-    ForwardSettings settings = trace.settings;
-    settings.edits.clear();
-    PartPass<Scalar> pass(*trace.parameters, settings);
-    const StageId last = pass.plan().streams(predicting_stack(config)).back();
-    pass.give(last, stage->value);
-    pass.forward_after(last);
-    return pass.value(pass.plan().logits());
+    return stage->value;
+}
+
+/// The model's head alone.
+template <class Scalar>
+class HeadPass {
+public:
+    explicit HeadPass(const Trace<Scalar>& trace)
+        : pass_(*trace.parameters, without_edits(trace.settings)), last_(pass_.plan().streams(predicting_stack(trace.config)).back()) {}
+    /// [B,T,C] -> [B,T,V], valid until the next call.
+    const Tensor<Scalar>& logits(Tensor<Scalar> stream) {
+        pass_.give(last_, std::move(stream));
+        pass_.forward_after(last_);
+        return pass_.value(pass_.plan().logits());
+    }
+
+private:
+    /// What is edited in the head belongs to the last layer alone.
+    static ForwardSettings without_edits(ForwardSettings settings) {
+        settings.edits.clear();
+        return settings;
+    }
+    PartPass<Scalar> pass_;
+    StageId last_;
+};
+
+}  // namespace
+
+std::vector<StageId> lens_stages(const Config& config) { return Plan(config).streams(predicting_stack(config)); }
+
+template <class Scalar>
+Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
+    return HeadPass<Scalar>(trace).logits(require_stream(trace, stream));
 }
 
 LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, const LensProgress& each) {
@@ -76,17 +105,27 @@ LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, con
     const std::int64_t rows = lens.batches * lens.positions, vocab = trace.config.vocab_size;
     lens.cells.resize(lens.stages.size() * static_cast<std::size_t>(rows));
     lens.known.resize(lens.stages.size());
+    require_stream(trace, lens.stages.back());
+    HeadPass<float> head(trace);
     Tensor<float> probabilities;
     for (std::size_t stage = lens.stages.size(); stage-- > 0;) {
-        if (stop.stop_requested()) throw Cancelled();
-        const Tensor<float> logits = lens_logits(trace, lens.stages[stage]);
-        probabilities.resize(logits.shape());
-        softmax(logits.data(), rows, vocab, probabilities.data());
+        const Tensor<float>& stream = require_stream(trace, lens.stages[stage]);
         LensCell* cells = lens.cells.data() + stage * static_cast<std::size_t>(rows);
-        parallel_for(rows, vocab, [&](std::int64_t row) {
-            const std::int32_t next = token_after(trace.tokens, row / lens.positions, row % lens.positions);
-            cells[row] = read_row(LensRow(logits.data() + row * vocab, vocab), LensRow(probabilities.data() + row * vocab, vocab), next);
-        });
+        const std::int64_t width = trace.config.d_model;
+        for (std::int64_t first = 0; first < rows; first += rows_at_a_time(vocab)) {
+            if (stop.stop_requested()) throw Cancelled();
+            const std::int64_t some = std::min(rows_at_a_time(vocab), rows - first);
+            Tensor<float> part({{Axis::B, 1}, {Axis::T, some}, {Axis::C, width}});
+            std::copy_n(stream.data() + first * width, some * width, part.data());
+            const Tensor<float>& logits = head.logits(std::move(part));
+            probabilities.resize(logits.shape());
+            softmax(logits.data(), some, vocab, probabilities.data());
+            parallel_for(some, vocab, [&](std::int64_t row) {
+                const std::int64_t at = first + row;
+                const std::int32_t next = token_after(trace.tokens, at / lens.positions, at % lens.positions);
+                cells[at] = read_row(LensRow(logits.data() + row * vocab, vocab), LensRow(probabilities.data() + row * vocab, vocab), next);
+            });
+        }
         lens.known[stage] = 1;
         if (each) each(lens);
     }

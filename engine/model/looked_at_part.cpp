@@ -79,7 +79,8 @@ private:
         if (found != stages.end()) return *found;
         Shape shape = outline_.shape_of(shown.id);
         RecordedStage<float> stage{shown.id, {}};
-        if (shown.mask != nullptr && masks_.self == nullptr) masks_ = masks_behind(*outline_.plan, 0, outline_.tokens.length);
+        if (shown.mask != nullptr && masks_.self == nullptr)
+            masks_ = masks_of_rows(*outline_.plan, outline_.settings.masks, outline_.tokens, 0, outline_.tokens.length);
         if (shown.mask != nullptr) stage.mask = masks_.of(shown.id, outline_.plan->at(shown.id).settings.window);
         if (wanted_.head && is_attention_map(shown.id.stage)) {
             stage.only_head = wanted_.head;
@@ -236,6 +237,21 @@ void show_map_rows(const Trace<float>& outline, const StageId& within, const Tra
     const Weights weights(*outline.parameters);
     LayerInRows<float> layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop));
     layer.show_maps(part, stream->value, held, first, count, rows_at_a_time(outline.config, outline.tokens.length), each);
+}
+
+Trace<float> read_by_maps(const Trace<float>& outline, const StageId& within, std::stop_token stop) {
+    const PlanPart part = outline.plan->part_around(within);
+    const RecordedStage<float>* stream = part.stream ? outline.find(*part.stream) : nullptr;
+    if (stream == nullptr || !can_look_in_rows(outline))
+        throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
+    const Weights weights(*outline.parameters);
+    LayerInRows<float> layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop));
+    const std::int64_t positions = outline.tokens.length;
+    std::vector<Tensor<float>> read = layer.before_maps(part, stream->value, positions, rows_at_a_time(outline.config, positions));
+    Trace<float> out = unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings);
+    for (std::size_t i = 0; i < read.size(); ++i)
+        if (!read[i].empty()) out.stages.push_back({outline.plan->nodes()[part.first + i].id, std::move(read[i])});
+    return out;
 }
 
 ReducedMap region_of_map(const Trace<float>& outline, const StageId& id, const MapRegion& region, const Trace<float>* held,

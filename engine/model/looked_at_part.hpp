@@ -52,6 +52,8 @@ LookedAtPart look_at_part(const std::shared_ptr<const Trace<float>>& outline, co
 /// requested.
 void show_map_rows(const Trace<float>& outline, const StageId& within, const Trace<float>* held, std::int64_t first, std::int64_t count,
                    const RowsObserver<float>& each, std::stop_token stop = {});
+/// What these maps and what comes behind them are computed from, for many such calls.
+Trace<float> read_by_maps(const Trace<float>& outline, const StageId& within, std::stop_token stop = {});
 /// A region of one of them: of one head, or of all and, of weights, of their mean.
 ReducedMap region_of_map(const Trace<float>& outline, const StageId& id, const MapRegion& region, const Trace<float>* held,
                          std::optional<std::int64_t> only_head, std::stop_token stop = {});

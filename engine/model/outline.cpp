@@ -103,7 +103,8 @@ Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> paramete
     const Weights weights(*trace.parameters);
     trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
     trace.stages.push_back(first_stream(trace, weights, stop));
-    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop, Form::Outlined);
+    const Form form = can_leave_out_maps(plan, settings) ? Form::Outlined : Form::Staged;
+    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop, form);
     const std::vector<StageId> kept = outline_stages(plan, memory.attended);
     const RowCounts rows = rows_at_a_time(trace.config, tokens.length, memory.rows);
     for (std::size_t place = 0; place < plan.end_of_layers();) {

@@ -33,13 +33,24 @@ std::set<std::int64_t> windows_of(const Plan& plan) {
     return windows;
 }
 
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, std::optional<std::int64_t> keys) {
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added) {
     const auto make = [&](std::int64_t window) {
         const auto mask = std::make_shared<Mask>();
-        mask->assign(1, added, keys.value_or(before + added), [&](std::int64_t, std::int64_t t, std::int64_t s) {
+        mask->assign(1, added, before + added, [&](std::int64_t, std::int64_t t, std::int64_t s) {
             return s <= before + t && (window == 0 || before + t - s < window);
         });
         return mask;
+    };
+    PassMasks masks{make(0), nullptr, nullptr, {}};
+    for (const std::int64_t window : windows_of(plan)) masks.windowed[window] = make(window);
+    return masks;
+}
+
+PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count) {
+    const MaskRule rule = rule_of(plan);
+    const auto make = [&](std::int64_t window) {
+        return std::make_shared<const Mask>(
+            build_mask_rows(with_window(settings, window), tokens.lengths, tokens.length, first, count, rule));
     };
     PassMasks masks{make(0), nullptr, nullptr, {}};
     for (const std::int64_t window : windows_of(plan)) masks.windowed[window] = make(window);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <vector>
 
@@ -26,9 +25,10 @@ struct PassMasks {
 
 /// The windows that self-attentions of a plan have.
 std::set<std::int64_t> windows_of(const Plan& plan);
-/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows. `keys`: how many there are,
-/// where others follow.
-PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added, std::optional<std::int64_t> keys = {});
+/// Of `added` positions behind the first `before` of one text, under the causal mask and the plan's windows.
+PassMasks masks_behind(const Plan& plan, std::int64_t before, std::int64_t added);
+/// Of the positions [first, first + count) of one text, under the settings and the plan's rule and windows.
+PassMasks masks_of_rows(const Plan& plan, const MaskSettings& settings, const TokenBatch& tokens, std::int64_t first, std::int64_t count);
 
 class MaskBuilder {
 public:

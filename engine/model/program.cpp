@@ -34,7 +34,7 @@ bool can_fuse(const Plan& plan) {
 bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings) {
     const bool touches_maps =
         std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return is_attention_map(edit.at.stage); });
-    return settings.mistake == Mistake::None && settings.dropout.attention == 0 && !touches_maps &&
+    return settings.mistake != Mistake::DropoutLeftOn && can_fuse(plan) && settings.dropout.attention == 0 && !touches_maps &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(),
                         [](const PlanNode& node) { return node.op == Op::Bias && !node.weight.empty(); });
 }

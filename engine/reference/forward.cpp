@@ -204,7 +204,7 @@ private:
         if (node.op != Op::Mask && node.op != Op::Softmax) return nullptr;
         const bool cross = is_cross(node.id.stage);
         const std::int64_t queries = batch(node).length, keys = cross ? source_.length : queries;
-        if (node.op == Op::Mask && late) return share(everything_allowed(queries, keys));
+        if (node.op == Op::Mask && late) return share(everything_allowed(rows_.all() ? queries : rows_.count, keys));
         const MaskRule rule = node.settings.mask_rule;
         if (cross || node.id.stack == Stack::Encoder)
             return share(padding_permissions(settings_.masks, source_.lengths, queries, keys, rule));

@@ -1,6 +1,7 @@
 #pragma once
 /// Attention from token to token over all heads, and over all layers of a stack.
 
+#include <algorithm>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -22,6 +23,10 @@ struct AttentionTotals {
     /// residual stream. A fully masked row of A_l passes its token on unchanged; a row that holds no number stays none.
     std::vector<Tensor<float>> rollouts;
     std::vector<Tensor<float>> means;  ///< [L] of [B,T,S]: the mean of A_0 to A_l
+    /// [L]: of a long text the same two, reduced, in place of the three; see totals_in_rows().
+    std::vector<ReducedMap> reduced_rollouts{}, reduced_means{};
+
+    std::size_t layers() const { return std::max(rollouts.size(), reduced_rollouts.size()); }
 };
 
 /// Ã of one row: 0.5 a + 0.5 at the own position, divided by the sum; all 0 where that sum is 0.

@@ -145,5 +145,47 @@ TEST(MaskSettings, AllRulesHoldTogether) {
     expect_cells(cross, [](auto b, auto, auto, auto s) { return s < (b == 0 ? 2 : 3); });
 }
 
+/// Cell by cell what the settings say.
+bool says(const MaskSettings& settings, const std::vector<std::int64_t>& lengths, std::size_t b, std::int64_t t, std::int64_t s) {
+    if (settings.padding && s >= lengths[b]) return false;
+    if (settings.causal && s > t && s >= settings.prefix) return false;
+    if (settings.window > 0 && std::abs(t - s) >= settings.window) return false;
+    if (settings.block > 0 && t / settings.block != s / settings.block) return false;
+    return std::find(settings.painted.begin(), settings.painted.end(),
+                     PaintedCell{static_cast<std::int32_t>(t), static_cast<std::int32_t>(s)}) == settings.painted.end();
+}
+
+TEST(Mask, OfSomeRowsIsThoseRowsOfTheWhole) {
+    std::mt19937 random(5);
+    const auto between = [&](std::int64_t lo, std::int64_t hi) { return std::uniform_int_distribution<std::int64_t>(lo, hi)(random); };
+    for (int i = 0; i < 400; ++i) {
+        SCOPED_TRACE(i);
+        const std::int64_t positions = between(1, 12), first = between(0, positions - 1), count = between(1, positions - first);
+        MaskSettings settings;
+        settings.causal = between(0, 1) == 0;
+        settings.padding = between(0, 1) == 0;
+        if (between(0, 1) == 0) settings.window = static_cast<int>(between(1, positions));
+        if (between(0, 1) == 0) settings.prefix = static_cast<int>(between(1, positions));
+        if (between(0, 1) == 0) settings.block = static_cast<int>(between(1, positions));
+        for (std::int64_t n = between(0, 3); n > 0; --n)
+            settings.painted.push_back(
+                {static_cast<std::int32_t>(between(-1, positions)), static_cast<std::int32_t>(between(-1, positions))});
+        std::vector<std::int64_t> lengths;
+        for (std::int64_t n = between(1, 3); n > 0; --n) lengths.push_back(between(1, positions));
+        for (const MaskRule rule : {MaskRule::Right, MaskRule::Inverted, MaskRule::Missing}) {
+            const Mask rows = build_mask_rows(settings, lengths, positions, first, count, rule);
+            ASSERT_EQ(rows.queries(), count);
+            ASSERT_EQ(rows.keys(), positions);
+            for (std::size_t b = 0; b < lengths.size(); ++b)
+                for (std::int64_t t = 0; t < count; ++t)
+                    for (std::int64_t s = 0; s < positions; ++s) {
+                        const bool right = says(settings, lengths, b, first + t, s);
+                        const bool expected = rule == MaskRule::Missing || right == (rule == MaskRule::Right);
+                        ASSERT_EQ(rows.may_attend(static_cast<std::int64_t>(b), 0, t, s), expected) << t << ' ' << s;
+                    }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace attn

@@ -103,6 +103,24 @@ TEST(Outline, EditsAreMadeFromTheLayerWhereTheyBegin) {
     }
 }
 
+/// A growing model with masks and a mistake that rows know by themselves.
+RandomModel model_of_rows(unsigned seed, std::int64_t length) {
+    RandomModel model = growing_model(seed, length);
+    MaskSettings& masks = model.settings.masks;
+    masks.causal = model.coin(0.7);
+    masks.window = model.coin(0.7) ? 0 : static_cast<int>(model.between(1, length));
+    masks.prefix = model.coin(0.7) ? 0 : static_cast<int>(model.between(1, length));
+    masks.block = model.coin(0.7) ? 0 : static_cast<int>(model.between(1, length));
+    for (std::int64_t i = model.coin() ? 0 : model.between(0, 4); i > 0; --i)
+        masks.painted.push_back({static_cast<std::int32_t>(model.between(0, length)), static_cast<std::int32_t>(model.between(0, length))});
+    const auto& all = mistakes();
+    ForwardSettings settings = model.settings;
+    settings.mistake = all[static_cast<std::size_t>(model.between(0, std::ssize(all) - 1))].mistake;
+    if (model.coin() && can_compute_in_rows(Plan(model.config, settings.mistake), model.config, model.tokens, settings))
+        model.settings = settings;
+    return model;
+}
+
 TEST(Outline, OfATextThatGrowsOrChangesAtItsEndHasTheBitsOfAWholePass) {
     int taken_over = 0;
     for (unsigned seed = 0; seed < 150; ++seed) {
@@ -218,9 +236,9 @@ struct ShownInRows {
 };
 
 TEST(Outline, SomePositionsAtATimeHaveTheBitsOfAllAtOnce) {
-    for (unsigned seed = 0; seed < 120; ++seed) {
+    for (unsigned seed = 0; seed < 240; ++seed) {
         SCOPED_TRACE(seed);
-        RandomModel model = growing_model(seed, 1 + seed % 23);
+        RandomModel model = model_of_rows(seed, 1 + seed % 23);
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const std::int64_t rows = model.between(1, 6);
@@ -283,6 +301,21 @@ std::vector<reference::StageError> wrong_in_rows(const std::shared_ptr<const Tra
     for (const auto& stage : found.stages)
         if (!stage.ok) wrong.push_back(stage);
     return wrong;
+}
+
+TEST(Outline, TheReferenceAgreesInRowsUnderAnyMaskAndMistake) {
+    int others = 0;
+    for (unsigned seed = 0; seed < 80; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = model_of_rows(seed, 1 + seed % 11);
+        model.unruly = false;
+        others += model.settings.masks.causal && model.settings.mistake == Mistake::None ? 0 : 1;
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const auto outline =
+            std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {false, 2}));
+        EXPECT_THAT(wrong_in_rows(outline, outline->plan->streams(Stack::Main).back(), 0, 0, 2), testing::IsEmpty());
+    }
+    EXPECT_GT(others, 30);
 }
 
 TEST(Outline, AWrongNumberIsFoundInEveryHeadAndEveryRow) {

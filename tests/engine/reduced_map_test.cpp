@@ -166,6 +166,10 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
         SCOPED_TRACE(seed);
         std::mt19937 random(seed);
         RandomModel model = model_in_rows(seed, 1 + seed % 29);
+        model.settings.masks.causal = seed % 4 > 0;
+        model.settings.masks.window = seed % 5 == 0 ? 3 : 0;
+        if (seed % 7 == 0) model.settings.mistake = Mistake::InvertedMask;
+        if (seed % 11 == 0) model.settings.mistake = Mistake::MaskAfterSoftmax;
         try {
             validate(model.config);
         } catch (const Error&) {

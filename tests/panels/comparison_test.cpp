@@ -91,15 +91,15 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::InPlace), 1);
     for (const CompareLayout layout : {CompareLayout::All, CompareLayout::InPlace}) EXPECT_EQ(large_maps(View::Lens, layout), 0);
     with_context([&](PanelContext& context) {
-        const ComparedReadings readings = compared_readings(context);
+        const ComparedReadings readings = compared_readings(context, ReadingKind::Lens);
         EXPECT_EQ(readings.readings, context.inquiry.ask(context.states.unmasked, facet::Readings{}).value.get());
         EXPECT_EQ(readings.name, "unmasked");
     });
     // Another head of the same state is nothing that can be compared there: it says so.
     view.compare.choose(Compare::Itself);
     with_context([&](PanelContext& context) {
-        EXPECT_EQ(compared_readings(context).readings, nullptr);
-        EXPECT_NE(compared_readings(context).missing, "");
+        EXPECT_EQ(compared_readings(context, ReadingKind::Lens).readings, nullptr);
+        EXPECT_NE(compared_readings(context, ReadingKind::Lens).missing, "");
     });
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
 }
@@ -143,25 +143,25 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     set_text("some other words");
     view.compare.choose(Compare::Pinned);
     view.compare.layout = CompareLayout::SideBySide;
-    const auto asks_to_read = [&](View shown) {
+    const auto asks_to_read = [&](View shown, ReadingKind kind = ReadingKind::Lens) {
         view.view = shown;
         bool asks = false;
         frame([&] {
             with_context([&](PanelContext& context) {
                 draw_frame(context);
                 const auto& wanted = context.inquiry.wanted();
-                asks = std::find(wanted.begin(), wanted.end(), Request{context.states.pinned_a, facet::Readings{}}) != wanted.end();
+                asks = std::find(wanted.begin(), wanted.end(), Request{context.states.pinned_a, facet::Readings{kind}}) != wanted.end();
             });
         });
         return asks;
     };
     EXPECT_FALSE(asks_to_read(View::Step)) << "this view needs none";
-    EXPECT_TRUE(asks_to_read(View::Totals));
+    EXPECT_TRUE(asks_to_read(View::Totals, ReadingKind::Totals));
     EXPECT_TRUE(asks_to_read(View::Lens));
     view.view = View::Totals;
     frames(2, ui_frame);
     with_context([&](PanelContext& context) {
-        const ComparedReadings then = compared_readings(context);
+        const ComparedReadings then = compared_readings(context, ReadingKind::Lens);
         ASSERT_NE(then.readings, nullptr) << then.missing;
         EXPECT_EQ(then.missing, "");
         const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().values(); };
@@ -185,7 +185,7 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
                            .view = context.view,
                            .matrices = context.matrices,
                            .commands = context.commands};
-        EXPECT_EQ(compared_readings(early).missing, "That state is being computed.");
+        EXPECT_EQ(compared_readings(early, ReadingKind::Lens).missing, "That state is being computed.");
     });
 }
 

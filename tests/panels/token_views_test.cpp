@@ -235,7 +235,7 @@ TEST_F(TokenViews, TheTotalsAreThoseOfTheEngine) {
     open_example("gpt-tiny");
     view.view = View::Totals;
     frames(2, ui_frame);
-    const auto readings = get(facet::Readings{});
+    const auto readings = get(facet::Readings{ReadingKind::Totals});
     const auto drawn = [&](const Tensor<float>& values) {
         return std::any_of(canvas.calls.begin(), canvas.calls.end(),
                            [&](const auto& call) { return call.request.data.values == values.data() && call.max.x - call.min.x > 100; });

@@ -134,10 +134,12 @@ TEST(LargeModel, FacetsOfAStageSayTheSame) {
 
 TEST(LargeModel, WhatIsReadOffAllLayersIsTheSame) {
     TwoSessions sessions(open_preset("gpt-tiny"));
+    const facet::Readings totals{ReadingKind::Totals};
+    const auto expected_totals = sessions.whole.get(totals), found_totals = only(sessions.tight, totals);
+    ASSERT_EQ(expected_totals->totals.size(), found_totals->totals.size());
+    expect_same(expected_totals->totals[0].rollouts.back(), found_totals->totals[0].rollouts.back());
+    expect_same(expected_totals->totals[0].means.back(), found_totals->totals[0].means.back());
     const auto expected = sessions.whole.get(facet::Readings{}), found = only(sessions.tight, facet::Readings{});
-    ASSERT_EQ(expected->totals.size(), found->totals.size());
-    expect_same(expected->totals[0].rollouts.back(), found->totals[0].rollouts.back());
-    expect_same(expected->totals[0].means.back(), found->totals[0].means.back());
     ASSERT_TRUE(found->lens);
     ASSERT_EQ(expected->lens->cells.size(), found->lens->cells.size());
     for (std::size_t i = 0; i < expected->lens->cells.size(); ++i)
@@ -325,6 +327,34 @@ TEST(LargeModel, AReducedMapItsRegionsAndItsStatisticsAreThoseOfItsNumbers) {
     EXPECT_EQ(counted->mean, expected.mean);
     EXPECT_EQ(counted->deviation, expected.deviation);
     EXPECT_EQ(counted->histogram, expected.histogram);
+}
+
+TEST(LargeModel, AMapLessThatOfAnotherStateOrTimesWhatItMovesIsComputedInRows) {
+    TwoSessions sessions(open_preset("gpt-tiny"));
+    const StageId weights{Stage::Weights, 1};
+    const Trace<float>& all = *sessions.whole.wait()->trace;
+    const Trace<float>& unmasked = *sessions.whole.compute(sessions.whole.states().unmasked, facet::Trace{})->trace;
+    const RecordedStage<float>&now = *all.find(weights), &before = *unmasked.find(weights);
+    const std::int64_t positions = all.tokens.length, head = 1;
+    const MapRegion last{positions - 1, 1, 0, positions, 0};
+    facet::MapRegion difference{weights, last, head};
+    difference.change.minus = sessions.tight.states().unmasked;
+    difference.change.minus_stage = weights;
+    difference.change.minus_head = 0;
+    const auto found = only(sessions.tight, difference);
+    double differs = 0;
+    for (std::int64_t s = 0; s < positions; ++s) {
+        const float expected = now.value(0, head, positions - 1, s) - before.value(0, 0, positions - 1, s);
+        EXPECT_EQ(found->numbers(0)[s], expected) << s;
+        differs += std::abs(static_cast<double>(expected));
+    }
+    EXPECT_GT(differs, 0);
+    facet::MapRegion moved{weights, last};
+    moved.change.times_moved = true;
+    const auto lengths = sessions.whole.get(facet::MovedNorms{weights});
+    const auto times = only(sessions.tight, moved);
+    for (std::int64_t s = 0; s < positions; ++s)
+        EXPECT_EQ(times->numbers(head)[s], now.value(0, head, positions - 1, s) * (*lengths)(0, head, s)) << s;
 }
 
 TEST(LargeModel, AShortTextIsHeldAsItWas) {

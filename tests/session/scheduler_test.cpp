@@ -79,7 +79,8 @@ struct Counted {
             ++verified;
             return reference::Verification{};
         };
-        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, const std::stop_token&, const ReadingsProgress&) {
+        computation.readings = [this](const std::shared_ptr<const Trace<float>>&, ReadingKind, const std::stop_token&,
+                                      const ReadingsProgress&) {
             ++read;
             return Readings{};
         };
@@ -143,6 +144,26 @@ TEST(Scheduler, ATraceIsThereBeforeWhatTakesLong) {
     counted.gate.open();
     scheduler.wait();
     EXPECT_TRUE(scheduler.results().find(one, facet::Verification{}));
+}
+
+TEST(Scheduler, ACheckGivesWayToWhatSomebodyWaitsFor) {
+    Counted counted;
+    counted.gate.close();
+    Scheduler scheduler(counted.computation(), wake_nobody);
+    const StateRef one = state("a");
+    const Request check{one, facet::Verification{}}, reading{one, facet::Readings{}};
+    scheduler.want({check});
+    counted.gate.await_arrival();
+    scheduler.want({check, reading});
+    scheduler.wait_for(reading);
+    EXPECT_EQ(counted.read, 1);
+    EXPECT_EQ(counted.gate.abandoned(), 1);
+    EXPECT_EQ(counted.verified, 0);
+    counted.gate.open();
+    scheduler.wait();
+    EXPECT_TRUE(scheduler.results().find(one, facet::Verification{})) << "it is made up for";
+    EXPECT_EQ(counted.verified, 1);
+    EXPECT_EQ(counted.passes, 1);
 }
 
 TEST(Scheduler, NewestWinsAndTheStaleOneIsAbandoned) {

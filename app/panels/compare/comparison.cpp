@@ -1,5 +1,6 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_of.hpp"
+#include "app/panels/maps/large_map.hpp"
 
 #include <fmt/format.h>
 
@@ -64,6 +65,7 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
     const auto row = b.row_axis == Axis::N ? std::optional<std::int64_t>(0) : selection.on(b.row_axis), col = selection.on(b.col_axis);
     const auto outside = [&](const Matrix& m) { return *row >= m.data.rows || *col >= m.data.cols; };
     if (!row || !col || outside(a) || outside(b)) return names;
+    if (!a.data.knows(*row, *col) || !b.data.knows(*row, *col)) return names;
     const auto number = [&](const Matrix& m) {
         return m.masked(*row, *col) ? std::string(kMasked) : format_number(static_cast<double>(m.at(*row, *col)), {.decimals = 4});
     };
@@ -71,6 +73,13 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
     const double difference = static_cast<double>(b.at(*row, *col) - a.at(*row, *col));
     const std::string subtracted = a.at(*row, *col) < 0 ? "(" + number(a) + ")" : number(a);
     return fmt::format("{} = {} − {} = {}", names, number(b), subtracted, format_number(difference, {.decimals = 4, .plus = true}));
+}
+
+/// Of large maps the chosen row is asked for.
+std::string formula_of_chosen_cell(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
+    const auto row = context.view.selection().on(b.row_axis);
+    if (!row || !a.large || !b.large) return cell_formula(context, sides, a, b);
+    return cell_formula(context, sides, with_row(context, a, *row), with_row(context, b, *row));
 }
 
 void include(SharedRange& range, bool& any, float lo, float hi) {
@@ -127,7 +136,7 @@ void end_stale_comparison(PanelContext& context) {
     if (*compare.subject != now || !can_compare(context, compare.source)) compare.end();
 }
 
-ComparedReadings compared_readings(const PanelContext& context) {
+ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind) {
     const CompareSource* source = chosen_source(context);
     if (source == nullptr) return {};
     const ComparedState state = compared_state(context, *source);
@@ -139,7 +148,7 @@ ComparedReadings compared_readings(const PanelContext& context) {
         return out;
     }
     if (state.snapshot == nullptr) return out;
-    const auto readings = context.inquiry.ask(state.state, facet::Readings{});
+    const auto readings = context.inquiry.ask(state.state, facet::Readings{kind});
     out.readings = readings ? readings.value.get() : readings.so_far.get();
     out.missing = readings.computing() ? "The readings of that state are being computed." : readings.problem;
     return out;
@@ -174,12 +183,17 @@ ComparedSide reference_side(const PanelContext& context, const StageId& id, std:
                       "",      ""};
     if (is_layer_stage(id.stage) && compare.layer) side.stage.layer = static_cast<int>(*compare.layer);
     const std::optional<std::int64_t> only = context.only_head() ? std::optional(side.head) : std::nullopt;
-    if (state.snapshot != nullptr) side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage, only);
+    if (state.snapshot != nullptr)
+        side.snapshot = &context.inquiry.with(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
     const Trace<float>* trace = side.snapshot == nullptr ? nullptr : side.snapshot->trace.get();
     const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(side.stage, side.head);
+    const bool is_reduced = stage == nullptr && trace != nullptr && trace->reduced_map(side.stage) != nullptr;
     if (trace == nullptr) side.missing = std::move(state.missing);
+    else if (is_reduced && side.head >= trace->config.num_heads)
+        side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
+    else if (is_reduced) side.trace = trace;
     else if (stage == nullptr && trace->plan->find(side.stage) != nullptr)
-        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only);
+        side.missing = context.inquiry.missing(state.state, *state.snapshot, side.stage, only, context.maps_wanted());
     else if (stage == nullptr || stage->value.empty()) side.missing = fmt::format("That state has no {}.", tensor_name(side.stage));
     else if (has_heads(stage->value.shape()) && side.head >= trace->config.num_heads)
         side.missing = fmt::format("That state has no head {}: it has {}.", side.head, trace->config.num_heads);
@@ -207,6 +221,7 @@ Matrix slice_of(const PanelContext& context, const ComparedSide& side) {
     Matrix matrix =
         side.head == kMeanHead ? mean_of_heads(context, side) : context.matrices.stage(*side.trace, side.stage, side.batch, side.head);
     matrix.labelled_by = {side.snapshot, side.batch};
+    if (matrix.large) matrix.large->state = side.state;
     return matrix;
 }
 
@@ -234,10 +249,11 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
         return out;
     }
     Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
-    out.formula = cell_formula(context, sides, a, b);
+    out.formula = formula_of_chosen_cell(context, sides, a, b);
     const CompareLayout layout = context.view.compare.layout;
-    Matrix difference = context.matrices.difference(b, a);
+    Matrix difference = layout == CompareLayout::SideBySide ? Matrix() : difference_between(context, b, a);
     if (layout != CompareLayout::SideBySide) out.problem = no_difference(sides, a, b);
+    if (out.problem.empty() && layout != CompareLayout::SideBySide && difference.empty()) out.problem = "The difference is being computed.";
     if (!out.problem.empty()) return out;
     difference.symbol = fmt::format("{} − {}", sides.second, sides.first);
     a.symbol = fmt::format("{}  {}", sides.first, sides.a.name);

@@ -49,7 +49,7 @@ struct ComparedReadings {
     std::int64_t batch = 0;
     std::string name{}, missing{};
 };
-ComparedReadings compared_readings(const PanelContext& context);
+ComparedReadings compared_readings(const PanelContext& context, ReadingKind kind);
 /// Keeps what is shown as A, and compares with it.
 void pin_shown_state(PanelContext& context);
 /// Makes the step of the training run nearest to `step` the state that is compared with.

@@ -30,8 +30,18 @@ std::pair<std::int64_t, std::int64_t> aligned(std::int64_t first, std::int64_t l
     return {std::max<std::int64_t>(first, 0) / step * step, std::min((last + step - 1) / step * step, end)};
 }
 
+const StateRef& state_of(const PanelContext& context, const LargeMap& map) {
+    return map.state != nullptr ? map.state : context.states.shown;
+}
+
+/// Of what is looked at alone; another head may stand beside it.
+std::optional<std::int64_t> head_of(const PanelContext& context, const LargeMap& map) {
+    return context.only_head() ? std::optional(map.head) : std::nullopt;
+}
+
 const HeatmapRegion* asked_region(const PanelContext& context, const LargeMap& map, const MapRegion& region) {
-    const auto answer = context.ask(facet::MapRegion{map.stage, region, context.only_head()});
+    if (map.in_blocks_alone) return nullptr;
+    const auto answer = context.inquiry.ask(state_of(context, map), facet::MapRegion{map.stage, region, head_of(context, map), map.change});
     return answer ? context.matrices.region(map, context.snapshot.trace->config.num_heads, answer.value) : nullptr;
 }
 
@@ -54,8 +64,8 @@ Matrix with_row(const PanelContext& context, Matrix matrix, std::int64_t row) {
 }
 
 Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const HeatmapGeometry& geometry) {
-    if (!matrix.large) return matrix;
-    const std::int64_t maps = context.only_head() ? 1 : context.snapshot.trace->config.num_heads + 1;
+    if (!matrix.large || matrix.large->in_blocks_alone) return matrix;
+    const std::int64_t maps = head_of(context, *matrix.large) ? 1 : context.snapshot.trace->config.num_heads + 1;
     for (int level = level_in_sight(geometry); level < matrix.data.level; ++level) {
         const auto rows = aligned(geometry.first_row(), geometry.end_row(), matrix.data.rows, level);
         const auto cols = aligned(geometry.first_col(), geometry.end_col(), matrix.data.cols, level);
@@ -69,10 +79,38 @@ Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const Heat
     return matrix;
 }
 
+bool is_counted(const PanelContext& context, const Matrix& matrix) {
+    if (!matrix.large) return true;
+    const bool of_one_head = matrix.large->head < context.snapshot.trace->config.num_heads;
+    return of_one_head && !matrix.large->in_blocks_alone && matrix.large->change == facet::MapChange{};
+}
+
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix) {
     if (!matrix.large) return &context.matrices.statistics(matrix);
-    if (matrix.large->head >= context.snapshot.trace->config.num_heads) return nullptr;
-    return context.ask(facet::Statistics{matrix.large->stage, false, matrix.large->head}).value.get();
+    if (!is_counted(context, matrix)) return nullptr;
+    return context.inquiry.ask(state_of(context, *matrix.large), facet::Statistics{matrix.large->stage, false, matrix.large->head})
+        .value.get();
+}
+
+Matrix changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change) {
+    const attn::MapRegion all{0, map.data.rows, 0, map.data.cols, map.data.level};
+    const auto answer =
+        context.inquiry.ask(state_of(context, *map.large), facet::MapRegion{map.large->stage, all, head_of(context, *map.large), change});
+    return answer ? context.matrices.changed(map, change, context.snapshot.trace->config.num_heads, answer.value) : Matrix();
+}
+
+Matrix difference_between(const PanelContext& context, const Matrix& now, const Matrix& before) {
+    const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
+    if (!now.large || !before.large || !same_size) return context.matrices.difference(now, before);
+    facet::MapChange change{.minus = state_of(context, *before.large), .minus_stage = before.large->stage};
+    if (now.large->head != before.large->head) change.minus_head = before.large->head;
+    Matrix out = changed_map(context, now, change);
+    if (out.empty()) return out;
+    out.symbol = "Δ " + now.symbol;
+    out.name += " difference";
+    out.is_difference = true;
+    out.content = Content::Signed;
+    return out;
 }
 
 }  // namespace attn::app

@@ -13,6 +13,12 @@ Matrix with_rows(const PanelContext& context, Matrix matrix, std::int64_t first,
 Matrix with_column(const PanelContext& context, Matrix matrix, std::int64_t col);
 /// The map with as many numbers of what is in sight as there are pixels for, down to every single one.
 Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const HeatmapGeometry& geometry);
+/// A large map changed; empty until that is computed.
+Matrix changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
+/// MatrixStore::difference(), of large maps too: of these empty until it is computed.
+Matrix difference_between(const PanelContext& context, const Matrix& now, const Matrix& before);
+/// Whether somebody counts what the numbers of a matrix are like: nobody does of means and changes of large maps.
+bool is_counted(const PanelContext& context, const Matrix& matrix);
 /// What the numbers of the matrix are like; none of a large map until they have been counted.
 const TensorStatistics* statistics_of_matrix(const PanelContext& context, const Matrix& matrix);
 

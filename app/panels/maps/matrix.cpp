@@ -122,12 +122,28 @@ Matrix MatrixStore::reduced_mean(const Trace<float>& trace, const StageId& id) {
     return out;
 }
 
-std::uint64_t MatrixStore::key_of(const LargeMap& map) const {
-    // Not by address: regions come and go from frame to frame, while the numbers of a snapshot's cell stay.
-    return mix(mix_text(mix(serial_, kRegion), tensor_name(map.stage)), static_cast<std::uint64_t>(map.head));
+Matrix MatrixStore::reduced_total(const Trace<float>& trace, const ReducedMap& map, std::string symbol) {
+    Matrix out = reduced(trace, map, 0);
+    out.symbol = std::move(symbol);
+    out.name = out.symbol;
+    out.content = Content::Probability;
+    out.origin.reset();
+    out.large->in_blocks_alone = true;
+    return out;
 }
 
-const HeatmapRegion* MatrixStore::region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region) {
+std::uint64_t MatrixStore::key_of(const LargeMap& map) const {
+    // Not by address: regions come and go from frame to frame, while the numbers of a snapshot's cell stay.
+    const facet::MapChange& change = map.change;
+    std::uint64_t key = mix(mix_text(mix(serial_, kRegion), tensor_name(map.stage)), static_cast<std::uint64_t>(map.head));
+    key = mix(mix(key, change.without_first_key ? 1 : 0), change.times_moved ? 1 : 0);
+    if (change.minus != nullptr)
+        key = mix(mix_text(key, tensor_name(change.minus_stage)), static_cast<std::uint64_t>(change.minus_head.value_or(-1)));
+    for (const StateRef& state : {map.state, change.minus}) key = mix(key, reinterpret_cast<std::uintptr_t>(state.get()));
+    return key;
+}
+
+const HeatmapRegion* MatrixStore::region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region, bool is_whole) {
     const auto place = region->place_of(map.head, heads);
     if (!place) return nullptr;
     const MapRegion& cells = region->region;
@@ -142,9 +158,26 @@ const HeatmapRegion* MatrixStore::region(const LargeMap& map, std::int64_t heads
                               .level = cells.level,
                               .values = region->numbers(*place),
                               .keep = region->keep.empty() ? nullptr : region->keep.data()};
-    if (cells.rows > 1) last_regions_[key_of(map)] = key;
+    if (cells.rows > 1 && !is_whole) last_regions_[key_of(map)] = key;
     Region& kept = regions_.insert_or_assign(key, Region{std::move(region), shown, true}).first->second;
     return &kept.region;
+}
+
+Matrix MatrixStore::changed(const Matrix& matrix, const facet::MapChange& change, std::int64_t heads,
+                            std::shared_ptr<const ReducedMap> numbers) {
+    Matrix out = matrix;
+    out.large->change = change;
+    const auto place = numbers->place_of(out.large->head, heads);
+    if (place) out.large->non_finite = numbers->non_finite[static_cast<std::size_t>(*place)];
+    const HeatmapRegion* whole = region(*out.large, heads, std::move(numbers), true);
+    if (whole == nullptr) return {};
+    out.data.values = whole->values;
+    out.data.keep = whole->keep;
+    out.data.key = whole->key;
+    out.data.level = whole->level;
+    out.data.row_stride = whole->block_cols();
+    out.data.finer = out.data.row = nullptr;
+    return out;
 }
 
 const HeatmapRegion* MatrixStore::last_region(const LargeMap& map) {
@@ -426,8 +459,15 @@ Matrix MatrixStore::difference(const Matrix& now, const Matrix& before) {
 
 const TensorStatistics& MatrixStore::statistics(const Matrix& matrix) {
     const auto [it, fresh] = statistics_.try_emplace(matrix.data.key);
-    if (fresh && matrix.large) it->second = {.nan = matrix.large->non_finite.nan, .infinite = matrix.large->non_finite.infinite};
-    else if (fresh) it->second = compute_statistics(matrix.data);
+    if (fresh && matrix.large) {
+        HeatmapData blocks = matrix.data;
+        blocks.rows = ((blocks.rows - 1) >> blocks.level) + 1;
+        blocks.cols = blocks.row_stride;
+        const TensorStatistics found = compute_statistics(blocks);
+        it->second = {.nan = matrix.large->non_finite.nan, .infinite = matrix.large->non_finite.infinite};
+        it->second.min = found.min;
+        it->second.max = found.max;
+    } else if (fresh) it->second = compute_statistics(matrix.data);
     return it->second;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/session/facet.hpp"
 #include "app/session/snapshot.hpp"
 #include "app/widgets/canvas.hpp"
 #include "app/widgets/cell_marks.hpp"
@@ -33,6 +34,9 @@ struct LargeMap {
     StageId stage;
     std::int64_t head = 0;  ///< as many as the model has: their mean
     NonFinite non_finite;
+    bool in_blocks_alone = false;  ///< nothing more of it can be asked for
+    StateRef state{};              ///< that it is of; null: the shown one
+    facet::MapChange change{};     ///< what has become of it
 };
 
 struct Matrix {
@@ -83,8 +87,12 @@ public:
     Matrix mean_map(const RecordedStage<float>& stage, const Tensor<float>& mean, std::int64_t batch);
     /// The mean over the heads of a map that is there reduced; empty where it is not, or has none.
     Matrix reduced_mean(const Trace<float>& trace, const StageId& id);
+    /// What is read off all layers of a long text; `symbol` names it.
+    Matrix reduced_total(const Trace<float>& trace, const ReducedMap& map, std::string symbol);
+    /// The same large map as something has changed it: `numbers` of all of it; empty where these have other heads.
+    Matrix changed(const Matrix& matrix, const facet::MapChange& change, std::int64_t heads, std::shared_ptr<const ReducedMap> numbers);
     /// A region of a large map, which is kept as long as it is asked for in every frame; null where `region` has other heads.
-    const HeatmapRegion* region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region);
+    const HeatmapRegion* region(const LargeMap& map, std::int64_t heads, std::shared_ptr<const ReducedMap> region, bool is_whole = false);
     /// The region of that map that was asked for last, if it is still there.
     const HeatmapRegion* last_region(const LargeMap& map);
     /// Slice of a parameter: `first_col` and `cols` choose columns of its matrix (a head's part of a packed one); vectors are one row.
@@ -103,7 +111,8 @@ public:
     /// now - before, cell by cell; a cell masked in exactly one of them counts as 0 there for probabilities and is masked otherwise.
     /// Empty when the shapes differ.
     Matrix difference(const Matrix& now, const Matrix& before);
-    /// Smallest, largest, mean, deviation, histogram and what is not finite. Of a large map the last alone: see facet::Statistics.
+    /// Smallest, largest, mean, deviation, histogram and what is not finite. Of a large map the last alone (see facet::Statistics), and
+    /// of its blocks smallest and largest.
     const TensorStatistics& statistics(const Matrix& matrix);
     /// A square of token to token that was computed elsewhere and outlives the snapshot's frame: [B,T,S]. `symbol` names it. Cells that
     /// the mask forbids are masked; if `zeros_only`, those of them that are 0.

@@ -132,7 +132,8 @@ HeatmapStyle style_for(PanelContext& context, const Matrix& matrix, const Matrix
     if ((matrix.is_difference || matrix.is_moved) && options.reach > 0) return shown_style(context, matrix, options.stage, options.reach);
     if (options.comparing && matrix.name.ends_with(" before")) return style_of(context, matrix, options.stage);
     if (matrix.origin && matrix.origin->parameter.empty() && !matrix.is_difference) return style_of(context, matrix, matrix.origin->stage);
-    if (matrix.large) return style_of(context, matrix, matrix.large->stage);  // the mean: its own range is not known
+    if (matrix.large && !matrix.large->in_blocks_alone)
+        return style_of(context, matrix, matrix.large->stage);  // the mean: its own range is not known
     return style_of(context, matrix);
 }
 
@@ -254,7 +255,8 @@ void draw_color_scale(PanelContext& context, const Matrix& result, const Box& bo
     ImGui::SetCursorScreenPos({stats_x, box.min.y});
     if (const TensorStatistics* statistics = statistics_of_matrix(context, result))
         tensor_stats(context.ui(), *statistics, style, (box.max.x - stats_x) / context.theme.scale);
-    else draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {stats_x, box.min.y}, context.theme.colors.muted, "counting …");
+    else if (is_counted(context, result))
+        draw_text(*ImGui::GetWindowDrawList(), context.theme.fonts.label, {stats_x, box.min.y}, context.theme.colors.muted, "counting …");
 }
 
 }  // namespace attn::app

@@ -8,6 +8,7 @@
 #include "app/panels/colors.hpp"
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/gradients.hpp"
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/stage_words.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
@@ -25,8 +26,24 @@ bool leaves_out_first_key(const PanelContext& context, const StageId& id) {
            !shows_gradients(context);
 }
 
+void name_moved(Matrix& weights) {
+    weights.name += " times moved";
+    weights.symbol += " ‖v W_O‖";
+    weights.is_moved = true;
+}
+
 /// Weights as the person wants to see them; without what is still being computed.
 Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
+    if (values.large) {
+        const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
+                                      .times_moved = shows_moved(context, id) && head != kMeanHead};
+        if (change == facet::MapChange{}) return values;
+        Matrix shown = changed_map(context, values, change);
+        if (shown.empty()) return shown;
+        if (change.without_first_key) shown.name += " without the first key";
+        if (change.times_moved) name_moved(shown);
+        return shown;
+    }
     Matrix shown = leaves_out_first_key(context, id) ? context.matrices.without_first_key(values) : values;
     if (!shows_moved(context, id) || head == kMeanHead) return shown;
     StageId weights = id;
@@ -37,7 +54,7 @@ Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, 
 
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
-    return context.matrices.difference(slice_of(context, sides.b), slice_of(context, sides.a));
+    return difference_between(context, slice_of(context, sides.b), slice_of(context, sides.a));
 }
 
 }  // namespace
@@ -67,7 +84,7 @@ float shown_reach(PanelContext& context, Stage stage) {
     for (const PlanNode& node : context.trace().plan->nodes()) {
         // Of a large model the layers that are not looked at are not computed for the sake of a range.
         const bool looked_at = context.view.view == View::Grid || node.id.layer == context.view.stage.layer;
-        if (node.id.stage != stage || (moved && !looked_at)) continue;
+        if (node.id.stage != stage || ((moved || !context.snapshot.trace->whole()) && !looked_at)) continue;
         for (std::int64_t head = 0; head < context.trace().shape_of(node.id).size_of(Axis::H); ++head) {
             const Matrix map = moved ? shown_slice(context, node.id, head) : difference_of(context, node.id, head);
             if (map.empty()) continue;

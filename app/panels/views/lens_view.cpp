@@ -78,7 +78,7 @@ struct OtherLens {
 OtherLens other_lens(PanelContext& context, const LogitLens& lens) {
     OtherLens other;
     if (!context.view.compare.on()) return other;
-    const ComparedReadings readings = compared_readings(context);
+    const ComparedReadings readings = compared_readings(context, ReadingKind::Lens);
     other.name = readings.name;
     other.batch = readings.batch;
     other.problem = readings.missing;

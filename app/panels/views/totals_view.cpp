@@ -27,6 +27,8 @@ struct Shown {
     std::size_t layer = 0;  ///< the last one that counts
     StageId weights;        ///< of that layer
     std::int64_t batch = 0;
+    /// Of a long text the numbers of single cells are not held.
+    bool is_reduced() const { return totals != nullptr && totals->rollouts.empty(); }
 };
 
 Shown shown_of(const PanelContext& context, const Readings* readings, const Trace<float>* trace, std::int64_t batch) {
@@ -36,19 +38,24 @@ Shown shown_of(const PanelContext& context, const Readings* readings, const Trac
     shown.totals = readings->of(context.view.stage.stack);
     if (shown.totals == nullptr && !readings->totals.empty()) shown.totals = &readings->totals.front();
     if (shown.totals == nullptr) return shown;
-    const std::size_t last = shown.totals->rollouts.size() - 1;
+    const std::size_t last = shown.totals->layers() - 1;
     shown.layer = std::min(static_cast<std::size_t>(context.view.totals.up_to.value_or(static_cast<std::int64_t>(last))), last);
     shown.weights = {Stage::Weights, static_cast<int>(shown.layer), shown.totals->stack};
-    shown.batch = std::min(batch, shown.totals->rollouts[0].shape()[0].size - 1);
+    shown.batch = shown.is_reduced() ? 0 : std::min(batch, shown.totals->rollouts[0].shape()[0].size - 1);
     return shown;
 }
 
 Shown shown_totals(const PanelContext& context) {
-    return shown_of(context, context.ask_latest(facet::Readings{}).value.get(), context.snapshot.trace.get(), context.view.batch);
+    return shown_of(context, context.ask_latest(facet::Readings{ReadingKind::Totals}).value.get(), context.snapshot.trace.get(),
+                    context.view.batch);
 }
 
 Matrix shown_matrix(const PanelContext& context, const Shown& shown) {
     const bool rollout = context.view.totals.rollout;
+    if (shown.is_reduced())
+        return context.matrices.reduced_total(*shown.trace,
+                                              (rollout ? shown.totals->reduced_rollouts : shown.totals->reduced_means)[shown.layer],
+                                              rollout ? "rollout" : "mean");
     const RecordedStage<float>* weights = shown.trace->find(shown.weights);
     const Mask* mask = weights == nullptr ? nullptr : weights->mask.get();
     return context.matrices.tokens_to_tokens((rollout ? shown.totals->rollouts : shown.totals->means)[shown.layer], shown.batch,
@@ -137,6 +144,12 @@ void draw_rollout_arithmetic(const PanelContext& context, const Shown& shown, st
     draw_row(context, "sum", number(sum), colors.text);
 }
 
+/// Of a map that is there in blocks; "" of any other.
+std::string most_of_block(const Matrix& matrix, std::int64_t row, std::int64_t col) {
+    if (!matrix.large || matrix.masked(row, col)) return "";
+    return "≤ " + number(static_cast<double>(matrix.at(row, col)));
+}
+
 /// The matrices side by side, and what they are compared by.
 struct TotalsPicture {
     Equation equation;
@@ -150,7 +163,7 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
     picture.equation.result.symbol.clear();
     const Comparison& compare = context.view.compare;
     if (!compare.on()) return picture;
-    const ComparedReadings other = compared_readings(context);
+    const ComparedReadings other = compared_readings(context, ReadingKind::Totals);
     const Shown before = shown_of(context, other.readings, other.snapshot == nullptr ? nullptr : other.snapshot->trace.get(), other.batch);
     if (before.totals == nullptr) {
         picture.problem = other.missing.empty() ? "That state has no attention of this kind." : other.missing;
@@ -184,6 +197,10 @@ TotalsPicture totals_picture(PanelContext& context, const Shown& shown) {
         return picture;
     }
     Matrix difference = context.matrices.difference(b, a);
+    if (a.large || b.large) {
+        picture.problem = "Of a text this long totals can be shown side by side, but their difference is not computed.";
+        return picture;
+    }
     if (difference.empty()) {
         picture.problem = "The two states have texts of different lengths: they can be shown side by side, but have no difference.";
         return picture;
@@ -213,7 +230,8 @@ void draw_part(PanelContext& context, const Matrix& matrix, const Box& box, cons
         take(context.view.hovered, *result.hovered);
         const std::vector<std::string> rows = axis_labels(context, stage, Axis::T, matrix.data.rows, matrix.labelled_by),
                                        cols = axis_labels(context, stage, Axis::S, matrix.data.cols, matrix.labelled_by);
-        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.labels = rows, .axis = Axis::T}, {.labels = cols, .axis = Axis::S});
+        heatmap_tooltip(context.ui(), matrix.data, *result.hovered, {.labels = rows, .axis = Axis::T}, {.labels = cols, .axis = Axis::S},
+                        most_of_block(matrix, result.hovered->row, result.hovered->col));
     }
     if (result.clicked) take(context.view.locked, *result.clicked);
 }
@@ -227,7 +245,7 @@ void draw_totals_view(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos(), room = ImGui::GetContentRegionAvail();
     const Shown shown = shown_totals(context);
     if (shown.totals == nullptr) {
-        const auto readings = context.ask_latest(facet::Readings{});
+        const auto readings = context.ask_latest(facet::Readings{ReadingKind::Totals});
         paragraph(context.ui(), fonts.body, colors.muted,
                   readings                   ? "This model has no attention."
                   : readings.problem.empty() ? "Attention over all layers is being computed."
@@ -297,7 +315,9 @@ void draw_totals_cell(PanelContext& context) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     const float width = ImGui::GetContentRegionAvail().x;
     const bool masked = matrix.masked(*t, *s);
-    const std::string value = masked ? kMasked : number(static_cast<double>(matrix.at(*t, *s)));
+    const std::string value = masked         ? kMasked
+                              : matrix.large ? most_of_block(matrix, *t, *s)
+                                             : number(static_cast<double>(matrix.at(*t, *s)));
     const float half = (width - text_width(fonts.mono_body, value) - context.px(40)) / 2;
     const std::string query = elide(fonts.mono_body, index_label(context, shown.weights, Axis::T, *t), half);
     const std::string key = elide(fonts.mono_body, index_label(context, shown.weights, Axis::S, *s), half);
@@ -314,6 +334,10 @@ void draw_totals_cell(PanelContext& context) {
                                           : fmt::format("mean over {} of A[{},{}]", layers_words(shown), *t, *s));
     gap(context.ui(), 8);
     if (masked) paragraph(context.ui(), fonts.label, colors.faint, "No layer lets this query attend to this key.");
+    else if (matrix.large)
+        paragraph(context.ui(), fonts.label, colors.faint,
+                  fmt::format("Of a text this long a number stands for {0} × {0} cells: the largest of them.",
+                              std::int64_t{1} << matrix.data.level));
     else if (context.view.totals.rollout) draw_rollout_arithmetic(context, shown, *t, *s);
     else draw_mean_arithmetic(context, shown, *t, *s);
 }
