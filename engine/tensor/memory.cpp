@@ -33,6 +33,8 @@ void free_numbers(void* numbers, std::size_t bytes) { ::operator delete(numbers,
 void return_large_memory() {
 #ifdef __GLIBC__
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
+    // Each of several would keep for itself what its threads have freed.
+    (void)mallopt(M_ARENA_MAX, 1);
 #endif
 }
 

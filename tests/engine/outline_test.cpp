@@ -305,7 +305,7 @@ std::vector<reference::StageError> wrong_in_rows(const std::shared_ptr<const Tra
 
 TEST(Outline, TheReferenceAgreesInRowsUnderAnyMaskAndMistake) {
     int others = 0;
-    for (unsigned seed = 0; seed < 80; ++seed) {
+    for (unsigned seed = 0; seed < 120; ++seed) {
         SCOPED_TRACE(seed);
         RandomModel model = model_of_rows(seed, 1 + seed % 11);
         model.unruly = false;
