@@ -17,8 +17,10 @@
 #include "engine/kernels/kernels.hpp"
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/outline.hpp"
+#include "engine/model/part_pass.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/position_rows.hpp"
 #include "engine/tensor/random.hpp"
 
 namespace attn::app {
@@ -122,11 +124,18 @@ private:
     /// All layers, keeping what every stage can be had from, and the logits of every position.
     Timing time_forward(std::int64_t length) const {
         const TokenBatch tokens{length, drawn_text(folder_.config, length), {static_cast<std::int32_t>(length)}};
+        PartPass<float> head(*parameters_, settings_);
+        const StageId last = head.plan().streams(Stack::Main).back();
         return time([&] {
-            const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters_, tokens, {}, settings_));
-            Recomputation<float> rest(outline, Keep::OneLayer);
-            rest.show_rows_around(
-                outline->plan->logits(), [](const StageRows<float>&) {}, {}, kRowsOfLogits);
+            const Trace<float> outline = trace_outline<float>(parameters_, tokens, {}, settings_);
+            const Tensor<float>& stream = outline.find(last)->value;
+            for (std::int64_t first = 0; first < length; first += kRowsOfLogits) {
+                const std::int64_t rows = std::min(kRowsOfLogits, length - first);
+                Tensor<float> some(with_positions(stream.shape(), rows));
+                copy_positions(stream, first, some, 0, rows);
+                head.give(last, std::move(some));
+                head.forward_after(last);
+            }
         });
     }
 

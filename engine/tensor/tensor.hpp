@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <new>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/memory.hpp"
@@ -30,13 +31,32 @@ struct CacheAligned {
 template <class Scalar>
 using AlignedVector = std::vector<Scalar, CacheAligned<Scalar>>;
 
+/// The same for numbers that are written before they are read: those that nobody gave a value have none, and the system's pages of a large
+/// tensor are touched first by the threads that compute it.
+template <class T>
+struct WithoutValue : CacheAligned<T> {
+    using value_type = T;
+    WithoutValue() = default;
+    template <class U>
+    WithoutValue(const WithoutValue<U>&) {}
+    template <class U>
+    struct rebind {
+        using other = WithoutValue<U>;
+    };
+    void construct(T*) noexcept {}
+    template <class... Given>
+    void construct(T* place, Given&&... given) {
+        ::new (static_cast<void*>(place)) T(std::forward<Given>(given)...);
+    }
+};
+
 /// Numbers with a named shape. A default tensor is empty (rank 0, no numbers).
 template <class Scalar>
 class Tensor {
 public:
     Tensor() = default;
     /// All zeros.
-    explicit Tensor(const Shape& shape) : shape_(shape), data_(static_cast<std::size_t>(shape.count())) {}
+    explicit Tensor(const Shape& shape) : shape_(shape), data_(static_cast<std::size_t>(shape.count()), Scalar{0}) {}
 
     const Shape& shape() const { return shape_; }
     std::int64_t size() const { return static_cast<std::int64_t>(data_.size()); }
@@ -48,8 +68,10 @@ public:
 
     /// Takes the new shape; keeps the memory where it suffices. The contents are unspecified.
     void resize(const Shape& shape) {
+        const auto count = static_cast<std::size_t>(shape.count());
+        if (count > data_.capacity()) *this = Tensor();  // what it has goes before there is more, and is not copied
+        data_.resize(count);
         shape_ = shape;
-        data_.resize(static_cast<std::size_t>(shape.count()));
     }
 
     /// Element by index, in the order of the axes; missing trailing indices are 0. Not checked.
@@ -67,7 +89,7 @@ private:
     }
 
     Shape shape_;
-    AlignedVector<Scalar> data_;
+    std::vector<Scalar, WithoutValue<Scalar>> data_;
 };
 
 }  // namespace attn
