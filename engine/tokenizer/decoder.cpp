@@ -11,9 +11,9 @@ namespace attn {
 namespace {
 
 using Texts = std::vector<std::string>;
-using Apply = std::function<Texts(Texts)>;
+using ApplyDecoder = std::function<Texts(Texts)>;
 
-constexpr std::string_view kReplacement = "\uFFFD";
+constexpr std::string_view kReplacementText = "\uFFFD";
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
     if (what.empty()) return;
@@ -62,7 +62,7 @@ Texts byte_fallback(Texts tokens) {
         if (!find_invalid_utf8(bytes)) {
             if (!bytes.empty()) out.push_back(bytes);
         } else {
-            out.insert(out.end(), bytes.size(), std::string(kReplacement));
+            out.insert(out.end(), bytes.size(), std::string(kReplacementText));
         }
         bytes.clear();
     };
@@ -78,7 +78,7 @@ Texts byte_fallback(Texts tokens) {
     return out;
 }
 
-Apply word_piece(const std::string& prefix, bool cleanup) {
+ApplyDecoder word_piece(const std::string& prefix, bool cleanup) {
     return [prefix, cleanup](Texts tokens) {
         for (std::size_t i = 0; i < tokens.size(); ++i) {
             if (i > 0) {
@@ -91,7 +91,7 @@ Apply word_piece(const std::string& prefix, bool cleanup) {
     };
 }
 
-Apply read_metaspace(JsonObject& json) {
+ApplyDecoder read_metaspace_decoder(JsonObject& json) {
     std::string mark = "\u2581", scheme = "always", unused;
     bool add_prefix_space = true, split = true;
     json.read("replacement", mark);
@@ -105,7 +105,7 @@ Apply read_metaspace(JsonObject& json) {
     };
 }
 
-Apply strip(const std::string& content, std::int64_t start, std::int64_t stop) {
+ApplyDecoder strip(const std::string& content, std::int64_t start, std::int64_t stop) {
     return [content, start, stop](Texts tokens) {
         for (std::string& token : tokens) {
             for (std::int64_t i = 0; i < start && !content.empty() && token.starts_with(content); ++i) token.erase(0, content.size());
@@ -116,7 +116,7 @@ Apply strip(const std::string& content, std::int64_t start, std::int64_t stop) {
     };
 }
 
-Apply read_ctc(JsonObject& json) {
+ApplyDecoder read_ctc(JsonObject& json) {
     std::string pad = "<pad>", delimiter = "|";
     bool cleanup = true;
     json.read("pad_token", pad);
@@ -138,7 +138,7 @@ Apply read_ctc(JsonObject& json) {
     };
 }
 
-Apply replace(TextPattern what, const std::string& content) {
+ApplyDecoder replace(TextPattern what, const std::string& content) {
     return [pattern = std::move(what), content](Texts tokens) {
         SearchTime time;
         for (std::string& token : tokens) {
@@ -154,7 +154,7 @@ Apply replace(TextPattern what, const std::string& content) {
     };
 }
 
-Apply read_bpe_decoder(JsonObject& json) {
+ApplyDecoder read_bpe_decoder(JsonObject& json) {
     std::string suffix = "</w>";
     json.read("suffix", suffix);
     return [suffix](Texts tokens) {
@@ -169,7 +169,7 @@ Texts fused(Texts tokens) {
     return {all};
 }
 
-Apply read_word_piece(JsonObject& json) {
+ApplyDecoder read_word_piece(JsonObject& json) {
     std::string prefix = "##";
     bool cleanup = true;
     json.read("prefix", prefix);
@@ -177,7 +177,7 @@ Apply read_word_piece(JsonObject& json) {
     return word_piece(prefix, cleanup);
 }
 
-Apply read_strip(JsonObject& json) {
+ApplyDecoder read_strip(JsonObject& json) {
     const std::string content = required_text(json, "content");
     std::int64_t start = 0, stop = 0;
     json.read("start", start, 0, 1 << 20);
@@ -185,14 +185,14 @@ Apply read_strip(JsonObject& json) {
     return strip(content, start, stop);
 }
 
-Apply read_apply(const std::string& type, JsonObject& json) {
+ApplyDecoder read_decoder_of(const std::string& type, JsonObject& json) {
     if (type == "ByteLevel") {
         bool unused = false;  // settings of the same component before the model; they change nothing here
         for (const char* field : {"add_prefix_space", "trim_offsets", "use_regex"}) json.read(field, unused);
         return byte_level_texts;
     }
     if (type == "WordPiece") return read_word_piece(json);
-    if (type == "Metaspace") return read_metaspace(json);
+    if (type == "Metaspace") return read_metaspace_decoder(json);
     if (type == "BPEDecoder") return read_bpe_decoder(json);
     if (type == "Replace") return replace(read_pattern(json), required_text(json, "content"));
     if (type == "ByteFallback") return byte_fallback;
@@ -225,7 +225,7 @@ std::size_t broken_bytes(std::string_view text) {
 
 std::vector<Decoder> read_decoders(JsonObject component) {
     return read_steps<Decoder>(std::move(component), "decoders", [](const std::string& type, JsonObject& json) {
-        return Decoder{type, read_apply(type, json)};
+        return Decoder{type, read_decoder_of(type, json)};
     });
 }
 
@@ -245,7 +245,7 @@ std::string with_replacements(std::string_view bytes) {
     for (std::size_t at = 0; at < bytes.size();) {
         const Utf8Unit unit = first_utf8(bytes.substr(at));
         const std::size_t length = unit.valid ? unit.bytes : broken_bytes(bytes.substr(at));
-        out += unit.valid ? bytes.substr(at, length) : kReplacement;
+        out += unit.valid ? bytes.substr(at, length) : kReplacementText;
         at += length;
     }
     return out;

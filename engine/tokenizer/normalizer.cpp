@@ -14,10 +14,10 @@
 namespace attn {
 namespace {
 
-using Apply = std::function<AlignedText(const AlignedText&, SearchTime&)>;
+using ApplyNormalizer = std::function<AlignedText(const AlignedText&, SearchTime&)>;
 
 /// Of what looks for no expression.
-Apply plain(std::function<AlignedText(const AlignedText&)> change) {
+ApplyNormalizer plain(std::function<AlignedText(const AlignedText&)> change) {
     return [change = std::move(change)](const AlignedText& text, SearchTime&) { return change(text); };
 }
 
@@ -116,7 +116,7 @@ AlignedText bert_normalized(AlignedText text, const BertForm& form) {
     return text;
 }
 
-Apply read_bert(JsonObject& json) {
+ApplyNormalizer read_bert_normalizer(JsonObject& json) {
     BertForm form;
     json.read("clean_text", form.clean);
     json.read("handle_chinese_chars", form.chinese);
@@ -125,15 +125,15 @@ Apply read_bert(JsonObject& json) {
     return bert_normalizer(form).apply;
 }
 
-Apply read_precompiled(JsonObject& json) {
+ApplyNormalizer read_precompiled(JsonObject& json) {
     const std::optional<std::string> bytes = from_base64(required_text(json, "precompiled_charsmap"));
     if (!bytes) json.fail("precompiled_charsmap", "is not Base64", FileFault::Format);
-    return at_field(json, "precompiled_charsmap", [&]() -> Apply {
+    return at_field(json, "precompiled_charsmap", [&]() -> ApplyNormalizer {
         return plain([map = std::make_shared<const PrecompiledMap>(*bytes)](const AlignedText& text) { return map->apply(text); });
     });
 }
 
-Apply read_apply(const std::string& type, JsonObject& json) {
+ApplyNormalizer read_normalizer_of(const std::string& type, JsonObject& json) {
     const auto form = [](NormalForm to) { return plain([to](const AlignedText& text) { return normal_form(text, to); }); };
     if (type == "NFC") return form(NormalForm::C);
     if (type == "NFD") return form(NormalForm::D);
@@ -143,7 +143,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
     if (type == "StripAccents") return plain([](const AlignedText& text) { return only(text, [](char32_t c) { return !is_mark(c); }); });
     if (type == "Nmt") return plain(nmt);
     if (type == "ByteLevel") return plain(bytes_as_letters);
-    if (type == "BertNormalizer") return read_bert(json);
+    if (type == "BertNormalizer") return read_bert_normalizer(json);
     if (type == "Precompiled") return read_precompiled(json);
     if (type == "Prepend")
         return plain([front = required_text(json, "prepend")](const AlignedText& text) { return with_front(text, front); });
@@ -174,7 +174,7 @@ Normalizer nfc() {
 
 std::vector<Normalizer> read_normalizers(JsonObject component) {
     return read_steps<Normalizer>(std::move(component), "normalizers", [](const std::string& type, JsonObject& json) {
-        return Normalizer{type, read_apply(type, json)};
+        return Normalizer{type, read_normalizer_of(type, json)};
     });
 }
 

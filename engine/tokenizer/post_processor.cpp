@@ -13,7 +13,7 @@ namespace attn {
 namespace {
 
 using Parts = std::vector<EncodedPart>;
-using Apply = std::function<Parts(Parts, bool)>;
+using ApplyPostProcessor = std::function<Parts(Parts, bool)>;
 
 EncodedPart special(const std::vector<std::int32_t>& ids, std::int32_t type) {
     EncodedPart part;
@@ -97,7 +97,7 @@ std::vector<TemplatePiece> read_template(JsonObject& json, std::string_view key,
     return pieces;
 }
 
-Apply read_template_processing(JsonObject& json) {
+ApplyPostProcessor read_template_processing(JsonObject& json) {
     const SpecialIds special_ids = read_special_ids(json);
     return [single = read_template(json, "single", special_ids), pair = read_template(json, "pair", special_ids)](Parts parts,
                                                                                                                   bool add_special) {
@@ -122,7 +122,7 @@ std::int32_t read_pair_id(JsonObject& json, std::string_view key) {
     return static_cast<std::int32_t>(pair->items()[1].as_unsigned());
 }
 
-Apply bert(std::int32_t cls, std::int32_t sep) {
+ApplyPostProcessor bert(std::int32_t cls, std::int32_t sep) {
     return [cls, sep](Parts parts, bool add_special) {
         if (!add_special) return parts;
         Parts out{special({cls}, 0)};
@@ -136,12 +136,12 @@ Apply bert(std::int32_t cls, std::int32_t sep) {
     };
 }
 
-Apply read_bert(JsonObject& json) {
+ApplyPostProcessor read_bert_processor(JsonObject& json) {
     const std::int32_t cls = read_pair_id(json, "cls"), sep = read_pair_id(json, "sep");
     return bert(cls, sep);
 }
 
-Apply read_roberta(JsonObject& json) {
+ApplyPostProcessor read_roberta(JsonObject& json) {
     const std::int32_t cls = read_pair_id(json, "cls"), sep = read_pair_id(json, "sep");
     bool trimmed = true, add_prefix_space = true;
     json.read("trim_offsets", trimmed);
@@ -159,7 +159,7 @@ Apply read_roberta(JsonObject& json) {
     };
 }
 
-Apply read_byte_level(JsonObject& json) {
+ApplyPostProcessor read_byte_level(JsonObject& json) {
     bool trimmed = true, add_prefix_space = true, use_regex = true;
     json.read("trim_offsets", trimmed);
     json.read("add_prefix_space", add_prefix_space);
@@ -171,9 +171,9 @@ Apply read_byte_level(JsonObject& json) {
     };
 }
 
-Apply read_apply(const std::string& type, JsonObject& json) {
+ApplyPostProcessor read_post_processor_of(const std::string& type, JsonObject& json) {
     if (type == "TemplateProcessing") return read_template_processing(json);
-    if (type == "BertProcessing") return read_bert(json);
+    if (type == "BertProcessing") return read_bert_processor(json);
     if (type == "RobertaProcessing") return read_roberta(json);
     if (type == "ByteLevel") return read_byte_level(json);
     refuse_type(json, "post-processor", type);
@@ -183,7 +183,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
 
 std::vector<PostProcessor> read_post_processors(JsonObject component) {
     return read_steps<PostProcessor>(std::move(component), "processors", [](const std::string& type, JsonObject& json) {
-        return PostProcessor{type, read_apply(type, json)};
+        return PostProcessor{type, read_post_processor_of(type, json)};
     });
 }
 

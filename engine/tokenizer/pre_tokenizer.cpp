@@ -15,7 +15,7 @@
 namespace attn {
 namespace {
 
-using Apply = std::function<void(PieceList&)>;
+using ApplyPreTokenizer = std::function<void(PieceList&)>;
 using Find = std::function<std::vector<Match>(std::string_view, SearchTime&)>;
 
 /// What becomes of the matches of a split.
@@ -100,7 +100,7 @@ void rewrite_pieces(PieceList& list, const Write& write) {
     list.content = std::move(content);
 }
 
-Apply split(Find find, Behavior behavior, bool invert = false) {
+ApplyPreTokenizer split(Find find, Behavior behavior, bool invert = false) {
     return [find = std::move(find), behavior, invert](PieceList& list) {
         cut_pieces(list, [&](std::string_view text) { return joined(parts_of(text, find(text, list.time), invert), behavior); });
     };
@@ -150,7 +150,7 @@ struct Metaspace {
     }
 };
 
-Apply read_metaspace(JsonObject& json) {
+ApplyPreTokenizer read_metaspace_split(JsonObject& json) {
     Metaspace metaspace;
     json.read("replacement", metaspace.mark);
     if (metaspace.mark.empty()) json.fail("replacement", "is empty");
@@ -165,7 +165,7 @@ Apply read_metaspace(JsonObject& json) {
     return metaspace;
 }
 
-Apply fixed_length(std::int64_t length) {
+ApplyPreTokenizer fixed_length(std::int64_t length) {
     return [length](PieceList& list) {
         cut_pieces(list, [&](std::string_view text) {
             std::vector<Match> out;
@@ -212,14 +212,14 @@ std::vector<Match> script_runs(std::string_view text) {
     return out;
 }
 
-Apply both(Apply first, Apply second) {
+ApplyPreTokenizer both(ApplyPreTokenizer first, ApplyPreTokenizer second) {
     return [first = std::move(first), second = std::move(second)](PieceList& list) {
         first(list);
         second(list);
     };
 }
 
-Apply read_apply(const std::string& type, JsonObject& json) {
+ApplyPreTokenizer read_pre_tokenizer_of(const std::string& type, JsonObject& json) {
     Behavior behavior = Behavior::Isolated;
     const auto read_behavior = [&] {
         std::size_t index = 0;
@@ -238,7 +238,7 @@ Apply read_apply(const std::string& type, JsonObject& json) {
         json.read("invert", invert);
         return split(pattern(read_pattern(json)), behavior, invert);
     }
-    if (type == "Metaspace") return read_metaspace(json);
+    if (type == "Metaspace") return read_metaspace_split(json);
     if (type == "BertPreTokenizer") return bert_pre_tokenizer().apply;
     if (type == "Digits") {
         bool individual = false;
@@ -265,12 +265,12 @@ Apply read_apply(const std::string& type, JsonObject& json) {
 
 std::vector<PreTokenizer> read_pre_tokenizers(JsonObject component) {
     return read_steps<PreTokenizer>(std::move(component), "pretokenizers", [](const std::string& type, JsonObject& json) {
-        return PreTokenizer{type, read_apply(type, json)};
+        return PreTokenizer{type, read_pre_tokenizer_of(type, json)};
     });
 }
 
 PreTokenizer byte_level(bool add_prefix_space, bool use_regex) {
-    const Apply cut = use_regex ? split(pattern(TextPattern::regex(kGpt2Split)), Behavior::Isolated) : Apply();
+    const ApplyPreTokenizer cut = use_regex ? split(pattern(TextPattern::regex(kGpt2Split)), Behavior::Isolated) : ApplyPreTokenizer();
     return {"ByteLevel", [add_prefix_space, cut](PieceList& list) {
                 if (add_prefix_space) put_before(list, " ", [](const Piece&) { return true; });
                 if (cut) cut(list);
