@@ -22,10 +22,8 @@ struct HeatmapTheme {
     bool operator==(const HeatmapTheme&) const = default;
 };
 
-/// What no colour map uses, so that such numbers cannot be overlooked.
-inline constexpr std::uint32_t kNanColor = 0xFFFF00FF;            ///< plain magenta
-inline constexpr std::uint32_t kPlusInfinityColor = 0xFFFFFFFF;   ///< upright stripes over magenta
-inline constexpr std::uint32_t kMinusInfinityColor = 0xFF000000;  ///< level stripes over magenta
+/// What no colour map uses, so that such numbers cannot be overlooked: plain magenta. Infinities are stripes over it.
+inline constexpr std::uint32_t kNanColor = 0xFFFF00FF;
 
 /// Control points are mixed in OKLab. `map` is not Auto.
 ColorTable color_table(ColorMap map, const HeatmapTheme& theme);

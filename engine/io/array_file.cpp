@@ -171,20 +171,6 @@ std::vector<T> values_as(const NamedArray& array, std::string_view source) {
     return out;
 }
 
-OddValues count_odd_values(const NamedArray& array) {
-    OddValues odd;
-    each_element(array, [&](auto value, std::size_t) {
-        if constexpr (std::is_floating_point_v<decltype(value)>) {
-            odd.nan += std::isnan(value);
-            odd.infinite += std::isinf(value);
-            // F16's and BF16's subnormals are judged by their own format's smallest normal number.
-            const double smallest = array.dtype == DType::F16 ? 0x1p-14 : static_cast<double>(std::numeric_limits<decltype(value)>::min());
-            odd.subnormal += value != 0 && std::fabs(value) < smallest;
-        }
-    });
-    return odd;
-}
-
 const NamedArray* ArrayFile::find(std::string_view name) const {
     for (const NamedArray& array : arrays)
         if (array.name == name) return &array;

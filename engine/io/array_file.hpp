@@ -72,13 +72,6 @@ std::vector<T> values_as(const NamedArray& array, std::string_view source);
 template <class T>
 void copy_values(const ArrayView& array, std::string_view source, std::span<T> out);
 
-/// How many elements are not ordinary numbers; all 0 for integer arrays.
-struct OddValues {
-    std::int64_t nan = 0, infinite = 0, subnormal = 0;
-    bool operator==(const OddValues&) const = default;
-};
-OddValues count_odd_values(const NamedArray& array);
-
 /// A whole file in memory.
 struct ArrayFile {
     std::string source;                           ///< the file's name as shown in messages
