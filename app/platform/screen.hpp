@@ -45,8 +45,8 @@ public:
         std::string title{};
         std::optional<PictureOrder> picture{};
         bool fonts_pending = false;  ///< fonts for new letters are being made: draw again soon
-        bool maps_pending = false;   ///< some had no time to be made in this frame: draw again at once
         double hold = 0;             ///< not 0: nothing was drawn, see Frame::hold
+        bool maps_pending = false;   ///< some had no time to be made in this frame: draw again at once
     };
     /// Draws one frame in the settings' theme and zoom, and returns what the drawing asked for.
     Requests draw(const DrawUi& ui, Settings& settings, const Target& target, Arrivals arrivals);
