@@ -1,7 +1,5 @@
 #include "app/panels/panel_context.hpp"
 
-#include "engine/model/looked_at_part.hpp"
-
 namespace attn::app {
 namespace {
 
@@ -17,9 +15,8 @@ bool is_computed_at_once(const StateRef& state) {
 MapsWanted PanelContext::maps_wanted() const {
     const bool by_row = view.probability_colors.range == RangeMode::Row || view.signed_colors.range == RangeMode::Row;
     // A difference is of numbers, or of maps that are both reduced.
-    const bool compares_numbers =
-        view.compare.on() && snapshot.trace != nullptr &&
-        (!can_look_in_rows(*snapshot.trace) || is_computed_at_once(states.pinned_a) || is_computed_at_once(states.pinned_b));
+    const bool compares_numbers = view.compare.on() && (is_computed_at_once(states.shown) || is_computed_at_once(states.pinned_a) ||
+                                                        is_computed_at_once(states.pinned_b));
     // Gradients and the ranges of rows are of every number of a map.
     if (view.gradients || by_row || compares_numbers) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
