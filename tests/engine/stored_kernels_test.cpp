@@ -172,10 +172,9 @@ TEST(StoredKernels, EveryBuildReadsColumnsInPlaceWithTheBitsOfItsProductWithFloa
                     const StoredMatrix stored{bytes.data(),          kind, Transpose::Yes, stored_bytes(kind, k), block_size(kind).numbers,
                                               block_size(kind).bytes};
                     const bool in_place = stored_kernels_of(build).multiply_rows(g, stored);
-                    if (build != KernelBuild::Baseline) EXPECT_TRUE(in_place) << name_of(kind);
-                    if (in_place)
-                        EXPECT_EQ(got, expected)
-                            << kernel_build_name(build) << " " << name_of(kind) << " " << m << " x " << n << " x " << k;
+                    EXPECT_TRUE(in_place || build == KernelBuild::Baseline) << name_of(kind);
+                    if (!in_place) continue;
+                    EXPECT_EQ(got, expected) << kernel_build_name(build) << " " << name_of(kind) << " " << m << " x " << n << " x " << k;
                 }
             }
 }
