@@ -112,7 +112,8 @@ int examine_all(const DoctorOptions& options) {
 /// Changes one token of the first text and tells which earlier outputs moved.
 int look_for_leaks(const DoctorOptions& options) {
     const std::shared_ptr<const Snapshot> snapshot = compute(options.document, TrainingOptions{}).snapshot;
-    const std::vector<doctor::Leak> leaks = doctor::future_leaks(*whole_trace(*snapshot), 0, *options.leak);
+    const std::shared_ptr<const Trace<float>> trace = whole_trace(*snapshot);
+    const std::vector<doctor::Leak> leaks = doctor::future_leaks(*trace, 0, *options.leak);
     const std::string& token = snapshot->tokens.at(0).at(static_cast<std::size_t>(*options.leak)).text;
     if (options.json) {
         Json line = {{"changed", *options.leak}, {"token", token}, {"moved", Json::list()}};
@@ -122,8 +123,8 @@ int look_for_leaks(const DoctorOptions& options) {
         fmt::print("With another token at position {} (\"{}\") no earlier output moves: the future does not leak.\n", *options.leak,
                    escaped(token, 0));
     } else {
-        fmt::print("With another token at position {} (\"{}\") earlier outputs move, so the future leaks:\n", *options.leak,
-                   escaped(token, 0));
+        fmt::print("With another token at position {} (\"{}\") earlier outputs move, {}:\n", *options.leak, escaped(token, 0),
+                   trace->settings.masks.causal ? "so the future leaks" : "as they do without a causal mask");
         for (const doctor::Leak& leak : leaks) fmt::print("  position {} by up to {:.3g}\n", leak.position, leak.change);
     }
     return leaks.empty() ? kExitOk : kExitMismatch;

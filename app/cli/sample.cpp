@@ -296,10 +296,11 @@ void add_sample_command(CliCommand program, int&) {
     SamplingSettings& sampling = options->sampling;
     CliCommand command = program.command("sample", "Continue, translate or fill in a text with a trained model");
     command
-        .option("--model", options->model,
-                "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or the folder of a published model")
-        .shown_as("FILE");
-    command.option("--preset", options->preset, "A trained example, in place of a file: stories")
+        .option(
+            "--model", options->model,
+            "File written by attnscope train (or its folder), a GPT-2 model as .safetensors, or a published model: its folder or GGUF file")
+        .shown_as("FILE|DIR");
+    command.option("--preset", options->preset, "A trained example instead: stories, induction, addition, masked or translation")
         .shown_as("NAME")
         .suggest(shipped_models());
     command

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "app/panels/setting_parts.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/number.hpp"
@@ -9,6 +11,23 @@
 #include "app/widgets/token_chips.hpp"
 
 namespace attn::app {
+namespace {
+
+/// "7 in 4 of 6 layers", for the windows that layers have by themselves.
+std::string window_words(const Config& config) {
+    std::int64_t windowed = 0, window = 0;
+    for (std::int64_t layer = 0; layer < config.num_layers; ++layer) {
+        const std::int64_t own = config.layer_kind(layer).window;
+        if (own == 0) continue;
+        ++windowed;
+        window = std::max(window, own);
+    }
+    if (windowed == 0) return "";
+    if (windowed == config.num_layers) return format_count(window);
+    return fmt::format("{} in {} of {} layers", format_count(window), windowed, config.num_layers);
+}
+
+}  // namespace
 
 void draw_opened_model(PanelContext& context) {
     const Ui ui = context.ui();
@@ -24,6 +43,9 @@ void draw_opened_model(PanelContext& context) {
     value_row(ui, "d_head", format_count(config.head_size()));
     value_row(ui, "d_ff", format_count(config.d_ff), "Width of the feed-forward block's hidden layer.");
     value_row(ui, "context", format_count(config.context_length), "The longest text, in tokens.");
+    if (const std::string windows = window_words(config); !windows.empty())
+        value_row(ui, "window", windows,
+                  "How many tokens a query sees in some layers, itself included. The sentence at Masked says it of a layer.");
     value_row(ui, "vocabulary", format_count(config.vocab_size), "Different tokens the model knows.");
     if (!model.ends().empty()) {
         std::string ends;

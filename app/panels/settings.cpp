@@ -36,6 +36,10 @@ bool shows_writing(const PanelContext& context) { return context.view.view == Vi
 
 bool shows_lines(const PanelContext& context) { return context.view.view == View::Lines; }
 
+/// Views with settings of their own, beside which the masks are folded at first, so that everything is seen without scrolling.
+bool has_own_settings(const PanelContext& context) { return shows_writing(context) || shows_lines(context); }
+bool has_no_own_settings(const PanelContext& context) { return !has_own_settings(context); }
+
 bool shows_many_heads(const PanelContext& context) {
     return context.view.view == View::Heads || context.view.view == View::Grid || context.view.view == View::Doctor;
 }
@@ -59,7 +63,7 @@ struct SettingSection {
     void (*draw)(PanelContext&);
 };
 
-constexpr std::array<SettingSection, 15> kSections = {{
+constexpr std::array<SettingSection, 16> kSections = {{
     {"sampler", "Sampler", "write on temperature top-k top-p min-p tokens seed", LessonControl::Shown, shows_writing, sampler_value,
      draw_sampler_settings},
     {"shown", "Shown", "stage layer head text sequence up to", LessonControl::Shown, has_something_to_choose, shown_value, draw_shown},
@@ -68,7 +72,8 @@ constexpr std::array<SettingSection, 15> kSections = {{
      LessonControl::Heads, shows_many_heads, find_heads_value, draw_find_heads},
     {"measure", "Weights as", "leave out first key sink times what they move norm length", LessonControl::Shown, shows_weights_of_heads,
      measure_value, draw_measure},
-    {"masks", "Masks", "causal padding", LessonControl::Masks, in_every_view, masks_value, draw_masks},
+    {"masks", "Masks", "causal padding", LessonControl::Masks, has_no_own_settings, masks_value, draw_masks},
+    {"masks aside", "Masks", "causal padding", LessonControl::Masks, has_own_settings, masks_value, draw_masks},
     {"other masks", "Other masks", "window sliding prefix block paint clear mask", LessonControl::Masks, in_every_view, other_masks_value,
      draw_other_masks},
     {"softmax", "Softmax", "temperature dropout seed", LessonControl::Softmax, in_every_view, softmax_value, draw_softmax},

@@ -79,11 +79,22 @@ void remember(std::vector<std::string>& recent, const std::filesystem::path& pat
     if (recent.size() > kMostRecent) recent.resize(kMostRecent);
 }
 
+/// `recent`, and behind it those of `earlier` that are not in it.
+void recall_recent(std::vector<std::string>& recent, std::vector<std::string> earlier) {
+    for (std::string& path : earlier)
+        if (recent.size() < kMostRecent && std::find(recent.begin(), recent.end(), path) == recent.end()) recent.push_back(std::move(path));
+}
+
 }  // namespace
 
 FileDesk::FileDesk(std::function<void()> wake) : wake_(std::move(wake)), worker_([this](const std::stop_token& stop) { work(stop); }) {}
 
 FileDesk::~FileDesk() = default;
+
+void FileDesk::set_recent(std::vector<std::string> recent, std::vector<std::string> models) {
+    recall_recent(state_.recent, std::move(recent));
+    recall_recent(state_.recent_models, std::move(models));
+}
 
 void FileDesk::save(const command::SaveDocument& save, std::shared_ptr<const Document> document) {
     send([path = save.path, document = std::move(document)](Result& result, const std::stop_token&) {

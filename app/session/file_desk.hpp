@@ -57,10 +57,8 @@ public:
     void set_made_by_run(std::shared_ptr<const Document> document);
     /// What was kept is taken up, as a document that is not as in its file, or could not be.
     void finish_restoring(bool done, std::filesystem::path file, std::string notice);
-    void set_recent(std::vector<std::string> recent, std::vector<std::string> models) {
-        state_.recent = std::move(recent);
-        state_.recent_models = std::move(models);
-    }
+    /// Those of earlier starts, newest first. What has been opened since, such as a file named on the command line, stays before them.
+    void set_recent(std::vector<std::string> recent, std::vector<std::string> models);
     const FilesState& state() const { return state_; }
     /// Waits until every job is done.
     void wait();

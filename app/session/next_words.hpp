@@ -31,7 +31,7 @@ struct NextWords {
 };
 
 /// How many are named at most.
-inline constexpr std::size_t kMostNextWords = 16;
+inline constexpr std::size_t kMostNextWords = 32;
 
 /// After the last token of this sequence, or of an encoder in the place of that at `position`, at the sampler's temperature (from a small
 /// one up: 0 is all for the first). Throws Error for a model that predicts no such token, and for a text without one.

@@ -27,8 +27,8 @@ struct Settings {
     std::vector<std::string> recent_models;        ///< published ones, newest first
     std::string models_folder;                     ///< the person's own for them, "" for none
     /// Parts of the settings that are folded, by name; at the first start those that are needed less often.
-    std::vector<std::string> folded_parts{"heads", "measure", "other masks", "softmax",  "edits",        "compare",
-                                          "model", "tokens",  "parts",       "mistakes", "run sampling", "run checkpoint"};
+    std::vector<std::string> folded_parts{"heads", "measure", "masks aside", "other masks", "softmax",      "edits",         "compare",
+                                          "model", "tokens",  "parts",       "mistakes",    "run sampling", "run checkpoint"};
     bool toured = false;    ///< the tour has been taken to its end
     double memory_mib = 0;  ///< that what is computed may take; 0: a quarter of the machine's memory
     bool operator==(const Settings&) const = default;

@@ -276,8 +276,9 @@ std::vector<TensorSource> read_file(ModelFolder& folder) {
 
 void add_notes(ModelFolder& folder) {
     if (folder.tokenizer == nullptr) {
-        folder.notes.push_back(
-            fmt::format("The {} has no tokenizer that can be read: texts are ids.", is_gguf_file(folder.path) ? "file" : "folder"));
+        folder.notes.emplace_back(is_gguf_file(folder.path)
+                                      ? "The file has no tokenizer that can be read: it can be listed and compared, not opened."
+                                      : "The folder has no tokenizer that can be read: it cannot be opened; attnscope sample takes ids.");
         return;
     }
     folder.notes.insert(folder.notes.end(), folder.tokenizer->notes().begin(), folder.tokenizer->notes().end());

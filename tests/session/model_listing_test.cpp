@@ -139,6 +139,9 @@ TEST_F(Shelf, AModelOfTheCacheOpensByItsFolderAndIsRemembered) {
     EXPECT_EQ(session.document().model->name(), "some/tiny");
     EXPECT_EQ(session.document().model->path(), entry / "snapshots/abc");
     EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string()));
+    // As when it is named on the command line: it is open before the window brings those of earlier starts.
+    session.set_recent_files({}, {"/of/old", entry.string()});
+    EXPECT_THAT(session.files().recent_models, ElementsAre(entry.string(), "/of/old"));
     session.apply({command::ListModels{}, ""});
     session.wait_for_files();
     ASSERT_NE(session.files().models, nullptr);

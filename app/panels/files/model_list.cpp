@@ -56,7 +56,7 @@ const char* place_words(ModelShelf::Place place) {
 
 std::string note_of(const ModelShelf::Model& model) {
     if (!model.problem.empty()) return model.problem.size() < 40 ? model.problem : "cannot be opened";
-    return model.bytes == 0 ? place_words(model.place) : fmt::format("{}   {}", place_words(model.place), bytes_words(model.bytes));
+    return model.bytes == 0 ? place_words(model.place) : fmt::format("{}  {:>8}", place_words(model.place), bytes_words(model.bytes));
 }
 
 void use_models_folder(PanelContext& context, std::string folder) {
@@ -140,8 +140,15 @@ void draw_models_folder_choice(PanelContext& context) {
 
 void draw_model_sources(const PanelContext& context) {
     const ModelShelf* shelf = shelf_of(context);
-    if (shelf == nullptr || !context.view.files.path.text.empty()) return;
+    if (shelf == nullptr) return;
     const auto& [colors, fonts, scale] = context.theme;
+    const PathField& field = context.view.files.path;
+    if (!field.text.empty()) {
+        if (field.completions.empty())
+            paragraph(context.ui(), fonts.label, colors.muted,
+                      fmt::format("No model's name has “{}” in it. A path begins with / or ~.", visible_text(field.text, true)));
+        return;
+    }
     gap(context.ui(), 6);
     if (shelf->models.empty()) paragraph(context.ui(), fonts.label, colors.text, "No models yet. They come from:");
     for (const char* source : kSources) {

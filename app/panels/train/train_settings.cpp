@@ -459,7 +459,7 @@ void draw_runs(PanelContext& context) {
 float progress_height(const PanelContext& context, float width) {
     const TrainingSnapshot& now = *context.training.snapshot;
     const float message = now.message.empty() ? 0 : wrapped_height(context.theme.fonts.label, width, now.message) + context.px(6);
-    return context.px(86) + message;
+    return context.px(now.run != 0 && now.then != Mistake::None ? 104 : 86) + message;
 }
 
 /// Speed, time, and how far the run is: always in view.
@@ -502,8 +502,8 @@ void draw_progress(PanelContext& context) {
     at.y += context.px(12);
     std::string steps =
         last > 0 ? fmt::format("step {} of {}", format_count(now.step), format_count(last)) : "step " + format_count(now.step);
-    if (now.then != Mistake::None) steps += " · then broken";
     line(steps);
+    if (now.then != Mistake::None) line("the broken run follows");
 }
 
 void draw_scrolled(PanelContext& context) {

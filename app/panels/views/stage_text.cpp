@@ -111,7 +111,7 @@ Words mask_words(const MaskSettings& masks, std::int64_t own_window, bool cross)
     if (masks.causal && !cross)
         add(masks.prefix > 0 ? fmt::format("causal with a prefix of {}", masks.prefix) : "causal: a token attends to itself and the past");
     if (masks.padding) add("no token attends to padding");
-    if (own_window > 0) add(fmt::format("this layer sees {} tokens back", own_window));
+    if (own_window > 0) add(fmt::format("this layer has a window of {}, the token itself included", own_window));
     if (masks.window > 0 && !cross) add(fmt::format("window of {}", masks.window));
     if (masks.block > 0 && !cross) add(fmt::format("blocks of {}", masks.block));
     if (!masks.painted.empty() && !cross) add("cells painted by hand");
