@@ -56,7 +56,7 @@ const char* place_words(ModelShelf::Place place) {
 
 std::string note_of(const ModelShelf::Model& model) {
     if (!model.problem.empty()) return model.problem.size() < 40 ? model.problem : "cannot be opened";
-    return model.bytes == 0 ? place_words(model.place) : fmt::format("{}  {:>8}", place_words(model.place), bytes_words(model.bytes));
+    return model.bytes == 0 ? place_words(model.place) : fmt::format("{}   {:>8}", place_words(model.place), bytes_words(model.bytes));
 }
 
 void use_models_folder(PanelContext& context, std::string folder) {
