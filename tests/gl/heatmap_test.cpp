@@ -288,28 +288,28 @@ TEST_F(HeatmapTest, SmallMapsOfManyTracesAreForgottenToo) {
 }
 
 TEST_F(HeatmapTest, MapsThatAFrameHasNoTimeForComeInTheNext) {
-    constexpr std::size_t kMaps = 5;
+    constexpr std::size_t kCount = 5;
     const Matrix matrix = Matrix::random(9, 9, 0, 1, 6);
     const PixelRect rect{0, 0, 90, 90};
     std::size_t most = 0;
     // Without any time one map a frame is made; one of new numbers is never drawn with old ones.
-    for (std::size_t frame = 0; frame < kMaps; ++frame) {
+    for (std::size_t frame = 0; frame < kCount; ++frame) {
         renderer_->begin_frame(theme_, std::chrono::steady_clock::duration::zero());
         std::size_t drawn = 0;
-        for (std::uint64_t key = 1; key <= kMaps; ++key) {
+        for (std::uint64_t key = 1; key <= kCount; ++key) {
             HeatmapRequest request = matrix.request({});
             request.data.key = key;
             drawn += renderer_->prepare(request, rect, rect).tiles.empty() ? 0 : 1;
         }
         EXPECT_EQ(drawn, frame + 1);
-        EXPECT_EQ(renderer_->left_out(), drawn < kMaps);
+        EXPECT_EQ(renderer_->left_out(), drawn < kCount);
         most = std::max(most, drawn);
     }
-    EXPECT_EQ(most, kMaps);
-    EXPECT_EQ(renderer_->uploads(), kMaps);
+    EXPECT_EQ(most, kCount);
+    EXPECT_EQ(renderer_->uploads(), kCount);
     // A picture has all of them at once.
     renderer_->begin_frame(theme_);
-    for (std::uint64_t key = 11; key <= 10 + kMaps; ++key) {
+    for (std::uint64_t key = 11; key <= 10 + kCount; ++key) {
         HeatmapRequest request = matrix.request({});
         request.data.key = key;
         EXPECT_FALSE(renderer_->prepare(request, rect, rect).tiles.empty());
