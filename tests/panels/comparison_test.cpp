@@ -138,7 +138,7 @@ TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {
 /// Whatever is compared with is computed only while a view shows it.
 TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     open_example("gpt-tiny");
-    const auto whole = get(facet::Readings{});
+    const auto lens_of_it = get(facet::Readings{ReadingKind::Lens}), totals_of_it = get(facet::Readings{ReadingKind::Totals});
     pin();
     set_text("some other words");
     view.compare.choose(Compare::Pinned);
@@ -161,13 +161,15 @@ TEST_F(ComparisonTest, APinnedStateIsReadWhenAViewWantsIt) {
     view.view = View::Totals;
     frames(2, ui_frame);
     with_context([&](PanelContext& context) {
-        const ComparedReadings then = compared_readings(context, ReadingKind::Lens);
+        const ComparedReadings then = compared_readings(context, ReadingKind::Totals);
         ASSERT_NE(then.readings, nullptr) << then.missing;
         EXPECT_EQ(then.missing, "");
         const auto rollout = [](const Readings& readings) { return readings.of(Stack::Main)->rollouts.back().values(); };
-        const std::span<const float> own = rollout(*then.readings), right = rollout(*whole);
+        const std::span<const float> own = rollout(*then.readings), right = rollout(*totals_of_it);
         EXPECT_TRUE(std::equal(own.begin(), own.end(), right.begin(), right.end()));
-        EXPECT_EQ(then.readings->lens->positions, whole->lens->positions);
+        const ComparedReadings lens = compared_readings(context, ReadingKind::Lens);
+        ASSERT_NE(lens.readings, nullptr) << lens.missing;
+        EXPECT_EQ(lens.readings->lens->positions, lens_of_it->lens->positions);
     });
     canvas.calls.clear();
     frame(ui_frame);

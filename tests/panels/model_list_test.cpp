@@ -99,7 +99,7 @@ TEST_F(ModelList, LinesSayWhereAModelIsHowLargeAndWhatIsWrong) {
         EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").name, "openai-community/gpt2");
         EXPECT_EQ(model_line(context, "/c/models--openai-community--gpt2").note, "cache   548.1 MB");
         EXPECT_EQ(model_line(context, "/m/gpt2").note, "it is not there any more");
-        EXPECT_EQ(model_line(context, "/m/small.gguf").note, "models folder   900 B");
+        EXPECT_EQ(model_line(context, "/m/small.gguf").note, "models folder      900 B");
     });
 }
 

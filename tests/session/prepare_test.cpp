@@ -154,7 +154,7 @@ TEST(Prepare, SaysWhichForwardSettingIsAtFault) {
 }
 
 TEST(Prepare, RefusesAbsurdSizesWithTheMemoryTheyWouldTake) {
-    Document document = with_texts({std::string(100'000, 'x')});
+    Document document = with_texts({std::string(100'000, 'x'), "y"});  // of one text a few rows at a time are held
     document.tokenizer = TokenizerKind::Character;
     const auto [message, field] = error_of(document);
     EXPECT_EQ(field, Field::Texts);
