@@ -11,9 +11,9 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
     return matrix.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
 }
 
-/// Over how many keys a row of these weights is spread.
+/// Over how many keys a row of these weights is spread; of a reduced map over how many blocks, which show the largest weight of each.
 std::int64_t keys_of(const Matrix& matrix) {
-    return matrix.content == Content::Probability && matrix.col_axis == Axis::S ? matrix.data.cols : 0;
+    return matrix.content == Content::Probability && matrix.col_axis == Axis::S ? ((matrix.data.cols - 1) >> matrix.data.level) + 1 : 0;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ MapsWanted PanelContext::maps_wanted() const {
     const bool compares_numbers = view.compare.on() && (is_computed_at_once(states.shown) || is_computed_at_once(states.pinned_a) ||
                                                         is_computed_at_once(states.pinned_b));
     // Gradients and the ranges of rows are of every number of a map.
-    if (view.gradients || by_row || compares_numbers) return MapsWanted::Numbers;
+    if ((view.gradients && ask(facet::Gradients{})) || by_row || compares_numbers) return MapsWanted::Numbers;
     const bool all_layers = view.view == View::Grid || (view.view == View::Lines && view.lines.all_layers);
     return all_layers ? MapsWanted::ReducedAlone : MapsWanted::Reduced;
 }

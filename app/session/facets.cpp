@@ -360,7 +360,7 @@ FacetValue FacetMaker::Make::operator()(const facet::Inside& inside) const {
     const Answer<facet::Trace> outline = work.results.find(state, facet::Trace{});
     if (outline->trace->whole()) return {outline.value, 0};
     const double mib = mib_of(inside, *outline->trace);
-    expect_room(mib, work.room_mib);
+    expect_room(mib_to_compute(inside, *outline->trace), work.room_mib);
     WantedOfPart wanted;
     if (inside.map || inside.half) wanted.stages = stages_of(inside, *outline->trace);
     wanted.head = inside.head;

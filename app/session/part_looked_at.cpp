@@ -121,4 +121,14 @@ double mib_of(const facet::Inside& inside, const Trace<float>& outline) {
     return mib;
 }
 
+double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline) {
+    const double kept = mib_of(inside, outline);
+    if (can_compute_in_rows(*outline.plan, outline.config, outline.tokens, outline.settings)) return kept;
+    const PlanPart part = outline.plan->part_around(inside.first);
+    double all = 0;
+    for (std::size_t i = part.first; i < part.end; ++i) all += mib_of_stage(outline, outline.plan->nodes()[i].id);
+    // What is kept of some stages is copied, all stages together are moved.
+    return inside.map || inside.half ? all + kept : all;
+}
+
 }  // namespace attn::app

@@ -28,6 +28,9 @@ std::vector<StageId> stages_of(const facet::Inside& inside, const Trace<float>& 
 /// What they take, MiB.
 double mib_of(const facet::Inside& inside, const Trace<float>& outline);
 
+/// What it takes while it is computed, MiB: all stages of the part beside it, where that cannot be computed some positions at a time.
+double mib_to_compute(const facet::Inside& inside, const Trace<float>& outline);
+
 /// So many products of two numbers does checking the part around a stage take, at least: those of its linear maps and of its attention.
 double products_to_check(const Trace<float>& trace, const StageId& within);
 

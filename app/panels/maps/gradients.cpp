@@ -23,6 +23,14 @@ std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& 
 
 bool shows_gradients(const PanelContext& context) { return shown_gradients(context) != nullptr; }
 
+std::string missing_gradients(const PanelContext& context) {
+    if (!context.view.gradients || !context.ready()) return "";
+    const Answer<facet::Gradients> gradients = context.ask(facet::Gradients{});
+    if (gradients) return "";
+    return gradients.computing() ? "These are the values: the gradients are being computed."
+                                 : "These are the values; there are no gradients: " + gradients.problem + ".";
+}
+
 float gradient_switch_width(const PanelContext& context) { return segmented_width(context.ui(), kNames); }
 
 void draw_gradient_switch(PanelContext& context, float right, float y) {

@@ -9,6 +9,8 @@ namespace attn::app {
 bool shows_gradients(const PanelContext& context);
 /// Null where maps do not show them.
 std::shared_ptr<const GradientTrace<float>> shown_gradients(const PanelContext& context);
+/// Why maps show values though gradients are asked for, a sentence; "" where they do not.
+std::string missing_gradients(const PanelContext& context);
 /// "values | gradients", ending at `right`; greyed with its reason where there are none.
 void draw_gradient_switch(PanelContext& context, float right, float y);
 float gradient_switch_width(const PanelContext& context);

@@ -119,7 +119,8 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     const std::string moved = shows_moved(context, id) ? " × ‖v W_O‖" : "";
     if (leaves_out_first_key(context, id)) return name + moved + " without the first key, rescaled";
     if (!moved.empty()) return name + moved;
-    return name + (shows_gradients(context) ? ": gradient of the loss" : "");
+    if (!context.view.gradients) return name;
+    return name + (shows_gradients(context) ? ": gradient of the loss" : ": values, without gradients");
 }
 
 std::string shown_problem(PanelContext& context, const StageId& id) {

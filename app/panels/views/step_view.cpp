@@ -403,6 +403,7 @@ Picture picture_of(PanelContext& context) {
     if (picture.equation.row_sums) picture.equation.row_sums = !all_are_one(context.matrices.row_sums(picture.equation.result));
     if (context.view.compare.on()) compare(context, picture);
     else if (shows_gradients(context)) show_gradients(context, picture.equation, picture.text);
+    else if (const std::string missing = missing_gradients(context); !missing.empty()) picture.text.sentence = missing;
     return picture;
 }
 
