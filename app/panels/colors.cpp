@@ -11,12 +11,11 @@ const ColorOptions& options_of(const PanelContext& context, const Matrix& matrix
     return matrix.content == Content::Probability ? context.view.probability_colors : context.view.signed_colors;
 }
 
-/// Over how many keys a row of these weights is spread; of a reduced map over how many blocks, which show the largest weight of each.
+}  // namespace
+
 std::int64_t keys_of(const Matrix& matrix) {
     return matrix.content == Content::Probability && matrix.col_axis == Axis::S ? ((matrix.data.cols - 1) >> matrix.data.level) + 1 : 0;
 }
-
-}  // namespace
 
 HeatmapStyle style_of(const PanelContext& context, const Matrix& matrix, const StageId& id) {
     const auto [lo, hi] = shared_range(context, id);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/panels/colors.hpp"
 #include "app/panels/maps/matrix.hpp"
 #include "app/widgets/heatmap_view.hpp"
 #include "engine/model/looked_at_part.hpp"
@@ -64,6 +65,13 @@ TEST_F(LargeMaps, HaveThePlacesOfTheWholeMapAndNoNumber) {
     EXPECT_TRUE(store.statistics(map).empty());
     EXPECT_FALSE(store.reduced_mean(reduced, weights).empty());
     EXPECT_TRUE(store.reduced_mean(reduced, {Stage::Scores, 0}).empty());
+}
+
+/// A block shows its largest weight: a range for single weights would leave hardly one of them below its end.
+TEST_F(LargeMaps, AreColouredAsIfEachBlockWereAKey) {
+    EXPECT_EQ(keys_of(store.stage(numbers, weights, 0, 1)), kPositions);
+    EXPECT_EQ(keys_of(store.stage(reduced, weights, 0, 1)), 6);
+    EXPECT_EQ(keys_of(store.stage(reduced, {Stage::Masked, 0}, 0, 1)), 0);
 }
 
 TEST_F(LargeMaps, ShowTheNumbersOfTheRegionsThatAreThere) {
