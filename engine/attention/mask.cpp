@@ -230,10 +230,6 @@ void assign_by_rule(MaskRule rule, std::int64_t batches, std::int64_t queries, s
     else mask.assign(batches, queries, keys, may_attend);
 }
 
-}  // namespace
-
-namespace {
-
 struct QueryRows {
     std::int64_t first, count;
 };

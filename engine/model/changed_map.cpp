@@ -80,14 +80,16 @@ void multiply(const Tensor<float>& norms, Planes& planes) {
     for (std::size_t plane = 0; plane < planes.heads.size(); ++plane) {
         if (planes.heads[plane] >= heads) continue;
         const float* norm = norms.data() + planes.heads[plane] * keys;
-        for (std::int64_t t = 0; t < rows; ++t)
-            for (std::int64_t s = 0; s < keys; ++s) planes.row(plane, t)[s] *= norm[s];
+        parallel_for(rows, keys, [&](std::int64_t t) {
+            float* row = planes.row(plane, t);
+            for (std::int64_t s = 0; s < keys; ++s) row[s] *= norm[s];
+        });
     }
 }
 
 void subtract(Planes& before, bool numbers_everywhere, Planes& planes) {
     const std::int64_t rows = planes.keep.queries(), keys = planes.keep.keys();
-    for (std::int64_t t = 0; t < rows; ++t) {
+    parallel_for(rows, keys * std::ssize(planes.heads), [&](std::int64_t t) {
         for (std::int64_t s = 0; s < keys; ++s) {
             const bool now = planes.keep.may_attend(0, 0, t, s), then = before.keep.may_attend(0, 0, t, s);
             const bool kept = numbers_everywhere ? now || then : now && then;
@@ -96,7 +98,7 @@ void subtract(Planes& before, bool numbers_everywhere, Planes& planes) {
             if (kept) planes.keep.allow(t, s);
             else planes.keep.forbid(t, s);
         }
-    }
+    });
 }
 
 }  // namespace

@@ -228,29 +228,40 @@ bool can_look_in_rows(const Trace<float>& outline) {
 
 bool has_mean_map(Stage stage) { return to_self(stage) == Stage::Weights || to_self(stage) == Stage::Dropped; }
 
+namespace {
+
+/// The layer around a stage, and what it is computed from, which the outline has.
+struct LayerOfOutline {
+    LayerOfOutline(const Trace<float>& outline, const StageId& within, std::stop_token stop)
+        : part(outline.plan->part_around(within)), weights(*outline.parameters),
+          layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop)),
+          rows(rows_at_a_time(outline.config, outline.tokens.length)) {
+        const RecordedStage<float>* found = part.stream ? outline.find(*part.stream) : nullptr;
+        if (found == nullptr || !can_look_in_rows(outline))
+            throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
+        stream = &found->value;
+    }
+    const PlanPart part;
+    const Weights weights;
+    LayerInRows<float> layer;
+    const RowCounts rows;
+    const Tensor<float>* stream = nullptr;
+};
+
+}  // namespace
+
 void show_map_rows(const Trace<float>& outline, const StageId& within, const Trace<float>* held, std::int64_t first, std::int64_t count,
                    const RowsObserver<float>& each, std::stop_token stop) {
-    const PlanPart part = outline.plan->part_around(within);
-    const RecordedStage<float>* stream = part.stream ? outline.find(*part.stream) : nullptr;
-    if (stream == nullptr || !can_look_in_rows(outline))
-        throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
-    const Weights weights(*outline.parameters);
-    LayerInRows<float> layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop));
-    layer.show_maps(part, stream->value, held, first, count, rows_at_a_time(outline.config, outline.tokens.length), each);
+    LayerOfOutline of(outline, within, std::move(stop));
+    of.layer.show_maps(of.part, *of.stream, held, first, count, of.rows, each);
 }
 
 Trace<float> read_by_maps(const Trace<float>& outline, const StageId& within, std::stop_token stop) {
-    const PlanPart part = outline.plan->part_around(within);
-    const RecordedStage<float>* stream = part.stream ? outline.find(*part.stream) : nullptr;
-    if (stream == nullptr || !can_look_in_rows(outline))
-        throw Error("the maps around " + tensor_name(within) + " cannot be computed in rows");
-    const Weights weights(*outline.parameters);
-    LayerInRows<float> layer(*outline.plan, weights, outline.settings, outline.tokens, std::move(stop));
-    const std::int64_t positions = outline.tokens.length;
-    std::vector<Tensor<float>> read = layer.before_maps(part, stream->value, positions, rows_at_a_time(outline.config, positions));
+    LayerOfOutline of(outline, within, std::move(stop));
+    std::vector<Tensor<float>> read = of.layer.before_maps(of.part, *of.stream, outline.tokens.length, of.rows);
     Trace<float> out = unrecorded_trace(outline.parameters, outline.tokens, outline.source_tokens, outline.settings);
     for (std::size_t i = 0; i < read.size(); ++i)
-        if (!read[i].empty()) out.stages.push_back({outline.plan->nodes()[part.first + i].id, std::move(read[i])});
+        if (!read[i].empty()) out.stages.push_back({outline.plan->nodes()[of.part.first + i].id, std::move(read[i])});
     return out;
 }
 

@@ -100,7 +100,8 @@ bool is_causal(const ForwardSettings& settings) {
     return settings.masks.causal && settings.masks.prefix == 0 && settings.mistake == Mistake::None;
 }
 
-void drop_zeros(const Tensor<float>& rows, Mask& keep) {
+/// A rollout reaches further than the mask of its layer.
+void keep_what_is_not_zero(const Tensor<float>& rows, Mask& keep) {
     const std::int64_t count = rows.shape()[2].size, keys = rows.shape()[3].size;
     for (std::int64_t t = 0; t < count; ++t)
         for (std::int64_t s = 0; s < keys; ++s)
@@ -130,7 +131,7 @@ AttentionTotals totals_in_rows(const Trace<float>& outline, int level, const std
             sums += matrix_of(means);
             matrix_of(means) = sums / static_cast<float>(layer + 1);
             reduced_mean.add(means, &keep, first);
-            drop_zeros(rolled, keep);
+            keep_what_is_not_zero(rolled, keep);
             reduced_rollout.add(rolled, &keep, first);
             end = first;
         }
