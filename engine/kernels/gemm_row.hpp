@@ -2,7 +2,7 @@
 // a tile's, so that a row has the same bits whether it is computed alone or among others. Included by build.hpp inside an unnamed
 // namespace.
 
-constexpr int kRowsTogether = 8;                 // of B: enough for the processor to have several on their way from memory
+constexpr int kRowsTogether = 16;                // of B: enough for the processor to have several on their way from memory
 constexpr std::int64_t kColumnsTogether = 2048;  // their sums stay in the L1 cache
 constexpr std::int64_t kFewRows = 4;             // of A: reading B row by row pays
 
@@ -18,7 +18,7 @@ struct FewRows {
 /// sums [kM,columns] += A [kM,kRows] B [kRows,columns], one row of B after the other, which lie ldb apart.
 template <int kM, int kRows, class Scalar>
 ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::int64_t ldb, std::int64_t columns, Scalar* sums) {
-    constexpr std::int64_t kW = kWidth<Scalar>, kTogether = 4;  // vectors side by side, which lie in one place of memory
+    constexpr std::int64_t kW = kWidth<Scalar>, kTogether = 2;  // vectors side by side
     std::int64_t j = 0;
     for (; j + kTogether * kW <= columns; j += kTogether * kW) {
         Vec<Scalar> sum[kM][kTogether];
@@ -26,10 +26,12 @@ ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::i
         for (int r = 0; r < kM; ++r)
 #pragma GCC unroll 4
             for (int v = 0; v < kTogether; ++v) sum[r][v] = load(sums + r * kColumnsTogether + j + v * kW);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
         for (int i = 0; i < kRows; ++i)
 #pragma GCC unroll 4
             for (int v = 0; v < kTogether; ++v) {
+                // A single row leaves the processor time enough to ask by itself.
+                if constexpr (kM > 1) __builtin_prefetch(b + (kRows + i) * ldb + j + v * kW);
                 const Vec<Scalar> here = load(b + i * ldb + j + v * kW);
 #pragma GCC unroll 4
                 for (int r = 0; r < kM; ++r) sum[r][v] = multiply_add(a.at(r, i), here, sum[r][v]);
@@ -43,7 +45,7 @@ ATTN_INLINE void add_rows_of_b(const FewRows<Scalar>& a, const Scalar* b, std::i
         const std::int64_t count = columns - j < kW ? columns - j : kW;
         for (int r = 0; r < kM; ++r) {
             Vec<Scalar> sum = load(sums + r * kColumnsTogether + j);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
             for (int i = 0; i < kRows; ++i) sum = multiply_add(a.at(r, i), load_count(b + i * ldb + j, count), sum);
             store(sums + r * kColumnsTogether + j, sum);
         }

@@ -223,6 +223,7 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
     PassSetting<Scalar> setting{out.settings, masks, tap, &added};
     setting.first_position = kept;
     std::size_t next = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> lent;  // stages that the layer attends to, and where the program has their numbers
     for (const PlanNode& node : plan.nodes()) {
         if (!contains(all, node.id)) continue;
         const RecordedStage<Scalar>* before = outline.find(node.id);
@@ -236,7 +237,10 @@ Trace<Scalar> continue_outline(const Trace<Scalar>& outline, const TokenBatch& t
             program.forward(setting, next, place + 1);
             next = place + 1;
             copy_positions(program.value(place), 0, stage.value, kept, positions - kept);
-            if (attended) program.value(place) = stage.value;
+            if (attended) std::swap(program.value(place), stage.value);
+            if (attended && before != nullptr) lent.emplace_back(out.stages.size(), place);
+            if (!node.has_heads())  // the layer ends with its stream
+                for (const auto& [at, lender] : std::exchange(lent, {})) out.stages[at].value = std::move(program.value(lender));
         }
         if (before != nullptr) out.stages.push_back(std::move(stage));
     }

@@ -13,10 +13,9 @@ class Lanes {
 public:
     /// Of numbers that are all allowed where `keep` is null, else where it is not 0.
     void add(const float* values, const std::uint8_t* keep, std::int64_t count) {
-        std::int64_t i = 0;
-        for (; i + kCount <= count; i += kCount)
-            for (std::int64_t lane = 0; lane < kCount; ++lane) add(lane, values[i + lane], keep == nullptr || keep[i + lane] != 0);
-        for (; i < count; ++i) add(0, values[i], keep == nullptr || keep[i] != 0);
+        for (; keep == nullptr && count >= kBlock; values += kBlock, count -= kBlock)
+            if (!add_finite(values)) add_each(values, nullptr, kBlock);
+        add_each(values, keep, count);
     }
     void extend(StageRange& range) const {
         for (std::int64_t lane = 0; lane < kCount; ++lane) {
@@ -30,7 +29,31 @@ public:
     }
 
 private:
-    static constexpr std::int64_t kCount = 16;
+    static constexpr std::int64_t kCount = 16, kBlock = 64 * kCount;
+
+    /// Adds kBlock numbers if all of them are finite, with a third of the work; else nothing.
+    bool add_finite(const float* values) {
+        std::array<float, kCount> lo = lo_, hi = hi_, zero{};
+        for (std::int64_t i = 0; i < kBlock; i += kCount)
+            for (std::int64_t lane = 0; lane < kCount; ++lane) {
+                const auto at = static_cast<std::size_t>(lane);
+                const float value = values[i + lane];
+                lo[at] = value < lo[at] ? value : lo[at];
+                hi[at] = value > hi[at] ? value : hi[at];
+                zero[at] += value * 0;  // NaN for what is not finite
+            }
+        if (std::any_of(zero.begin(), zero.end(), [](float sum) { return sum != 0; })) return false;
+        lo_ = lo;
+        hi_ = hi;
+        for (std::int32_t& finite : finite_) finite += kBlock / kCount;
+        return true;
+    }
+    void add_each(const float* values, const std::uint8_t* keep, std::int64_t count) {
+        const std::int64_t rest = count % kCount, whole = count - rest;
+        for (std::int64_t i = 0; i < whole; i += kCount)
+            for (std::int64_t lane = 0; lane < kCount; ++lane) add(lane, values[i + lane], keep == nullptr || keep[i + lane] != 0);
+        for (std::int64_t lane = 0; lane < rest; ++lane) add(lane, values[whole + lane], keep == nullptr || keep[whole + lane] != 0);
+    }
     void add(std::int64_t lane, float value, bool allowed) {
         const auto at = static_cast<std::size_t>(lane);
         const bool counts = allowed && std::abs(value) <= std::numeric_limits<float>::max();

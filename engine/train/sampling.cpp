@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
 
 namespace attn {
@@ -47,8 +48,12 @@ private:
 std::vector<double> weights_at(std::span<const float> logits, std::size_t likeliest, double temperature) {
     std::vector<double> weights(logits.size(), 0.0);
     const auto largest = static_cast<double>(logits[likeliest]);
-    for (std::size_t id = 0; temperature > 0 && id < logits.size(); ++id)
-        weights[id] = std::exp((static_cast<double>(logits[id]) - largest) / temperature);
+    constexpr std::int64_t kGrain = 1024, kCost = 16;  // an exponential takes about as long as so many products
+    if (temperature > 0)
+        parallel_ranges(std::ssize(logits), kGrain, kCost, [&](std::int64_t first, std::int64_t last) {
+            for (auto id = static_cast<std::size_t>(first); id < static_cast<std::size_t>(last); ++id)
+                weights[id] = std::exp((static_cast<double>(logits[id]) - largest) / temperature);
+        });
     weights[likeliest] = 1;
     return weights;
 }
@@ -151,16 +156,17 @@ Candidates candidates_of(std::span<const float> logits, const SamplingSettings& 
     require_sampling(settings);
     require_logits(logits);
     Sampled sampled(logits, settings);
-    const std::vector<double> predicted = predicted_shares(logits);
+    const bool as_predicted = settings.temperature == 1;
+    const std::vector<double> predicted = as_predicted ? std::vector<double>() : predicted_shares(logits);
     const double kept_weight = sampled.kept_weight();
     Candidates candidates;
     const std::span<const std::int32_t> likeliest = sampled.ranking.first(most);
     for (std::size_t rank = 0; rank < likeliest.size(); ++rank) {
         const auto id = static_cast<std::size_t>(likeliest[rank]);
-        const double weight = sampled.weights[id];
+        const double weight = sampled.weights[id], heated = weight / sampled.all;
         const Cut cut = sampled.cut(rank);
         candidates.likeliest.push_back(
-            {likeliest[rank], predicted[id], weight / sampled.all, cut == Cut::None ? weight / kept_weight : 0, cut});
+            {likeliest[rank], as_predicted ? heated : predicted[id], heated, cut == Cut::None ? weight / kept_weight : 0, cut});
     }
     candidates.kept = static_cast<std::int64_t>(sampled.kept);
     candidates.kept_share = kept_weight / sampled.all;
