@@ -20,6 +20,7 @@
 #include "engine/doctor/doctor.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/model/changed_map.hpp"
+#include "engine/model/knock_out.hpp"
 #include "engine/model/moved_norms.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/ops/parallel.hpp"
@@ -235,6 +236,11 @@ struct FacetMaker::Make {
     }
     FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(*whole_trace(), work.stop)); }
     FacetValue operator()(const facet::KnockOut& facet) const {
+        if (!trace().whole() && !knocks_out_in_rows(trace()))
+            expect_room(trace_size(trace().config, static_cast<double>(trace().tokens.size()), static_cast<double>(trace().tokens.length),
+                                   static_cast<double>(trace().source_tokens.length))
+                            .part,
+                        work.room_mib);
         set_thread_budget(1);  // a long time: the cores belong to the window and to training
         const auto tell = [&](const KnockOut& so_far, std::size_t done) {
             work.progress(done, so_far.heads.size(), std::make_shared<const KnockOut>(so_far));

@@ -1,5 +1,7 @@
 #include "engine/explain/trace_cells.hpp"
 
+#include <optional>
+
 #include "engine/ops/dropout.hpp"
 #include "engine/tensor/error.hpp"
 #include "engine/trace/apply_edit.hpp"
@@ -99,14 +101,32 @@ double TraceCells::dropout_factor(const StageId& site, const Shape& shape, const
 std::vector<CellEdit> TraceCells::edits_of(const StageId& id, const Index& index) const {
     std::vector<CellEdit> out;
     if (!any_edit_at(settings_.edits, id)) return out;
-    const std::int64_t cell = flat_index(shape(id), index, tensor_name(id));
+    const Shape& whole = shape(id);
+    const std::int64_t cell = flat_index(whole, index, tensor_name(id));
+    const auto row_axis = static_cast<std::size_t>(whole.rank() - 2);
+    std::optional<Mask> row;  // of a map of which some rows alone are there
+    if (mask(id) == nullptr && is_attention_map(id.stage)) row = mask_of_row(id, index);
     for (const Edit& edit : settings_.edits) {
         if (!edit.on || edit.at != id) continue;
-        EditReach(edit, shape(id), mask(id)).for_cells([&](const ReachedCell& at) {
-            if (at.cell == cell) out.push_back({&edit, at.frozen});
+        const bool takes = edit.kind == EditKind::TakeRow;  // which no map of rows does
+        Edit here = edit;                                   // looked at in the cell's own row alone
+        if (!takes && here.row == Edit::kAll) here.row = index[row_axis];
+        const bool in_row = row && !takes;
+        const std::int64_t wanted = in_row ? (index[0] * whole[1].size + index[1]) * whole[3].size + index[3] : cell;
+        const EditReach reach(here, in_row ? whole.with_size(2, 1) : whole, in_row ? &*row : mask(id), in_row ? index[2] : 0);
+        reach.for_cells([&](const ReachedCell& at) {
+            if (at.cell == wanted) out.push_back({&edit, at.frozen});
         });
     }
     return out;
+}
+
+Mask TraceCells::mask_of_row(const StageId& id, const Index& index) const {
+    const std::int64_t keys = shape(id)[3].size;
+    Mask row(1, keys);
+    for (std::int64_t s = 0; s < keys; ++s)
+        if (masked_in_rows(id, {index[0], index[1], index[2], s})) row.forbid(0, s);
+    return row;
 }
 
 Operand TraceCells::operand(const StageId& id, const Index& index) const {

@@ -62,6 +62,8 @@ protected:
     virtual bool masked_in_rows(const StageId& id, const Index& index) const = 0;
 
 private:
+    Mask mask_of_row(const StageId& id, const Index& index) const;
+
     const Config& config_;
     const Plan& plan_;
     const ForwardSettings& settings_;

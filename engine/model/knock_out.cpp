@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <utility>
 
+#include "engine/model/logit_lens.hpp"
+#include "engine/model/looked_at_part.hpp"
 #include "engine/model/model_pass.hpp"
+#include "engine/model/outline.hpp"
 #include "engine/ops/cross_entropy.hpp"
 #include "engine/ops/linear.hpp"
 #include "engine/tensor/error.hpp"
@@ -22,13 +27,39 @@ void require_place(const Trace<float>& trace, const KnockOutQuestion::Place& pla
 }
 
 /// softmax(row)[token] in double.
-double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& place) {
-    const std::int64_t vocabulary = logits.shape()[2].size, length = logits.shape()[1].size;
-    const float* first = logits.data() + (place.sequence * length + place.position) * vocabulary;
-    const RowVector<double> row = RowVector<float>::Map(first, vocabulary).cast<double>();
+double probability(const float* logits, std::int64_t vocabulary, std::int32_t token) {
+    const RowVector<double> row = RowVector<float>::Map(logits, vocabulary).cast<double>();
     if (row.hasNaN()) return std::numeric_limits<double>::quiet_NaN();
     const double largest = row.maxCoeff();
-    return std::exp(row[place.token] - largest) / (row.array() - largest).exp().sum();
+    return std::exp(row[token] - largest) / (row.array() - largest).exp().sum();
+}
+
+double probability(const Tensor<float>& logits, const KnockOutQuestion::Place& place) {
+    const std::int64_t vocabulary = logits.shape()[2].size, length = logits.shape()[1].size;
+    return probability(logits.data() + (place.sequence * length + place.position) * vocabulary, vocabulary, place.token);
+}
+
+/// The answer for a text of which only an outline is there.
+double answer_of(const Trace<float>& outline, const KnockOutQuestion& question, const std::vector<std::int32_t>& targets) {
+    const StageId stream = outline.plan->streams(Stack::Main).back();
+    const std::int64_t vocabulary = outline.config.vocab_size, counted = count_targets(targets, vocabulary);
+    double answer = 0;
+    if (question.place) {
+        const auto read = [&](std::int64_t, const Tensor<float>& logits) {
+            answer = probability(logits.data(), vocabulary, question.place->token);
+        };
+        show_logits(outline, stream, question.place->position, 1, read);
+        return answer;
+    }
+    if (counted == 0) return 0;
+    std::vector<RowLoss> losses;
+    show_logits(outline, stream, 0, outline.tokens.length, [&](std::int64_t first, const Tensor<float>& logits) {
+        const std::span<const std::int32_t> wanted =
+            std::span(targets).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(logits.shape()[1].size));
+        losses.resize(wanted.size());
+        answer += cross_entropy<float>(logits.data(), wanted, vocabulary, losses, nullptr, counted).loss;
+    });
+    return answer;
 }
 
 std::vector<HeadWorth> heads_of(const Trace<float>& trace) {
@@ -45,9 +76,10 @@ class Additions {
 public:
     Additions(const Trace<float>& trace, const std::vector<HeadWorth>& heads) : trace_(trace), heads_(heads), squares_(heads.size()) {}
 
+    /// All of it, or the rows of some positions after the other.
     void see(const StageId& id, const Tensor<float>& context) {
         for (std::size_t i = 0; i < heads_.size(); ++i)
-            if (heads_[i].context == id) squares_[i] = of_head(context, id, heads_[i].head);
+            if (heads_[i].context == id) squares_[i] += of_head(context, id, heads_[i].head);
     }
     /// Places of the heads, the largest sum first; what is not a number counts as the largest.
     std::vector<std::size_t> order() const {
@@ -88,10 +120,16 @@ private:
 /// The heads from the one that adds most on. A pass of its own: looked at, stages are computed one by one, which may round otherwise.
 std::vector<std::size_t> likeliest_first(const Trace<float>& trace, const std::vector<HeadWorth>& heads, const std::stop_token& stop) {
     Additions additions(trace, heads);
-    Tap<float> tap(false, stop);
-    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) {
+    const auto see = [&](const StageId& id, const Tensor<float>& value) {
         if (to_self(id.stage) == Stage::Context) additions.see(id, value);
-    });
+    };
+    if (knocks_out_in_rows(trace)) {
+        show_layers_in_rows<float>(
+            trace, [&](const StageRows<float>& shown) { see(shown.id, shown.value); }, stop);
+        return additions.order();
+    }
+    Tap<float> tap(false, stop);
+    tap.observe([&](const StageId& id, const Tensor<float>& value, const Mask*) { see(id, value); });
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     pass.forward(trace.tokens, trace.source_tokens, trace.settings, tap);
     return additions.order();
@@ -109,6 +147,17 @@ std::vector<std::int32_t> next_tokens(const TokenBatch& tokens) {
     return targets;
 }
 
+bool knocks_out_in_rows(const Trace<float>& trace) {
+    if (trace.whole() || rows_at_a_time(trace.config, trace.tokens.length).maps >= trace.tokens.length) return false;
+    const auto& nodes = trace.plan->nodes();
+    const auto behind_layers = [&](const Edit& edit) {
+        return std::any_of(nodes.begin() + static_cast<std::ptrdiff_t>(trace.plan->end_of_layers()), nodes.end(),
+                           [&](const PlanNode& node) { return node.id == edit.at; });
+    };
+    const std::vector<Edit>& edits = trace.settings.edits;
+    return can_look_in_rows(trace) && std::none_of(edits.begin(), edits.end(), behind_layers);
+}
+
 KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& question, const KnockOutProgress& each, std::stop_token stop) {
     if (!trace.config.lm_head) throw ConfigError("a model without an output head predicts nothing that a head could change");
     if (question.place) require_place(trace, *question.place);
@@ -121,7 +170,11 @@ KnockOut knock_out_heads(const Trace<float>& trace, const KnockOutQuestion& ques
     ModelPass<float> pass(*trace.parameters, Keep::OneLayer);
     Tap<float> tap(false, stop);
     ForwardSettings settings = trace.settings;
+    // The caller keeps the trace.
+    Recomputation<float> again(std::shared_ptr<const Trace<float>>(std::shared_ptr<void>(), &trace), Keep::OneLayer);
+    const bool in_rows = knocks_out_in_rows(trace);
     const auto measure = [&] {
+        if (in_rows) return answer_of(again.with_edits(settings.edits, stop), question, targets);
         pass.forward(trace.tokens, trace.source_tokens, settings, tap);
         return question.place ? probability(pass.logits(), *question.place) : pass.loss(targets).loss;
     };

@@ -18,6 +18,9 @@ std::vector<std::int32_t> next_tokens(const TokenBatch& tokens);
 /// Called with what is measured by then.
 using KnockOutProgress = std::function<void(const KnockOut& so_far, std::size_t done)>;
 
+/// Whether that is done some positions at a time: for the outline of a long text, whose maps need much room.
+bool knocks_out_in_rows(const Trace<float>& trace);
+
 /// Measures the trace's model, text and settings, its edits included, without each of its heads: first without those that add most to the
 /// stream, as they are the likeliest to matter. `each` is called before the first head and after every one; the measures do not depend on
 /// the order. Throws ConfigError for a model without an output head, Error for a place that the trace does not have, Cancelled once `stop`

@@ -21,6 +21,9 @@ bool mixes_positions(Mistake mistake) {
            mistake == Mistake::HeadsJoinedWithoutTranspose || mistake == Mistake::DropoutLeftOn;
 }
 
+/// Reads another position's numbers, too.
+bool takes_row(const Edit& edit) { return edit.on && edit.kind == EditKind::TakeRow; }
+
 }  // namespace
 
 bool is_attended(const Plan& plan, const StageId& id) {
@@ -36,7 +39,7 @@ bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatc
     const bool drops = dropout.attention != 0 || dropout.residual != 0 || dropout.embedding != 0;
     return tokens.size() == 1 && tokens.segments.empty() && tokens.lengths[0] == tokens.length &&
            config.architecture == Architecture::DecoderOnly && config.position != PositionKind::Buckets && !drops &&
-           settings.edits.empty() && !mixes_positions(settings.mistake) &&
+           std::none_of(settings.edits.begin(), settings.edits.end(), takes_row) && !mixes_positions(settings.mistake) &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(), depends_on_length);
 }
 
@@ -72,6 +75,7 @@ void LayerInRows<Scalar>::forward(std::int64_t first, std::int64_t count, std::s
     const PassMasks masks = masks_of_rows(plan_, settings_.masks, tokens_, first, count);
     const TokenBatch some{count, {tokens_.ids.begin() + first, tokens_.ids.begin() + first + count}, {count}};
     Tap<Scalar> tap(false, stop_);
+    tap.begin_forward(settings_.edits, first);
     tap.observe([&](const StageId& id, const Tensor<Scalar>& value, const Mask* mask) { each({id, first, value, mask}); });
     PassSetting<Scalar> setting{settings_, masks, tap, &some};
     setting.first_position = first;

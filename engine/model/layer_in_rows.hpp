@@ -27,7 +27,7 @@ using RowsObserver = std::function<void(const StageRows<Scalar>&)>;
 /// Keys and values as attention reads them.
 bool is_attended(const Plan& plan, const StageId& id);
 /// Whether the layers of a pass can be computed so: one text, in a decoder-only model whose rotary positions do not depend on how many
-/// there are, without dropout, edits, biases of ranges of distances, and mistakes that mix positions.
+/// there are, without dropout, biases of ranges of distances, rows that take another's numbers, and mistakes that mix positions.
 bool can_compute_in_rows(const Plan& plan, const Config& config, const TokenBatch& tokens, const ForwardSettings& settings);
 
 /// How many positions are computed at a time.

@@ -88,6 +88,19 @@ private:
     StageId last_;
 };
 
+/// Logits of rows [first, first + count) of a stream, some at a time.
+template <class Each>
+void show_rows(HeadPass<float>& head, const Tensor<float>& stream, std::int64_t vocab, std::int64_t first, std::int64_t count,
+               const Each& each) {
+    const std::int64_t width = stream.shape()[2].size;
+    for (const std::int64_t end = first + count; first < end; first += rows_at_a_time(vocab)) {
+        const std::int64_t some = std::min(rows_at_a_time(vocab), end - first);
+        Tensor<float> part({{Axis::B, 1}, {Axis::T, some}, {Axis::C, width}});
+        std::copy_n(stream.data() + first * width, some * width, part.data());
+        each(first, head.logits(std::move(part)));
+    }
+}
+
 }  // namespace
 
 std::vector<StageId> lens_stages(const Config& config) { return Plan(config).streams(predicting_stack(config)); }
@@ -95,6 +108,13 @@ std::vector<StageId> lens_stages(const Config& config) { return Plan(config).str
 template <class Scalar>
 Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream) {
     return HeadPass<Scalar>(trace).logits(require_stream(trace, stream));
+}
+
+void show_logits(const Trace<float>& trace, const StageId& stream, std::int64_t first, std::int64_t count,
+                 const std::function<void(std::int64_t first, const Tensor<float>& logits)>& each) {
+    const Tensor<float>& value = require_stream(trace, stream);
+    HeadPass<float> head(trace);
+    show_rows(head, value, trace.config.vocab_size, first, count, each);
 }
 
 LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, const LensProgress& each) {
@@ -111,13 +131,9 @@ LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, con
     for (std::size_t stage = lens.stages.size(); stage-- > 0;) {
         const Tensor<float>& stream = require_stream(trace, lens.stages[stage]);
         LensCell* cells = lens.cells.data() + stage * static_cast<std::size_t>(rows);
-        const std::int64_t width = trace.config.d_model;
-        for (std::int64_t first = 0; first < rows; first += rows_at_a_time(vocab)) {
+        show_rows(head, stream, vocab, 0, rows, [&](std::int64_t first, const Tensor<float>& logits) {
             if (stop.stop_requested()) throw Cancelled();
-            const std::int64_t some = std::min(rows_at_a_time(vocab), rows - first);
-            Tensor<float> part({{Axis::B, 1}, {Axis::T, some}, {Axis::C, width}});
-            std::copy_n(stream.data() + first * width, some * width, part.data());
-            const Tensor<float>& logits = head.logits(std::move(part));
+            const std::int64_t some = logits.shape()[1].size;
             probabilities.resize(logits.shape());
             softmax(logits.data(), some, vocab, probabilities.data());
             parallel_for(some, vocab, [&](std::int64_t row) {
@@ -125,7 +141,7 @@ LogitLens logit_lens(const Trace<float>& trace, const std::stop_token& stop, con
                 const std::int32_t next = token_after(trace.tokens, at / lens.positions, at % lens.positions);
                 cells[at] = read_row(LensRow(logits.data() + row * vocab, vocab), LensRow(probabilities.data() + row * vocab, vocab), next);
             });
-        }
+        });
         lens.known[stage] = 1;
         if (each) each(lens);
     }

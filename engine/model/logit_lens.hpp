@@ -48,6 +48,10 @@ std::vector<StageId> lens_stages(const Config& config);
 template <class Scalar>
 Tensor<Scalar> lens_logits(const Trace<Scalar>& trace, const StageId& stream);
 
+/// Calls each(first, logits [1,rows,V]) for rows [first, first + count) of such a stream, some at a time. Throws as lens_logits() does.
+void show_logits(const Trace<float>& trace, const StageId& stream, std::int64_t first, std::int64_t count,
+                 const std::function<void(std::int64_t first, const Tensor<float>& logits)>& each);
+
 /// Called after every layer with what is known by then.
 using LensProgress = std::function<void(const LogitLens& so_far)>;
 

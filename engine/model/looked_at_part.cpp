@@ -7,6 +7,7 @@
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
+#include "engine/trace/apply_edit.hpp"
 
 namespace attn {
 namespace {
@@ -52,10 +53,20 @@ public:
     LookedAtPart take() {
         if (sums_) out_.head_scores = sums_->scores();
         for (auto& [id, reducer] : reducers_) out_.trace.reduced.push_back(reducer.take());
+        for (RecordedStage<float>& stage : out_.trace.stages) stage.edited = marks_in(stage);
         return std::move(out_);
     }
 
 private:
+    std::shared_ptr<const EditMarks> marks_in(const RecordedStage<float>& stage) const {
+        std::vector<Edit> edits = outline_.settings.edits;
+        for (Edit& edit : edits) {
+            if (!stage.only_head || edit.head == Edit::kAll) continue;
+            edit.on = edit.on && edit.head == *stage.only_head;
+            edit.head = 0;  // the only one that is there
+        }
+        return marks_of(edits, stage.id, stage.value.shape(), stage.mask.get());
+    }
     StageRange& range_of(const StageId& id) {
         const auto found = std::find_if(out_.ranges.begin(), out_.ranges.end(), [&](const StageRange& range) { return range.id == id; });
         return found != out_.ranges.end() ? *found : out_.ranges.emplace_back(StageRange{id});

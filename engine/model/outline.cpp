@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/model/cached_pass.hpp"
 #include "engine/model/model_pass.hpp"
 #include "engine/model/transformer.hpp"
 #include "engine/tensor/position_rows.hpp"
+#include "engine/trace/apply_edit.hpp"
 
 namespace attn {
 namespace {
@@ -80,6 +82,7 @@ RecordedStage<Scalar> first_stream(const Trace<Scalar>& trace, const Weights& we
     const StageId id = trace.plan->streams(Stack::Main).front();
     Program<Scalar> program(*trace.plan, weights, Form::Staged, Keep::OneLayer);
     Tap<Scalar> tap(false, stop);
+    tap.begin_forward(trace.settings.edits);
     const PassMasks none;
     program.forward({trace.settings, none, tap, &trace.tokens}, 0, program.place(id) + 1);
     return {id, std::move(program.value(program.place(id)))};
@@ -95,26 +98,59 @@ void record_rows(Trace<Scalar>& trace, const StageRows<Scalar>& shown) {
     copy_positions(shown.value, 0, stage->value, shown.first, PositionRows(shown.value.shape()).positions);
 }
 
+/// Says which cells edits set in stages that have no mask.
+template <class Scalar>
+void mark_edits(Trace<Scalar>& trace) {
+    for (RecordedStage<Scalar>& stage : trace.stages) stage.edited = marks_of(trace.settings.edits, stage.id, stage.value.shape(), nullptr);
+}
+
+/// The layers of a trace, with their maps only where these are edited.
+template <class Scalar>
+class LayersOfOutline {
+public:
+    LayersOfOutline(const Trace<Scalar>& trace, const Weights& weights, const RowCounts& rows, std::stop_token stop)
+        : trace_(trace), weights_(weights), rows_(rows), stop_(std::move(stop)) {}
+    void show(const PlanPart& part, const Tensor<Scalar>& stream, const RowsObserver<Scalar>& each) {
+        const Form form = can_leave_out_maps(*trace_.plan, trace_.settings, part) ? Form::Outlined : Form::Staged;
+        std::optional<LayerInRows<Scalar>>& layer = form == Form::Staged ? with_maps_ : without_maps_;
+        if (!layer) layer.emplace(*trace_.plan, weights_, trace_.settings, trace_.tokens, stop_, form);
+        layer->show(part, stream, rows_, each);
+    }
+
+private:
+    const Trace<Scalar>& trace_;
+    const Weights& weights_;
+    const RowCounts rows_;
+    const std::stop_token stop_;
+    std::optional<LayerInRows<Scalar>> with_maps_, without_maps_;
+};
+
+/// Computes the layers from a node on, of a trace whose last stage is what the first of them reads; adds what is `kept` of them.
+template <class Scalar>
+void add_layers_in_rows(Trace<Scalar>& trace, const Weights& weights, std::size_t place, const std::vector<StageId>& kept,
+                        const RowCounts& rows, const std::stop_token& stop) {
+    const Plan& plan = *trace.plan;
+    trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
+    LayersOfOutline<Scalar> layers(trace, weights, rows, stop);
+    while (place < plan.end_of_layers()) {
+        const PlanPart part = plan.part_around(plan.nodes()[place].id);
+        place = part.end;
+        if (!part.stream) continue;
+        layers.show(part, trace.stages.back().value, [&](const StageRows<Scalar>& shown) {
+            if (contains(kept, shown.id)) record_rows(trace, shown);
+        });
+    }
+}
+
 template <class Scalar>
 Trace<Scalar> outline_in_rows(std::shared_ptr<const Parameters<Scalar>> parameters, const TokenBatch& tokens,
                               const ForwardSettings& settings, const std::stop_token& stop, const OutlineMemory& memory) {
     Trace<Scalar> trace = unrecorded_trace(std::move(parameters), tokens, {}, settings);
-    const Plan& plan = *trace.plan;
     const Weights weights(*trace.parameters);
-    trace.stages.reserve(plan.nodes().size());  // a layer reads the one before while its own are added
     trace.stages.push_back(first_stream(trace, weights, stop));
-    const Form form = can_leave_out_maps(plan, settings) ? Form::Outlined : Form::Staged;
-    LayerInRows<Scalar> layer(plan, weights, trace.settings, trace.tokens, stop, form);
-    const std::vector<StageId> kept = outline_stages(plan, memory.attended);
-    const RowCounts rows = rows_at_a_time(trace.config, tokens.length, memory.rows);
-    for (std::size_t place = 0; place < plan.end_of_layers();) {
-        const PlanPart part = plan.part_around(plan.nodes()[place].id);
-        place = part.end;
-        if (!part.stream) continue;
-        layer.show(part, trace.stages.back().value, rows, [&](const StageRows<Scalar>& shown) {
-            if (contains(kept, shown.id)) record_rows(trace, shown);
-        });
-    }
+    add_layers_in_rows(trace, weights, 0, outline_stages(*trace.plan, memory.attended),
+                       rows_at_a_time(trace.config, tokens.length, memory.rows), stop);
+    mark_edits(trace);
     return trace;
 }
 
@@ -131,6 +167,19 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
     if (!each && rows < tokens.length && can_compute_in_rows(Plan(config, settings.mistake), config, tokens, settings))
         return outline_in_rows(std::move(parameters), tokens, settings, stop, memory);
     return outline_at_once(std::move(parameters), tokens, source, settings, each, std::move(stop), memory.attended);
+}
+
+template <class Scalar>
+void show_layers_in_rows(const Trace<Scalar>& outline, const RowsObserver<Scalar>& each, std::stop_token stop) {
+    const Plan& plan = *outline.plan;
+    const Weights weights(*outline.parameters);
+    LayersOfOutline<Scalar> layers(outline, weights, rows_at_a_time(outline.config, outline.tokens.length), std::move(stop));
+    for (std::size_t place = 0; place < plan.end_of_layers();) {
+        const PlanPart part = plan.part_around(plan.nodes()[place].id);
+        place = part.end;
+        const RecordedStage<Scalar>* stream = part.stream ? outline.find(*part.stream) : nullptr;
+        if (stream != nullptr) layers.show(part, stream->value, each);
+    }
 }
 
 namespace {
@@ -327,7 +376,7 @@ Trace<Scalar> Recomputation<Scalar>::trace_around(const StageId& id, std::stop_t
 }
 
 template <class Scalar>
-Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::stop_token stop) {
+Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::stop_token stop, std::int64_t rows) {
     ForwardSettings settings = trace_->settings;
     settings.edits = std::move(edits);
     require_settings(settings);
@@ -341,6 +390,15 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     const PlanPart part = changed < end ? plan_.part_around(plan_.nodes()[changed].id) : PlanPart{end, end, {}};
     for (const RecordedStage<Scalar>& stage : trace_->stages)
         if (program_.place(stage.id) < part.first) out.stages.push_back(stage);
+    const RowCounts counts = rows_at_a_time(out.config, out.tokens.length, rows);
+    if (!whole && counts.maps < out.tokens.length && can_compute_in_rows(plan_, out.config, out.tokens, settings)) {
+        if (changed < end && !part.stream) out.stages.push_back(first_stream(out, weights_, stop));
+        std::vector<StageId> kept;
+        for (const RecordedStage<Scalar>& stage : trace_->stages) kept.push_back(stage.id);
+        add_layers_in_rows(out, weights_, part.first, kept, counts, stop);
+        mark_edits(out);
+        return out;
+    }
     Tap<Scalar> tap(true, std::move(stop));
     if (!whole) tap.keep_only([&](const StageId& id) { return trace_->find(id) != nullptr; });
     give(part);
@@ -353,6 +411,7 @@ Trace<Scalar> Recomputation<Scalar>::with_edits(std::vector<Edit> edits, std::st
     template Trace<Scalar> trace_outline<Scalar>(std::shared_ptr<const Parameters<Scalar>>, const TokenBatch&, const TokenBatch&,          \
                                                  const ForwardSettings&, const StageObserver<Scalar>&, std::stop_token,                    \
                                                  const OutlineMemory&);                                                                    \
+    template void show_layers_in_rows<Scalar>(const Trace<Scalar>&, const RowsObserver<Scalar>&, std::stop_token);                         \
     template std::int64_t positions_kept<Scalar>(const Trace<Scalar>&, const TokenBatch&);                                                 \
     template Trace<Scalar> continue_outline<Scalar>(const Trace<Scalar>&, const TokenBatch&, std::stop_token);                             \
     template class Recomputation<Scalar>;

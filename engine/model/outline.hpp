@@ -34,6 +34,11 @@ Trace<Scalar> trace_outline(std::shared_ptr<const Parameters<Scalar>> parameters
                             const ForwardSettings& settings, const StageObserver<Scalar>& each = {}, std::stop_token stop = {},
                             const OutlineMemory& memory = {});
 
+/// Shows the stages of all layers of an outline of which can_compute_in_rows() is true, some positions at a time; attention maps only where
+/// they are edited.
+template <class Scalar>
+void show_layers_in_rows(const Trace<Scalar>& outline, const RowsObserver<Scalar>& each, std::stop_token stop = {});
+
 /// How many of the first positions of `tokens` have in an outline the numbers that they have in the outline of `tokens`: those that both
 /// texts begin with, in a decoder-only model under the causal mask alone (see can_cache()). 0 where there are several texts.
 template <class Scalar>
@@ -65,8 +70,8 @@ public:
     void show_rows_around(const StageId& id, const RowsObserver<Scalar>& each, std::stop_token stop = {}, std::int64_t rows = 0);
 
     /// The trace with other edits: what comes before the first stage where they differ is taken over, the rest computed. An outline stays
-    /// one. Throws as trace_forward() does.
-    Trace<Scalar> with_edits(std::vector<Edit> edits, std::stop_token stop = {});
+    /// one, some positions at a time where that is possible (`rows` as in OutlineMemory). Throws as trace_forward() does.
+    Trace<Scalar> with_edits(std::vector<Edit> edits, std::stop_token stop = {}, std::int64_t rows = 0);
 
 private:
     std::vector<const RecordedStage<Scalar>*> read_by(const PlanPart& part) const;

@@ -31,9 +31,11 @@ bool can_fuse(const Plan& plan) {
     });
 }
 
-bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings) {
-    const bool touches_maps =
-        std::any_of(settings.edits.begin(), settings.edits.end(), [](const Edit& edit) { return is_attention_map(edit.at.stage); });
+bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings, const std::optional<PlanPart>& part) {
+    const auto is_inside = [&](const StageId& id) { return !part || plan.part_around(id).first == part->first; };
+    const bool touches_maps = std::any_of(settings.edits.begin(), settings.edits.end(), [&](const Edit& edit) {
+        return is_attention_map(edit.at.stage) && plan.find(edit.at) != nullptr && is_inside(edit.at);
+    });
     return settings.mistake != Mistake::DropoutLeftOn && can_fuse(plan) && settings.dropout.attention == 0 && !touches_maps &&
            std::none_of(plan.nodes().begin(), plan.nodes().end(),
                         [](const PlanNode& node) { return node.op == Op::Bias && !node.weight.empty(); });

@@ -79,8 +79,8 @@ struct PassSetting {
 /// Whether a plan can be computed in fused form: some mistakes are made by single nodes only.
 bool can_fuse(const Plan& plan);
 
-/// Whether a forward pass can do without the maps of attentions: nothing is done to single numbers of them.
-bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings);
+/// Whether a forward pass can do without the maps of attentions: nothing is done to single numbers of them. `part`: of these nodes alone.
+bool can_leave_out_maps(const Plan& plan, const ForwardSettings& settings, const std::optional<PlanPart>& part = {});
 
 template <class Scalar>
 class Program {

@@ -11,15 +11,15 @@ struct Place {
 /// One edit of one stage, asked cell by cell what becomes of the number.
 class CellRule {
 public:
-    CellRule(const Edit& edit, const Tensor<double>& before, const Permissions* permissions)
-        : edit_(edit), before_(before), permissions_(permissions), has_heads_(before.shape().rank() == 4),
+    CellRule(const Edit& edit, const Tensor<double>& before, const Permissions* permissions, std::int64_t first_row)
+        : edit_(edit), before_(before), permissions_(permissions), first_row_(first_row), has_heads_(before.shape().rank() == 4),
           rows_(before.shape()[before.shape().rank() - 2].size), columns_(before.shape()[before.shape().rank() - 1].size) {}
 
     double operator()(const Place& at) const {
         const double old = number(at);
         if (edit_.sequence != Edit::kAll && edit_.sequence != at.b) return old;
         if (has_heads_ && edit_.head != Edit::kAll && edit_.head != at.h) return old;
-        if (edit_.row != Edit::kAll && edit_.row != at.t) return old;
+        if (edit_.row != Edit::kAll && edit_.row != first_row_ + at.t) return old;
         if (!may(at)) return old;
         const bool in_column = edit_.column == Edit::kAll || edit_.column == at.s;
         switch (edit_.kind) {
@@ -48,9 +48,10 @@ private:
             for (std::int64_t s = 0; s < columns_; ++s) allowed += may({at.b, at.h, at.t, s}) ? 1 : 0;
             return 1 / allowed;  // this cell is one of them
         }
-        std::int64_t looks_at = at.t;
+        const std::int64_t position = first_row_ + at.t;
+        std::int64_t looks_at = position;
         if (edit_.pattern == Pattern::First) looks_at = 0;
-        if (edit_.pattern == Pattern::Previous && at.t > 0) looks_at = at.t - 1;
+        if (edit_.pattern == Pattern::Previous && position > 0) looks_at = position - 1;
         if (looks_at >= columns_ || !may({at.b, at.h, at.t, looks_at})) return old;
         return at.s == looks_at ? 1 : 0;
     }
@@ -58,12 +59,13 @@ private:
     const Edit& edit_;
     const Tensor<double>& before_;
     const Permissions* permissions_;
+    std::int64_t first_row_;
     bool has_heads_;
     std::int64_t rows_, columns_;
 };
 
-Tensor<double> after(const Edit& edit, const Tensor<double>& before, const Permissions* permissions) {
-    const CellRule rule(edit, before, permissions);
+Tensor<double> after(const Edit& edit, const Tensor<double>& before, const Permissions* permissions, std::int64_t first_row) {
+    const CellRule rule(edit, before, permissions, first_row);
     const Shape& shape = before.shape();
     Tensor<double> out(shape);
     const std::int64_t heads = shape.rank() == 4 ? shape[1].size : 1, rows = shape[shape.rank() - 2].size,
@@ -75,10 +77,11 @@ Tensor<double> after(const Edit& edit, const Tensor<double>& before, const Permi
 
 }  // namespace
 
-Tensor<double> edited(const std::vector<Edit>& edits, const StageId& id, Tensor<double> value, const Permissions* permissions) {
+Tensor<double> edited(const std::vector<Edit>& edits, const StageId& id, Tensor<double> value, const Permissions* permissions,
+                      std::int64_t first_row) {
     if (id.stage == Stage::Tokens || id.stage == Stage::Probabilities) return value;
     for (const Edit& edit : edits)
-        if (edit.on && edit.at == id) value = after(edit, value, permissions);
+        if (edit.on && edit.at == id) value = after(edit, value, permissions, first_row);
     return value;
 }
 

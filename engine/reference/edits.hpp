@@ -9,7 +9,8 @@
 
 namespace attn::reference {
 
-/// `value` as the edits of the stage leave it. `permissions` is null for stages without a mask.
-Tensor<double> edited(const std::vector<Edit>& edits, const StageId& id, Tensor<double> value, const Permissions* permissions);
+/// `value`, the rows of a stage from `first_row` on, as the edits of the stage leave it. `permissions` is null for stages without a mask.
+Tensor<double> edited(const std::vector<Edit>& edits, const StageId& id, Tensor<double> value, const Permissions* permissions,
+                      std::int64_t first_row = 0);
 
 }  // namespace attn::reference

@@ -164,7 +164,7 @@ private:
     }
 
     const ReferenceStage& record(const PlanNode& node, Matrix value, const SharedPermissions& permissions) {
-        if (!settings_.edits.empty()) value = edited(settings_.edits, node.id, std::move(value), permissions.get());
+        if (!settings_.edits.empty()) value = edited(settings_.edits, node.id, std::move(value), permissions.get(), rows_.first);
         if (rounding_ == Rounding::EveryStageToFloat)
             for (double& number : value.values()) number = static_cast<double>(static_cast<float>(number));
         return give({node.id, std::move(value), permissions}, rows_);

@@ -49,7 +49,8 @@ public:
     ~PartOfReference();
     PartOfReference(const PartOfReference&) = delete;
     PartOfReference& operator=(const PartOfReference&) = delete;
-    /// A stage of the part, valid until the next call. Some positions alone of one text in a decoder-only model, without dropout and edits.
+    /// A stage of the part, valid until the next call. Some positions alone of one text in a decoder-only model, without dropout and rows
+    /// that take another's.
     const ReferenceStage& stage(const StageId& id, const Rows& rows = {});
 
 private:

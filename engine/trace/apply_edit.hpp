@@ -28,11 +28,12 @@ struct ReachedCell {
     double frozen = 0;      ///< Freeze: the pattern's number
 };
 
-/// The cells of a tensor [B,T,C] or [B,H,T,C] that an edit sets; none where the edit lies outside.
+/// The cells of a tensor [B,T,C] or [B,H,T,C] that an edit sets; none where the edit lies outside. The tensor and its mask may be the rows
+/// of some positions alone, from `first_row` on; then no row is taken from another.
 class EditReach {
 public:
-    EditReach(const Edit& edit, const Shape& shape, const Mask* mask)
-        : edit_(edit), mask_(mask), fits_(is_editable(edit.at.stage, edit.kind) && shape.rank() >= 3) {
+    EditReach(const Edit& edit, const Shape& shape, const Mask* mask, std::int64_t first_row = 0)
+        : edit_(edit), mask_(mask), first_row_(first_row), fits_(is_editable(edit.at.stage, edit.kind) && shape.rank() >= 3) {
         if (!fits_) return;
         const bool split = shape.rank() == 4;
         sequences_ = shape[0].size;
@@ -80,17 +81,15 @@ private:
         std::int64_t first, end;
     };
     /// All of them, the one chosen, or none where it lies outside.
-    static Range chosen(std::int64_t index, std::int64_t size) {
-        if (index == Edit::kAll) return {0, size};
-        return index >= 0 && index < size ? Range{index, index + 1} : Range{0, 0};
-    }
+    static Range chosen(std::int64_t index, std::int64_t size) { return index == Edit::kAll ? Range{0, size} : one(index, size); }
+    static Range one(std::int64_t index, std::int64_t size) { return index >= 0 && index < size ? Range{index, index + 1} : Range{0, 0}; }
 
     /// Calls row(b, h, t) for every row that the edit is about, until it returns false.
     template <class Row>
     void for_rows(const Row& row) const {
         if (edit_.kind == EditKind::TakeRow && (edit_.row < 0 || edit_.from < 0 || edit_.from >= rows_ || edit_.from == edit_.row)) return;
         const Range sequences = chosen(edit_.sequence, sequences_), heads = chosen(all_heads_ ? Edit::kAll : edit_.head, heads_),
-                    rows = chosen(edit_.row, rows_);
+                    rows = edit_.row == Edit::kAll ? chosen(Edit::kAll, rows_) : one(edit_.row - first_row_, rows_);
         for (std::int64_t b = sequences.first; b < sequences.end; ++b)
             for (std::int64_t h = heads.first; h < heads.end; ++h)
                 for (std::int64_t t = rows.first; t < rows.end; ++t)
@@ -108,9 +107,10 @@ private:
 
     template <class Visit>
     void freeze_row(std::int64_t b, std::int64_t h, std::int64_t t, const Visit& visit) const {
+        const std::int64_t position = first_row_ + t;
         const std::int64_t key = edit_.pattern == Pattern::First      ? 0
-                                 : edit_.pattern == Pattern::Previous ? std::max<std::int64_t>(0, t - 1)
-                                                                      : t;
+                                 : edit_.pattern == Pattern::Previous ? std::max<std::int64_t>(0, position - 1)
+                                                                      : position;
         std::int64_t keys = 0;
         for (std::int64_t s = 0; s < columns_; ++s) keys += allowed(b, h, t, s) ? 1 : 0;
         const bool uniform = edit_.pattern == Pattern::Uniform;
@@ -123,26 +123,20 @@ private:
 
     const Edit& edit_;
     const Mask* mask_;
+    std::int64_t first_row_;
     bool fits_;
     bool all_heads_ = true;
     std::int64_t sequences_ = 0, heads_ = 0, rows_ = 0, columns_ = 0;  // all 0 where the edit does not fit
 };
 
-/// Applies to `value` whatever edits are switched on for the stage, in their order. Returns the marks, null when nothing was set.
+/// Applies to `value`, the rows of a stage from `first_row` on, whatever edits are switched on for the stage, in their order.
 template <class Scalar>
-std::shared_ptr<const EditMarks> apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& value, const Mask* mask) {
-    std::shared_ptr<EditMarks> marks;
-    for (std::size_t i = 0; i < edits.size(); ++i) {
-        const Edit& edit = edits[i];
+void apply_edits(std::span<const Edit> edits, const StageId& id, Tensor<Scalar>& value, const Mask* mask, std::int64_t first_row = 0) {
+    for (const Edit& edit : edits) {
         if (!edit.on || edit.at != id) continue;
         Scalar* x = value.data();
         const auto number = static_cast<Scalar>(edit.value);
-        EditReach(edit, value.shape(), mask).for_cells([&](const ReachedCell& at) {
-            if (marks == nullptr) {
-                marks = std::make_shared<EditMarks>();
-                marks->by.resize(static_cast<std::size_t>(value.size()));
-            }
-            marks->by[static_cast<std::size_t>(at.cell)] = static_cast<std::uint32_t>(i + 1);
+        EditReach(edit, value.shape(), mask, first_row).for_cells([&](const ReachedCell& at) {
             switch (edit.kind) {
             case EditKind::Set:
                 x[at.cell] = number;
@@ -157,6 +151,21 @@ std::shared_ptr<const EditMarks> apply_edits(std::span<const Edit> edits, const 
                 x[at.cell] = x[at.from];
                 break;
             }
+        });
+    }
+}
+
+/// What these edits set in a stage of this shape; null when nothing.
+inline std::shared_ptr<const EditMarks> marks_of(std::span<const Edit> edits, const StageId& id, const Shape& shape, const Mask* mask) {
+    std::shared_ptr<EditMarks> marks;
+    for (std::size_t i = 0; i < edits.size(); ++i) {
+        if (!edits[i].on || edits[i].at != id) continue;
+        EditReach(edits[i], shape, mask).for_cells([&](const ReachedCell& at) {
+            if (marks == nullptr) {
+                marks = std::make_shared<EditMarks>();
+                marks->by.resize(static_cast<std::size_t>(shape.count()));
+            }
+            marks->by[static_cast<std::size_t>(at.cell)] = static_cast<std::uint32_t>(i + 1);
         });
     }
     return marks;

@@ -1,6 +1,7 @@
 #pragma once
 /// The single place where a forward pass shows its stages: edits them, records them and lets a stale computation be abandoned.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -34,9 +35,10 @@ public:
     /// True when stages have to be materialised one by one; false allows fused kernels.
     bool active() const { return records_ || each_ || !edits_.empty(); }
 
-    /// From now on the stages are those of a forward pass with these edits, which have to outlive it.
-    void begin_forward(std::span<const Edit> edits) {
+    /// From now on the stages are those of a forward pass with these edits, which have to outlive it; of the positions from `first_row` on.
+    void begin_forward(std::span<const Edit> edits, std::int64_t first_row = 0) {
         edits_ = edits;
+        first_row_ = first_row;
         backward_ = false;
     }
     /// From now on the stages are gradients with respect to the stages of such a forward pass.
@@ -82,7 +84,7 @@ private:
     void show(const StageId& id, Tensor<Scalar>& value, const std::shared_ptr<const Mask>& mask) {
         Shown shown{id, &value, mask, nullptr, {}};
         if (!backward_) {
-            shown.edited = apply_edits(edits_, id, value, mask.get());
+            apply_edits(edits_, id, value, mask.get(), first_row_);
         } else if (edits(id)) {
             // What is shown is the gradient of the edited number, what goes on is that of the computed one.
             if (records_) shown.own = value;
@@ -90,6 +92,7 @@ private:
         }
         if (each_ && !backward_) each_(id, value, mask.get());
         if (!records_ || (keeps_ && !keeps_(id))) return;
+        if (!backward_ && first_row_ == 0) shown.edited = marks_of(edits_, id, value.shape(), mask.get());
         if (keeps_) shown.own = value;
         shown_.push_back(std::move(shown));
     }
@@ -98,6 +101,7 @@ private:
     std::function<bool(const StageId&)> keeps_;
     StageObserver<Scalar> each_;
     std::span<const Edit> edits_;
+    std::int64_t first_row_ = 0;
     bool backward_ = false;
     bool records_;
     std::stop_token stop_;

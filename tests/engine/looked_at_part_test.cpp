@@ -10,12 +10,15 @@
 #include "engine/explain/provenance.hpp"
 #include "engine/model/outline.hpp"
 #include "engine/model/transformer.hpp"
+#include "engine/trace/apply_edit.hpp"
 #include "engine/trace/query_key.hpp"
 #include "tests/engine/outlined_models.hpp"
+#include "tests/support/random_edits.hpp"
 
 namespace attn {
 namespace {
 
+using testing_support::add_edits;
 using testing_support::changed_behind;
 using testing_support::expect_same_stage;
 using testing_support::growing_model;
@@ -47,6 +50,11 @@ TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
     for (unsigned seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(seed);
         RandomModel model = growing_model(seed, 3 + seed % 17);
+        if (seed % 2 == 0) {
+            add_edits(model, 4);
+            for (Edit& edit : model.settings.edits)
+                if (edit.kind == EditKind::TakeRow) edit.on = false;
+        }
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const auto outline =
@@ -75,6 +83,9 @@ TEST(LookedAtPart, HoldsOneHeadAndKnowsWhatAllAreLike) {
                                   sizeof(float) * static_cast<std::size_t>(stage.value.size())),
                       0);
             EXPECT_EQ(stage.mask == nullptr, expected.mask == nullptr);
+            for (std::int64_t cell = 0; cell < stage.value.size(); ++cell)
+                EXPECT_EQ(stage.edited != nullptr && stage.edited->marked(cell),
+                          expected.edited != nullptr && expected.edited->marked(head * stage.value.size() + cell));
         }
         expect_same_ranges(whole, found);
         expect_same_scores(all.head_scores, found.head_scores);

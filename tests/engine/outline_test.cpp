@@ -103,6 +103,36 @@ TEST(Outline, EditsAreMadeFromTheLayerWhereTheyBegin) {
     }
 }
 
+TEST(Outline, ALongTextIsEditedSomePositionsAtATime) {
+    int of_maps = 0, before_layers = 0;
+    for (unsigned seed = 0; seed < 150; ++seed) {
+        SCOPED_TRACE(seed);
+        RandomModel model = growing_model(seed, 2 + seed % 17);
+        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
+        const std::int64_t rows = model.between(1, 4);
+        auto outline = std::make_shared<const Trace<float>>(
+            trace_outline<float>(parameters, model.tokens, {}, model.settings, {}, {}, {seed % 2 == 0, rows}));
+        std::vector<Edit> edits;
+        for (int round = 0; round < 3; ++round) {
+            Edit edit = random_edit(model, whole);
+            if (edit.kind == EditKind::TakeRow) edit.kind = EditKind::Scale;
+            edits.push_back(edit);
+            of_maps += edit.on && is_attention_map(edit.at.stage) ? 1 : 0;
+            before_layers += edit.on && !whole.plan->part_around(edit.at).stream ? 1 : 0;
+            ForwardSettings settings = model.settings;
+            settings.edits = edits;
+            const Trace<float> expected = trace_forward<float>(parameters, model.tokens, {}, settings);
+            outline = std::make_shared<const Trace<float>>(Recomputation<float>(outline).with_edits(edits, {}, rows));
+            EXPECT_EQ(outline->settings, settings);
+            ASSERT_EQ(outline->stages.size(), outline_stages(*whole.plan, seed % 2 == 0).size());
+            for (const RecordedStage<float>& stage : outline->stages) expect_same_stage(*expected.find(stage.id), stage);
+        }
+    }
+    EXPECT_GT(of_maps, 40);
+    EXPECT_GT(before_layers, 10);
+}
+
 /// A growing model with masks and a mistake that rows know by themselves.
 RandomModel model_of_rows(unsigned seed, std::int64_t length) {
     RandomModel model = growing_model(seed, length);
@@ -119,6 +149,16 @@ RandomModel model_of_rows(unsigned seed, std::int64_t length) {
     if (model.coin() && can_compute_in_rows(Plan(model.config, settings.mistake), model.config, model.tokens, settings))
         model.settings = settings;
     return model;
+}
+
+/// Edits that rows can be computed with: none takes another row's numbers.
+void edit_rows(RandomModel& model) {
+    const Trace<float> trace = model.trace<float>();
+    for (std::int64_t i = model.between(1, 4); i > 0; --i) {
+        Edit edit = random_edit(model, trace);
+        if (edit.kind == EditKind::TakeRow) edit.on = false;
+        model.settings.edits.push_back(edit);
+    }
 }
 
 TEST(Outline, OfATextThatGrowsOrChangesAtItsEndHasTheBitsOfAWholePass) {
@@ -239,6 +279,7 @@ TEST(Outline, SomePositionsAtATimeHaveTheBitsOfAllAtOnce) {
     for (unsigned seed = 0; seed < 240; ++seed) {
         SCOPED_TRACE(seed);
         RandomModel model = model_of_rows(seed, 1 + seed % 23);
+        if (seed % 3 == 0) edit_rows(model);
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         const std::int64_t rows = model.between(1, 6);
@@ -309,6 +350,7 @@ TEST(Outline, TheReferenceAgreesInRowsUnderAnyMaskAndMistake) {
         SCOPED_TRACE(seed);
         RandomModel model = model_of_rows(seed, 1 + seed % 11);
         model.unruly = false;
+        if (seed % 3 == 0) edit_rows(model);
         others += model.settings.masks.causal && model.settings.mistake == Mistake::None ? 0 : 1;
         const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
         const auto outline =

@@ -89,9 +89,9 @@ void ask_for_field(PanelContext& context, const CellRef& cell, EditKind kind = E
 void choose(PanelContext& context, const Matrix& matrix, const HeatmapCell& at, const std::optional<CellRef>& cell) {
     context.view.locked.set(matrix.row_axis, at.row);
     context.view.locked.set(matrix.col_axis, at.col);
-    const RecordedStage<float>* stage = cell && cell->parameter.empty() ? context.stage(cell->stage) : nullptr;
-    if (stage != nullptr && has_heads(stage->value.shape()))
-        context.view.head = query_head(context.trace().config, stage->value.shape(), cell->index[1], context.view.head);
+    if (!cell || !cell->parameter.empty() || !context.has_stage(cell->stage)) return;
+    const Shape shape = context.trace().shape_of(cell->stage);
+    if (has_heads(shape)) context.view.head = query_head(context.trace().config, shape, cell->index[1], context.view.head);
 }
 
 // --- the popups -----------------------------------------------------------------------------------------------------------------
@@ -370,8 +370,8 @@ void draw_cell_edit(PanelContext& context) {
     const EditState::Ask ask = std::exchange(state.ask, EditState::Ask::Nothing);
     if (!context.ready()) return;
     // A cell that is gone with the text or the model it belonged to takes its field with it.
-    const RecordedStage<float>* stage = context.stage(state.cell.stage);
-    const bool there = !state.refusal.empty() || (stage != nullptr && is_inside(context.trace().shape_of(state.cell.stage), state.cell));
+    const bool there = !state.refusal.empty() ||
+                       (context.has_stage(state.cell.stage) && is_inside(context.trace().shape_of(state.cell.stage), state.cell));
     if (!there) return;
     draw_field(context, ask == EditState::Ask::Field);
     draw_menu(context, ask == EditState::Ask::Menu);
