@@ -95,38 +95,36 @@ TEST(KnockOut, CountsAnEditThatRemovedTheHeadAlready) {
 }
 
 TEST(KnockOut, OfALongTextIsMeasuredInRowsAndSaysTheSame) {
-    for (const unsigned seed : {2U, 7U}) {
-        RandomModel model = testing_support::growing_model(seed, 420);
-        model.unruly = false;
-        model.config.num_layers = 2;
-        model.config.num_heads = 8;
-        model.config.num_kv_heads = 0;
-        model.config.d_head = 0;
-        model.config.d_model = 32;
-        model.config.lm_head = true;
-        model.config.context_length = 420;
-        if (model.config.position == PositionKind::Buckets) model.config.position = PositionKind::Rotary;
-        model.settings.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Weights, 0}, .head = 3, .row = 400, .value = 0.5});
-        const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
-        const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings),
-                           outline = trace_outline<float>(parameters, model.tokens, {}, model.settings);
-        ASSERT_FALSE(knocks_out_in_rows(whole));
-        ASSERT_TRUE(knocks_out_in_rows(outline)) << seed;
-        const KnockOutQuestion::Place place{0, 410, 1};
-        for (const KnockOutQuestion& question : {KnockOutQuestion{}, KnockOutQuestion{place}}) {
-            const KnockOut expected = knock_out_heads(whole, question, kQuietly), found = knock_out_heads(outline, question, kQuietly);
-            EXPECT_TRUE(near(found.with_all, expected.with_all)) << seed;
-            ASSERT_EQ(found.heads.size(), expected.heads.size());
-            for (std::size_t i = 0; i < found.heads.size(); ++i) {
-                EXPECT_EQ(found.heads[i].context, expected.heads[i].context);
-                EXPECT_TRUE(found.heads[i].measured);
-                EXPECT_TRUE(near(found.heads[i].without, expected.heads[i].without)) << seed << " " << i;
-            }
+    RandomModel model = testing_support::growing_model(2, 370);
+    model.unruly = false;
+    model.config.num_layers = 2;
+    model.config.num_heads = 8;
+    model.config.num_kv_heads = 0;
+    model.config.d_head = 0;
+    model.config.d_model = 32;
+    model.config.lm_head = true;
+    model.config.context_length = 370;
+    if (model.config.position == PositionKind::Buckets) model.config.position = PositionKind::Rotary;
+    model.settings.edits.push_back({.kind = EditKind::Scale, .at = {Stage::Weights, 0}, .head = 3, .row = 300, .value = 0.5});
+    const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+    const Trace<float> whole = trace_forward<float>(parameters, model.tokens, {}, model.settings),
+                       outline = trace_outline<float>(parameters, model.tokens, {}, model.settings);
+    ASSERT_FALSE(knocks_out_in_rows(whole));
+    ASSERT_TRUE(knocks_out_in_rows(outline));
+    const KnockOutQuestion::Place place{0, 360, 1};
+    for (const KnockOutQuestion& question : {KnockOutQuestion{}, KnockOutQuestion{place}}) {
+        const KnockOut expected = knock_out_heads(whole, question, kQuietly), found = knock_out_heads(outline, question, kQuietly);
+        EXPECT_TRUE(near(found.with_all, expected.with_all));
+        ASSERT_EQ(found.heads.size(), expected.heads.size());
+        for (std::size_t i = 0; i < found.heads.size(); ++i) {
+            EXPECT_EQ(found.heads[i].context, expected.heads[i].context);
+            EXPECT_TRUE(found.heads[i].measured);
+            EXPECT_TRUE(near(found.heads[i].without, expected.heads[i].without)) << i;
         }
-        ForwardSettings edited_behind = model.settings;
-        edited_behind.edits.push_back({.at = outline.plan->logits(), .row = 2, .column = 0, .value = 3});
-        EXPECT_FALSE(knocks_out_in_rows(trace_outline<float>(parameters, model.tokens, {}, edited_behind))) << "which a lens leaves out";
     }
+    ForwardSettings edited_behind = model.settings;
+    edited_behind.edits.push_back({.at = outline.plan->logits(), .row = 2, .column = 0, .value = 3});
+    EXPECT_FALSE(knocks_out_in_rows(trace_outline<float>(parameters, model.tokens, {}, edited_behind))) << "which a lens leaves out";
 }
 
 /// Length of what a head adds to the stream at all positions together: its context times its rows of W_O, by plain loops.

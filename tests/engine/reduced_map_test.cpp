@@ -220,8 +220,9 @@ TEST(LookedAtPart, ReducesTheMapsOfALongTextAndComputesTheirRegionsAgain) {
     EXPECT_GT(in_rows, 40);
 }
 
-TEST(LookedAtPart, ACellOfAReducedMapIsExplainedFromItsRow) {
+void expect_cells_explained_from_their_rows(const std::vector<Edit>& edits) {
     RandomModel model = model_in_rows(3, 13);
+    model.settings.edits = edits;
     const std::int64_t positions = 13, heads = model.config.num_heads;
     const auto parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
     const auto outline = std::make_shared<const Trace<float>>(trace_outline<float>(parameters, model.tokens, {}, model.settings));
@@ -245,6 +246,8 @@ TEST(LookedAtPart, ACellOfAReducedMapIsExplainedFromItsRow) {
         EXPECT_EQ(found.result, expected.result);
         EXPECT_EQ(found.formula, expected.formula);
         EXPECT_EQ(found.masked, expected.masked);
+        EXPECT_EQ(found.edited, expected.edited);
+        EXPECT_EQ(found.sentence, expected.sentence);
         ASSERT_EQ(found.terms.size(), expected.terms.size());
         const auto next = where_it_goes(whole, cell), in_rows = where_it_goes(reduced, cell, rows);
         ASSERT_EQ(next.size(), in_rows.size());
@@ -254,6 +257,16 @@ TEST(LookedAtPart, ACellOfAReducedMapIsExplainedFromItsRow) {
         cell.index[2] = row == 0 ? 1 : row - 1;
         EXPECT_THROW((void)explain(reduced, cell, rows), Error) << "another row";
     }
+}
+
+TEST(LookedAtPart, ACellOfAReducedMapIsExplainedFromItsRow) { expect_cells_explained_from_their_rows({}); }
+
+TEST(LookedAtPart, AnEditedCellOfAReducedMapIsExplainedFromItsRow) {
+    const StageId scores{Stage::Scores, 0}, dropped{Stage::Dropped, 0}, context{Stage::Context, 0};
+    expect_cells_explained_from_their_rows({{.kind = EditKind::Freeze, .at = kWeights, .pattern = Pattern::Uniform},
+                                            {.kind = EditKind::Scale, .at = scores, .value = 0.5},
+                                            {.kind = EditKind::Freeze, .at = dropped, .pattern = Pattern::Previous},
+                                            {.at = context, .row = 6, .value = 3}});
 }
 
 }  // namespace
