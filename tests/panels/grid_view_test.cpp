@@ -6,6 +6,7 @@
 #include <set>
 
 #include "app/panels/maps/head_search.hpp"
+#include "app/panels/views/heads_tiling.hpp"
 #include "app/session/session.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
@@ -46,6 +47,31 @@ protected:
         return found;
     }
 };
+
+/// In the view Heads: any number of heads in any room stands side by side, inside of it, without a title in the next one.
+TEST(HeadsTiling, NothingOverlaps) {
+    for (const float scale : {1.F, 2.F})
+        for (const std::int64_t heads : {1, 5, 13, 33, 65})
+            for (const ImVec2 size : {ImVec2(540, 340), ImVec2(800, 620), ImVec2(1500, 1000), ImVec2(300, 900)}) {
+                const HeadsRoom room{{size.x * scale, size.y * scale}, 1, 62 * scale, scale};
+                const HeadsTiling tiling = tile_heads(room, heads);
+                const auto columns = static_cast<float>(tiling.columns);
+                const auto rows = static_cast<float>((heads + tiling.columns - 1) / tiling.columns);
+                EXPECT_GT(tiling.width, 0) << heads;
+                EXPECT_LE(columns * (tiling.width + tiling.gap), room.size.x) << heads;
+                EXPECT_LE(rows * (tiling.above + tiling.height + tiling.gap), room.size.y + 0.01F) << heads;
+                EXPECT_TRUE(tiling.short_titles || room.longest_title < tiling.width + tiling.gap) << heads;
+            }
+}
+
+TEST(HeadsTiling, SmallMapsGiveTheirLabelsUpToBeLarger) {
+    const HeadsTiling few = tile_heads({{800, 620}, 1, 62, 1}, 5), many = tile_heads({{540, 340}, 1, 62, 1}, 33);
+    EXPECT_TRUE(few.keys_named);
+    EXPECT_FALSE(few.short_titles);
+    EXPECT_FALSE(many.keys_named);
+    EXPECT_TRUE(many.short_titles);
+    EXPECT_GT(many.width, 41) << "29 with tokens above and 14 between them";
+}
 
 TEST_F(Grid, WhatIsFoundStandsOutFromTheRest) {
     open_grid("gpt-tiny");

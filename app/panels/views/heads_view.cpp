@@ -10,6 +10,7 @@
 #include "app/panels/navigation.hpp"
 #include "app/panels/panels.hpp"
 #include "app/panels/views/heads_switch.hpp"
+#include "app/panels/views/heads_tiling.hpp"
 #include "app/panels/views/look_at_line.hpp"
 #include "app/widgets/controls.hpp"
 #include "app/widgets/item.hpp"
@@ -19,6 +20,7 @@ namespace attn::app {
 namespace {
 
 constexpr float kTileLabels = 62, kTileColumns = 20, kTileTitle = 26, kHeadGap = 14, kHeadsBar = 132;
+constexpr float kNamedKeys = 84, kDenseHeadGap = 8;  // narrower maps have room for the beginning of one token at most
 
 /// The attention whose heads are shown: the layer of the current stage, its cross-attention when the stage belongs to one.
 StageId shown_stage(const PanelContext& context) {
@@ -30,23 +32,16 @@ StageId shown_stage(const PanelContext& context) {
     return id;
 }
 
-struct Tiling {
-    std::int64_t columns = 1;
-    float width = 0, height = 0;  ///< of one map
-};
-
-/// The number of columns that makes the maps largest.
-Tiling best_tiling(const PanelContext& context, ImVec2 room, std::int64_t heads, float aspect) {
-    Tiling best;
-    float best_area = -1;
+/// The number of columns that makes the maps largest, with so much above and between them.
+HeadsTiling best_tiling(const HeadsRoom& room, std::int64_t heads, float above, float gap) {
+    HeadsTiling best{.above = above, .gap = gap};
     for (std::int64_t columns = 1; columns <= heads; ++columns) {
         const std::int64_t rows = (heads + columns - 1) / columns;
-        const float cell_width = (room.x - context.px(kTileLabels)) / static_cast<float>(columns) - context.px(kHeadGap);
-        const float cell_height = room.y / static_cast<float>(rows) - context.px(kTileTitle + kTileColumns + kHeadGap);
-        const float width = std::min(cell_width, cell_height * aspect);
-        if (width <= best_area) continue;
-        best_area = width;
-        best = {columns, width, width / aspect};
+        const float cell_width = (room.size.x - kTileLabels * room.scale) / static_cast<float>(columns) - gap;
+        const float cell_height = room.size.y / static_cast<float>(rows) - above - gap;
+        const float width = std::min(cell_width, cell_height * room.aspect);
+        if (width <= best.width) continue;
+        best = {columns, width, width / room.aspect, above, gap};
     }
     return best;
 }
@@ -58,7 +53,8 @@ Matrix head_before(PanelContext& context, std::int64_t head) {
     return context.matrices.stage(context.trace(), from.stage, from.batch, head);
 }
 
-void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach) {
+void draw_head(PanelContext& context, const StageId& id, std::int64_t head, const Box& box, bool row_labels, float reach,
+               const HeadsTiling& tiling) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix matrix = shown_slice(context, id, head);
     if (matrix.empty()) return;
@@ -68,9 +64,9 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     StageId weights = id;
     weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
     const HeadCaption caption = head_caption(context, weights, head);
-    const float title_y = box.min.y - context.px(kTileColumns + kTileTitle - 4);
+    const float title_y = box.min.y - tiling.above + context.px(4);
     const bool mean = head == kMeanHead;
-    const std::string title = mean ? "mean" : fmt::format("head {}", head);
+    const std::string title = mean ? "mean" : fmt::format("{}{}", tiling.short_titles ? "H" : "head ", head);
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::SetCursorScreenPos({box.min.x, title_y - context.px(3)});
     ImGui::PushID(static_cast<int>(head));
@@ -94,7 +90,7 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     const MatrixViewResult result = draw_matrix(context, named, box,
                                                 {.role = MatrixRole::Result,
                                                  .row_labels = row_labels,
-                                                 .col_labels = true,
+                                                 .col_labels = tiling.keys_named,
                                                  .stage = id,
                                                  .axis_titles = false,
                                                  .reach = reach,
@@ -117,6 +113,17 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
 }
 
 }  // namespace
+
+HeadsTiling tile_heads(const HeadsRoom& room, std::int64_t heads) {
+    const float scale = room.scale;
+    HeadsTiling tiling = best_tiling(room, heads, (kTileTitle + kTileColumns) * scale, kHeadGap * scale);
+    if (tiling.width < kNamedKeys * scale) {
+        tiling = best_tiling(room, heads, kTileTitle * scale, kDenseHeadGap * scale);
+        tiling.keys_named = false;
+    }
+    tiling.short_titles = room.longest_title + 4 * scale > tiling.width + tiling.gap;
+    return tiling;
+}
 
 void draw_heads_view(PanelContext& context) {
     if (!context.ready()) return;
@@ -147,36 +154,36 @@ void draw_heads_view(PanelContext& context) {
     const std::int64_t tiles = heads > 1 && has_head_mean(id.stage) && !shows_moved(context, id) ? heads + 1 : heads;
     const float aspect =
         std::clamp(static_cast<float>(shape[3].size) / static_cast<float>(std::max<std::int64_t>(shape[2].size, 1)), 0.5F, 2.F);
-    const Tiling tiling = best_tiling(context, room, tiles, aspect);
+    const float longest = text_width(fonts.strong, fmt::format("head {}", heads - 1));
+    const HeadsTiling tiling = tile_heads({room, aspect, longest, scale}, tiles);
     if (context.view.compare.on() || shows_gradients(context)) context.view.morph.stop();
     else
         context.view.morph.show({id, kEveryHead, context.view.batch, shape[2].size, shape[3].size, context.snapshot.serial}, context.now,
                                 context.view.morphing);
     // What is free is divided between both sides.
-    const float tiles_width =
-        context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + context.px(kHeadGap));
+    const float tiles_width = context.px(kTileLabels) + static_cast<float>(std::min(tiling.columns, tiles)) * (tiling.width + tiling.gap);
     const float shift = std::floor(std::max(room.x - tiles_width, 0.F) / 2);
     const auto rows = static_cast<float>((tiles + tiling.columns - 1) / tiling.columns);
-    const float tiles_height = rows * (tiling.height + context.px(kTileTitle + kTileColumns + kHeadGap));
+    const float tiles_height = rows * (tiling.height + tiling.above + tiling.gap);
     const float drop = std::floor(std::max(room.y - tiles_height, 0.F) / 2);
     const float left = origin.x + shift + context.px(kTileLabels), reach = shown_reach(context, id.stage);
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
         const auto row = static_cast<float>(tile / tiling.columns), col = static_cast<float>(tile % tiling.columns);
-        const float x = std::floor(left + col * (tiling.width + context.px(kHeadGap)));
-        const float y = std::floor(origin.y + header + drop + context.px(kTileTitle + kTileColumns) +
-                                   row * (tiling.height + context.px(kTileTitle + kTileColumns + kHeadGap)));
+        const float x = std::floor(left + col * (tiling.width + tiling.gap));
+        const float y = std::floor(origin.y + header + drop + tiling.above + row * (tiling.height + tiling.above + tiling.gap));
         draw_head(context, id, tile < heads ? tile : kMeanHead, {{x, y}, {x + tiling.width, y + tiling.height}}, tile % tiling.columns == 0,
-                  reach);
+                  reach, tiling);
     }
     const Matrix first = shown_slice(context, id, context.view.head);
+    // The menu of the colours stands above the bar, and below the switches.
     const float bar_x = origin.x + room.x - shift + context.px(12),
-                bar_y = origin.y + header + drop + context.px(kTileTitle + kTileColumns);
-    draw_color_scale(context, first,
-                     {{bar_x, bar_y},
-                      {bar_x + context.px(kHeadsBar - 12),
-                       bar_y + std::min({room.y - drop - context.px(kTileTitle + kTileColumns), context.px(420),
-                                         std::max(tiles_height - context.px(kTileTitle + kTileColumns + kHeadGap), context.px(160))})}},
-                     false, reach);
+                bar_drop = std::max(drop + tiling.above, context.px(kTileTitle + kTileColumns)), bar_y = origin.y + header + bar_drop;
+    draw_color_scale(
+        context, first,
+        {{bar_x, bar_y},
+         {bar_x + context.px(kHeadsBar - 12),
+          bar_y + std::min({room.y - bar_drop, context.px(420), std::max(tiles_height - tiling.above - tiling.gap, context.px(160))})}},
+        false, reach);
 }
 
 }  // namespace attn::app
