@@ -30,6 +30,31 @@ TEST(HeadSearch, ReadsPlacesInEveryUsualForm) {
     EXPECT_TRUE(read_head_query("h31").fits(score_of(15, 31)));
 }
 
+TEST(HeadSearch, TellsTheStacksOfAnEncoderDecoderApart) {
+    const auto at = [](Stage stage, Stack stack) {
+        HeadScore score = score_of(0, 3);
+        score.id = {stage, 0, stack};
+        return score;
+    };
+    const HeadScore encoder = at(Stage::Weights, Stack::Encoder), decoder = at(Stage::Weights, Stack::Decoder),
+                    cross = at(Stage::CrossWeights, Stack::Decoder);
+    EXPECT_EQ(attention_letter(encoder.id), 'E');
+    EXPECT_EQ(attention_letter(decoder.id), 'D');
+    EXPECT_EQ(attention_letter(cross.id), 'X');
+    EXPECT_EQ(attention_letter(score_of(0, 0).id), 'L');
+    for (const char* typed : {"X0 H3", "cross", "x0", "cross layer 0 head 3"}) {
+        EXPECT_TRUE(read_head_query(typed).fits(cross)) << typed;
+        EXPECT_FALSE(read_head_query(typed).fits(decoder)) << typed;
+        EXPECT_FALSE(read_head_query(typed).fits(encoder)) << typed;
+    }
+    EXPECT_TRUE(read_head_query("E0 H3").fits(encoder));
+    EXPECT_TRUE(read_head_query("decoder").fits(decoder));
+    EXPECT_FALSE(read_head_query("E1").fits(encoder));
+    EXPECT_FALSE(read_head_query("E0").fits(score_of(0, 3))) << "one stack is no encoder of two";
+    EXPECT_FALSE(read_head_query("encoder").empty());
+    EXPECT_TRUE(read_head_query("L0 H3").fits(cross)) << "a layer is one in every stack";
+}
+
 TEST(HeadSearch, KnowsPatternsByTheirWords) {
     for (const PatternInfo& pattern : head_patterns()) {
         EXPECT_EQ(read_head_query(pattern.name).pattern, pattern.name);

@@ -60,6 +60,13 @@ bool begins_a_word(std::string_view words, std::string_view beginning) {
     return false;
 }
 
+/// What a word means as the place of an attention; 0: nothing.
+char attention_of(std::string_view word) {
+    if (word == "e" || word == "encoder") return 'E';
+    if (word == "d" || word == "decoder") return 'D';
+    return word == "x" || word == "cross" ? 'X' : '\0';
+}
+
 /// The first pattern of whose words all of these are beginnings.
 std::string_view pattern_of(const std::vector<std::string>& words) {
     for (const PatternInfo& pattern : kPatternInfos)
@@ -81,7 +88,13 @@ double pattern_share(const HeadScore& score, std::string_view pattern) {
     return 0;
 }
 
+char attention_letter(const StageId& weights) {
+    if (is_cross(weights.stage)) return 'X';
+    return weights.stack == Stack::Encoder ? 'E' : weights.stack == Stack::Decoder ? 'D' : 'L';
+}
+
 bool HeadQuery::fits(const HeadScore& score) const {
+    if (attention != 0 && attention != attention_letter(score.id)) return false;
     if (!unknown.empty() || (layer && *layer != score.id.layer) || (head && *head != score.head)) return false;
     return pattern.empty() || pattern_share(score, pattern) > kShowsPattern;
 }
@@ -93,6 +106,11 @@ HeadQuery read_head_query(std::string_view typed) {
     std::optional<std::int64_t>* next = nullptr;
     for (const std::string& piece : pieces) {
         const bool layer = piece == "l" || piece == "layer", head = piece == "h" || piece == "head";
+        if (const char attention = attention_of(piece); attention != 0 && query.attention == 0) {
+            query.attention = attention;
+            next = &query.layer;
+            continue;
+        }
         if (layer || head) {
             next = layer ? &query.layer : &query.head;
             continue;

@@ -26,13 +26,17 @@ double pattern_share(const HeadScore& score, std::string_view pattern);
 /// A head shows a pattern with more than half of its weight.
 inline constexpr double kShowsPattern = 0.5;
 
-/// What is typed to find heads: "L5 H3", "l5h3", "5.3", "layer 5", "head 3", a pattern or the beginning of its words, or some of these
-/// together.
+/// 'L'; of a model of two stacks 'E' in the encoder, 'D' in the decoder, and 'X' where the decoder looks at what the encoder read.
+char attention_letter(const StageId& weights);
+
+/// What is typed to find heads: "L5 H3", "l5h3", "5.3", "layer 5", "head 3", "X0 H3", "encoder", a pattern or the beginning of its words,
+/// or some of these together.
 struct HeadQuery {
     std::optional<std::int64_t> layer, head;
     std::string_view pattern{};  ///< one of head_patterns(); "": any
-    std::string unknown{};       ///< the first word that is neither
-    bool empty() const { return !layer && !head && pattern.empty() && unknown.empty(); }
+    char attention = 0;          ///< as attention_letter(); 0: any
+    std::string unknown{};       ///< the first word that is none of these
+    bool empty() const { return !layer && !head && attention == 0 && pattern.empty() && unknown.empty(); }
     /// Nothing fits a query with a word that means nothing.
     bool fits(const HeadScore& score) const;
 };

@@ -141,7 +141,8 @@ void draw_caption(PanelContext& context, const Tile& tile, ImVec2 at, float room
     ImDrawList& list = *ImGui::GetWindowDrawList();
     HeadCaption caption = head_caption(context, tile.weights, tile.head);
     if (tile.head == kMeanHead) caption = {"mean", colors.muted};
-    const std::string place = context.view.sort_heads_by.empty() ? "" : fmt::format("L{} H{} ", tile.id.layer, tile.head);
+    const std::string place =
+        context.view.sort_heads_by.empty() ? "" : fmt::format("{}{} H{} ", attention_letter(tile.weights), tile.id.layer, tile.head);
     draw_text(list, fonts.mono_small, at, colors.text, place);
     const float place_width = text_width(fonts.mono_small, place);
     draw_text(list, fonts.mono_small, {at.x + place_width, at.y}, caption.color,
@@ -212,8 +213,11 @@ void open_tile(PanelContext& context, const Tile& tile) {
 
 void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t maps) {
     const auto& [colors, fonts, scale] = context.theme;
+    std::string layers = std::to_string(trace.config.num_layers);
+    if (trace.config.architecture == Architecture::EncoderDecoder)
+        layers = fmt::format("{} + {}", trace.config.layers_of(Stack::Encoder), trace.config.layers_of(Stack::Decoder));
     const std::string detail = fmt::format("{} · layers: {} · heads: {} · maps: {} · rows are queries, columns are keys",
-                                           stage_name(context.view.heads_stage), trace.config.num_layers, trace.config.num_heads, maps);
+                                           stage_name(context.view.heads_stage), layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
     const std::string name = shown_title(context, context.view.stage);
@@ -362,9 +366,12 @@ void draw_grid_view(PanelContext& context) {
     const float reach = shown_reach(context, context.view.heads_stage);
     const bool ordered = context.view.sort_heads_by.empty();
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
-    for (std::int64_t c = 0; ordered && c < grid.columns; c += every)
-        draw_text(list, fonts.mono_small, {origin.x + grid.label + static_cast<float>(c) * grid.pitch_x, origin.y}, colors.muted,
-                  c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean");
+    const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
+    for (std::int64_t c = 0; ordered && c < grid.columns; c += every) {
+        const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
+        const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
+        draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
+    }
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     const bool reveals = has_been_chosen(context);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -377,7 +384,7 @@ void draw_grid_view(PanelContext& context) {
         if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
         if (col == 0 && ordered)
             draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F}, colors.muted,
-                         fmt::format("{}{}", is_cross(tiles[i].id.stage) ? "X" : "L", tiles[i].id.layer));
+                         fmt::format("{}{}", attention_letter(tiles[i].weights), tiles[i].id.layer));
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         // Its own tooltip shows the map larger, with the head's figures.
