@@ -116,6 +116,14 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     run("L0 H1");
     EXPECT_EQ(view.view, View::Grid) << "which frames it";
     EXPECT_EQ(view.head, 1);
+    view.view = View::Heads;
+    run("find heads induction");
+    EXPECT_EQ(view.view, View::Grid);
+    EXPECT_EQ(view.grid.find, "repeat");
+    run("leave out first key");
+    EXPECT_TRUE(view.without_first_key);
+    run("times what they move");
+    EXPECT_TRUE(view.times_moved);
     run("gpt");
     EXPECT_EQ(session->document().preset, "gpt-tiny");
     run("light or dark");
@@ -127,6 +135,15 @@ TEST_F(PaletteTest, DoesWhatIsTyped) {
     run("train on copy");
     EXPECT_EQ(session->document().run.task.kind, TaskKind::Copy);
     EXPECT_EQ(view.view, View::Train);
+}
+
+TEST_F(PaletteTest, HeadsAreFoundByWhatTheyDo) {
+    view.palette.query = "sink";
+    EXPECT_THAT(lines(), testing::UnorderedElementsAre("Find heads: sink", "Leave out the first key on or off"));
+    view.palette.query = "find heads alignment";
+    EXPECT_THAT(lines(), testing::IsEmpty()) << "this model has no cross-attention";
+    open_example("translation");
+    EXPECT_THAT(lines(), testing::ElementsAre("Find heads: aligned"));
 }
 
 /// What was typed in vain, or did something else: other words lead there, and nothing is given up for letters that happen to fit.

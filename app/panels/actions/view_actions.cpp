@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/panels/compare/comparison.hpp"
+#include "app/panels/maps/head_search.hpp"
 #include "app/panels/navigation.hpp"
 
 namespace attn::app {
@@ -71,6 +72,29 @@ void add_totals(std::vector<Action>& all) {
             rollout ? "What reaches a position through all layers." : "The plain mean of all maps.");
 }
 
+void add_many_heads(const C& context, std::vector<Action>& all) {
+    add(
+        all, "Leave out the first key on or off", "Heads", [](C& c) { c.view.without_first_key = !c.view.without_first_key; },
+        "In the maps of Heads and Grid: what else sinks look at.");
+    all.back().also = "sink";
+    add(
+        all, "Weights times what they move on or off", "Heads", [](C& c) { c.view.times_moved = !c.view.times_moved; },
+        "In the maps of Heads and Grid: weight × ‖v W_O‖.");
+    all.back().also = "norm length";
+    const bool cross = context.ready() && context.trace().config.architecture == Architecture::EncoderDecoder;
+    for (const PatternInfo& pattern : head_patterns()) {
+        if (pattern.name == std::string_view("alignment") && !cross) continue;
+        add(
+            all, fmt::format("Find heads: {}", pattern.short_name), "Heads",
+            [&pattern](C& c) {
+                c.view.grid.find = pattern.short_name;
+                c.view.view = View::Grid;
+            },
+            fmt::format("Frames them in Grid: {}.", pattern.name));
+        all.back().also = pattern.words;
+    }
+}
+
 void add_comparison(const C& context, std::vector<Action>& all) {
     static constexpr std::array<std::pair<CompareLayout, const char*>, 4> kLayouts = {
         {{CompareLayout::All, "as B − A = difference"},
@@ -110,6 +134,7 @@ void add_histogram(std::vector<Action>& all) {
 void add_view_actions(const PanelContext& context, std::vector<Action>& all) {
     add_lines(context, all);
     add_totals(all);
+    add_many_heads(context, all);
     add_comparison(context, all);
     add_histogram(all);
 }
