@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "app/panels/files/files.hpp"
@@ -54,6 +55,31 @@ TEST_F(TokenPathView, WordsAndStepsCanBeChosen) {
     frames(3, ui_frame);
     EXPECT_FALSE(view.token_path.word);
     EXPECT_FALSE(view.token_path.step);
+}
+
+TEST_F(TokenPathView, TheStepLookedAtIsScrolledTo) {
+    open("a of incomprehensibilities, uncharacteristically");
+    ASSERT_NE(view.token_path.last, nullptr);
+    const auto& words = view.token_path.last->words;
+    const auto longest =
+        std::max_element(words.begin(), words.end(), [](const auto& a, const auto& b) { return a.steps.size() < b.steps.size(); });
+    const std::size_t last = longest->steps.size() - 1;
+    constexpr float kLine = 25;
+    view.token_path.word = static_cast<std::size_t>(longest - words.begin());
+    ImGui::GetIO().DisplaySize = {1280, 620};
+    const auto scrolled_to = [&](std::size_t step) {
+        view.token_path.step = step;
+        frames(3, ui_frame);
+        const ImGuiWindow* rows = find_window("##path_steps");
+        EXPECT_NE(rows, nullptr);
+        if (rows == nullptr) return false;
+        const float top = kLine * static_cast<float>(step);
+        return rows->Scroll.y <= top && top + kLine <= rows->Scroll.y + rows->Size.y + 1;
+    };
+    EXPECT_TRUE(scrolled_to(0));
+    EXPECT_TRUE(scrolled_to(last));
+    EXPECT_GT(find_window("##path_steps")->Scroll.y, 0) << "this window is too low for all of them";
+    EXPECT_TRUE(scrolled_to(0));
 }
 
 TEST_F(TokenPathView, AChosenPieceShowsItsWord) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <utility>
 
 #include "app/panels/files/files.hpp"
 #include "app/session/opened_model.hpp"
@@ -19,8 +20,8 @@ namespace {
 
 using Cell = TokenPath::Cell;
 
-constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kPathRow = 36, kPieceRow = 48, kStepRow = 25, kStepUnit = 24, kNoteRow = 22,
-                kOtherMenu = 230, kLeastSteps = 150;
+constexpr float kPathLabels = 112, kUnit = 28, kLeastUnit = 13, kScrolledUnit = 20, kPathRow = 36, kPieceRow = 48, kStepRow = 25,
+                kStepUnit = 24, kNoteRow = 22, kOtherMenu = 230, kLeastSteps = 150;
 
 /// Where columns are drawn.
 struct PathColumns {
@@ -213,13 +214,44 @@ void draw_first_difference(const PanelContext& context, const PathColumns& colum
     draw_text(list, fonts.label, {x, y + high}, colors.chosen_text, words);
 }
 
+/// The narrowest column of which everything can be read: a byte is two digits, and takes less than a column where a character has many.
+float least_unit(const PanelContext& context, const ShownPaths& paths) {
+    float digits = 0;
+    for (const std::size_t stage : paths.stages()) {
+        const TokenPath::Row& row = paths.seen().rows[stage];
+        if (row.bytes && !row.cells.empty()) digits = text_width(context.theme.fonts.mono_tiny, "00") + context.px(3);
+    }
+    return std::max(context.px(kLeastUnit), digits);
+}
+
+/// Whether what is looked at in this window, by any number, is another one than in the frame before: then it is scrolled to.
+bool looks_elsewhere(int now) {
+    int& before = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("looked_at"), -1);
+    return std::exchange(before, now) != now;
+}
+
+void reveal_word(const PathColumns& columns, const TokenPath::Word& word, float left) {
+    if (!looks_elsewhere(static_cast<int>(word.first))) return;
+    const float begin = columns.at(word.first) - left, end = columns.at(word.last) - left, room = ImGui::GetWindowWidth();
+    if (begin < ImGui::GetScrollX() || end - begin > room) ImGui::SetScrollX(begin);
+    else if (end > ImGui::GetScrollX() + room) ImGui::SetScrollX(end - room);
+}
+
+void reveal_step(const TokenPath::Word& word, std::size_t shown, float line) {
+    if (!looks_elsewhere(static_cast<int>(word.first) * 4096 + static_cast<int>(shown))) return;
+    const float top = line * static_cast<float>(shown), room = ImGui::GetWindowHeight();
+    if (top < ImGui::GetScrollY()) ImGui::SetScrollY(top);
+    else if (top + line > ImGui::GetScrollY() + room) ImGui::SetScrollY(top + line - room);
+}
+
 /// The stages as rows; returns the height that they took. Longer texts than fit are scrolled.
 float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t word, const Box& area) {
     const TokenPath& path = paths.seen();
     const float labels = context.px(kPathLabels), row = context.px(kPathRow), room = area.width() - labels;
-    PathColumns columns(paths.own, paths.other == nullptr ? nullptr : &paths.other->path, room, context.px(kUnit), context.px(kLeastUnit));
+    const float least = least_unit(context, paths);
+    PathColumns columns(paths.own, paths.other == nullptr ? nullptr : &paths.other->path, room, context.px(kUnit), least);
     const bool scrolls = columns.width() > room + 1;
-    if (scrolls) columns.unit = context.px(kUnit);
+    if (scrolls) columns.unit = std::max(least, context.px(kScrolledUnit));
     const std::vector<std::size_t> stages = paths.stages();
     const float rows = static_cast<float>(stages.size()) * row;
     const float high = rows + context.px(kPieceRow) + (paths.other == nullptr ? 0 : context.px(kPieceRow + kNoteRow));
@@ -235,6 +267,7 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
     const ImVec2 at = ImGui::GetCursorScreenPos();
     columns.left = at.x;
     ImGui::Dummy({columns.width() - 1, high - context.px(4)});
+    if (word < path.words.size()) reveal_word(columns, path.words[word], at.x);
     for (std::size_t i = 0; i < stages.size(); ++i)
         draw_stage_row(context, columns, path.rows[stages[i]], at.y + static_cast<float>(i) * row, i == 0);
     draw_words(context, columns, path, at.y + rows - row, word);
@@ -245,6 +278,14 @@ float draw_stages(PanelContext& context, const ShownPaths& paths, std::size_t wo
         draw_piece_row(context, columns, paths.other->path, paths.other->tokens, pieces + context.px(kPieceRow), true);
     ImGui::EndChild();
     return high + bar;
+}
+
+/// What the first step of a word is called: it is 0 where nothing has been done yet.
+std::size_t first_number(const TokenPath::Word& word) { return word.steps.front().made < 0 ? 0 : 1; }
+
+std::string step_words(const TokenPath::Word& word, std::size_t index) {
+    const std::size_t first = first_number(word), last = word.steps.size() - 1 + first;
+    return last == 0 ? "no steps" : fmt::format("step {} of {}", index + first, last);
 }
 
 void draw_candidates(const PanelContext& context, const TokenPath& path, const TokenPath::Step& step, ImVec2 at, float width) {
@@ -289,13 +330,13 @@ void draw_step(PanelContext& context, const TokenPath& path, const TokenPath::Wo
     turn("##earlier", Icon::Previous, index > 0, index - 1, "The step before.");
     turn("##later", Icon::Next, index + 1 < word.steps.size(), index + 1, "The next step.");
     const ImVec2 at = ImGui::GetCursorScreenPos();
-    draw_text(list, fonts.label, {at.x + context.px(6), at.y + context.px(7)}, colors.muted,
-              fmt::format("step {} of {}", index + 1, word.steps.size()));
+    draw_text(list, fonts.label, {at.x + context.px(6), at.y + context.px(7)}, colors.muted, step_words(word, index));
     draw_candidates(context, path, step, {area.min.x, y + high + context.px(54)}, area.width());
 }
 
-void draw_step_row(PanelContext& context, const PathColumns& columns, const TokenPath::Step& step, std::size_t index, bool chosen,
+void draw_step_row(PanelContext& context, const PathColumns& columns, const TokenPath::Word& word, std::size_t index, bool chosen,
                    const Box& row, float words_at) {
+    const TokenPath::Step& step = word.steps[index];
     const auto& [colors, fonts, scale] = context.theme;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     ImGui::PushID(static_cast<int>(index));
@@ -304,7 +345,8 @@ void draw_step_row(PanelContext& context, const PathColumns& columns, const Toke
     if (item.pressed) context.view.token_path.step = index;
     if (chosen || item.hovered) list.AddRectFilled(row.min, row.max, with_alpha(colors.text, chosen ? 0.07F : 0.03F), context.px(4));
     draw_focus_ring(context.ui(), item, context.px(4));
-    draw_text_in(list, fonts.mono_small, row.min, {row.min.x + context.px(22), row.max.y}, {1, 0.5F}, colors.faint, std::to_string(index));
+    draw_text_in(list, fonts.mono_small, row.min, {row.min.x + context.px(22), row.max.y}, {1, 0.5F}, colors.faint,
+                 std::to_string(index + first_number(word)));
     const float gap = std::max(1.F, context.px(1)), inset = context.px(3);
     for (std::size_t i = 0; i < step.parts.size(); ++i) {
         const Cell& part = step.parts[i];
@@ -341,11 +383,12 @@ void draw_step_rows(PanelContext& context, const TokenPath& path, const TokenPat
     columns.left = at.x + index - columns.at(word.first);
     const float words_at = columns.at(word.last) + context.px(16);
     ImGui::Dummy({1, line * static_cast<float>(word.steps.size())});
+    reveal_step(word, shown, line);
     const auto top = static_cast<std::size_t>(std::max((ImGui::GetWindowDrawList()->GetClipRectMin().y - at.y) / line, 0.F));
     for (std::size_t i = top; i < word.steps.size(); ++i) {
         const float y = at.y + static_cast<float>(i) * line;
         if (y > ImGui::GetWindowDrawList()->GetClipRectMax().y) break;
-        draw_step_row(context, columns, word.steps[i], i, i == shown, {{at.x, y}, {at.x + room, y + line}}, words_at);
+        draw_step_row(context, columns, word, i, i == shown, {{at.x, y}, {at.x + room, y + line}}, words_at);
     }
     ImGui::EndChild();
 }
