@@ -20,7 +20,7 @@
 namespace attn::app {
 namespace {
 
-constexpr std::size_t kMostTerms = 16;
+constexpr std::size_t kMostTerms = 16, kSparedTerms = 2;  // so many more are shown, too: a sentence about them would take their room
 constexpr float kLine = 23;
 
 /// Numbers of the arithmetic: the decimals that the largest of them can carry.
@@ -126,7 +126,7 @@ std::vector<std::size_t> shown_terms(const std::vector<Term>& terms) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < terms.size(); ++i)
         if (terms.size() <= kMostTerms || !terms[i].masked) order.push_back(i);
-    if (order.size() <= kMostTerms) return order;
+    if (order.size() <= kMostTerms + kSparedTerms) return order;
     const auto size_of = [&](std::size_t i) { return std::isnan(terms[i].value) ? HUGE_VAL : std::abs(terms[i].value); };
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(a) > size_of(b); });
     order.resize(kMostTerms);
@@ -338,7 +338,8 @@ void draw_inspector(PanelContext& context) {
     const Trace<float>& trace = context.trace();
     std::optional<CellRef> cell = selected_cell(context.view, trace, context.view.selection());
     if (!cell) cell = selected_cell(context.view, trace, context.view.locked);
-    section_heading(ui, locked && cell ? "This cell · selected" : "This cell");
+    const std::string name = cell ? head_name(trace, *cell) : "";
+    section_heading(ui, fmt::format("{}{}{}", locked && cell ? "Selected cell" : "This cell", name.empty() ? "" : " · ", name));
     if (!cell) {
         draw_nothing_chosen(context);
         return;

@@ -5,6 +5,7 @@
 
 #include "app/panels/maps/head_of.hpp"
 #include "app/panels/maps/model_blocks.hpp"
+#include "app/panels/train/train_words.hpp"
 
 namespace attn::app {
 namespace {
@@ -106,6 +107,15 @@ std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& 
         cell.index[static_cast<std::size_t>(a)] = index;
     }
     return cell;
+}
+
+std::string head_name(const Trace<float>& trace, const CellRef& cell) {
+    if (!cell.parameter.empty() || trace.plan->find(cell.stage) == nullptr) return "";
+    const Shape shape = trace.shape_of(cell.stage);
+    for (int a = 0; a < shape.rank(); ++a)
+        if (shape[a].axis == Axis::H || shape[a].axis == Axis::G)
+            return attention_name(cell.stage, cell.index[static_cast<std::size_t>(a)]);
+    return "";
 }
 
 void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell) {

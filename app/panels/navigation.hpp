@@ -35,6 +35,9 @@ void select_first_cell(ViewState& view, const Trace<float>& trace);
 /// token's own position); nothing when the selection says nothing about this stage or points outside of it.
 std::optional<CellRef> selected_cell(const ViewState& view, const Trace<float>& trace, const AxisSelection& selection);
 
+/// Layer and head of a cell, "L5 H3" or "cross L0 H1"; "" where its stage has no heads.
+std::string head_name(const Trace<float>& trace, const CellRef& cell);
+
 /// Goes to the cell of a recorded stage: stage, head, sequence and the indices of its axes. A parameter cannot be gone to.
 void go_to_cell(ViewState& view, const Trace<float>& trace, const CellRef& cell);
 

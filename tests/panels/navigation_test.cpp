@@ -68,6 +68,14 @@ TEST(Navigation, AChosenCellIsReadInEveryStage) {
     EXPECT_EQ(selected_cell(view, trace, view.locked)->index, at_residual);
 }
 
+TEST(Navigation, ACellOfAHeadIsNamedByLayerAndHead) {
+    const Trace<float> trace = small_trace();
+    EXPECT_EQ(head_name(trace, {{Stage::Weights, 1}, "", {0, 0, 2, 1}}), "L1 H0");
+    EXPECT_EQ(head_name(trace, {{Stage::Q, 0}, "", {0, 1, 2, 3}}), "L0 H1");
+    EXPECT_EQ(head_name(trace, {{Stage::Residual1, 1}, "", {0, 2, 0, 0}}), "") << "heads are joined there";
+    EXPECT_EQ(head_name(trace, {{}, "token_embedding", {}}), "") << "a parameter is of no head";
+}
+
 TEST(Navigation, ACellBeyondTheTextIsNoCell) {
     const Trace<float> trace = small_trace();
     ViewState view;
