@@ -6,8 +6,10 @@
 #include <set>
 
 #include "app/panels/maps/head_search.hpp"
+#include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/views/heads_tiling.hpp"
 #include "app/session/session.hpp"
+#include "app/widgets/text.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -71,6 +73,27 @@ TEST(HeadsTiling, SmallMapsGiveTheirLabelsUpToBeLarger) {
     EXPECT_FALSE(many.keys_named);
     EXPECT_TRUE(many.short_titles);
     EXPECT_GT(many.width, 41) << "29 with tokens above and 14 between them";
+}
+
+/// However little room there is: in smaller letters, or cut.
+TEST_F(Grid, TheHeadingEndsBeforeTheSwitches) {
+    open_grid("stories");
+    view.without_first_key = view.times_moved = true;
+    constexpr std::string_view kTitle = "Weights × ‖v W_O‖ without the first key, rescaled";
+    float widest = 0;
+    for (const float room : {2000.F, 400.F, 300.F, 120.F, 0.F}) {
+        float end = -1;
+        frame([&] {
+            with_context([&](PanelContext& context) {
+                ASSERT_EQ(shown_title(context, view.stage), kTitle);
+                end = draw_shown_title(context, view.stage, {50, 60}, 50 + room);
+            });
+        });
+        EXPECT_GE(end, 50) << room;
+        EXPECT_LE(end, 50 + room) << room;
+        widest = std::max(widest, end);
+    }
+    EXPECT_FLOAT_EQ(widest, 50 + text_width(theme.fonts.heading, kTitle)) << "all of it, where there is room";
 }
 
 TEST_F(Grid, WhatIsFoundStandsOutFromTheRest) {

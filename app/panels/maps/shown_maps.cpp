@@ -10,6 +10,8 @@
 #include "app/panels/maps/gradients.hpp"
 #include "app/panels/maps/large_map.hpp"
 #include "app/panels/maps/stage_words.hpp"
+#include "app/widgets/imgui_compat.hpp"
+#include "app/widgets/text.hpp"
 #include "engine/trace/gradient_trace.hpp"
 
 namespace attn::app {
@@ -121,6 +123,18 @@ std::string shown_title(PanelContext& context, const StageId& id) {
     if (!moved.empty()) return name + moved;
     if (!context.view.gradients) return name;
     return name + (shows_gradients(context) ? ": gradient of the loss" : ": values, without gradients");
+}
+
+float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right) {
+    const Fonts& fonts = context.theme.fonts;
+    const std::string title = shown_title(context, id);
+    ImFont* font = fonts.heading;
+    for (ImFont* smaller : {fonts.title, fonts.strong})
+        if (text_width(font, title) > right - at.x) font = smaller;
+    const std::string shown = elide(font, title, right - at.x);
+    const float down = (font_size(fonts.heading) - font_size(font)) * 0.8F;  // on the same base line
+    draw_text(*ImGui::GetWindowDrawList(), font, {at.x, at.y + down}, context.theme.colors.text, shown);
+    return at.x + text_width(font, shown);
 }
 
 std::string shown_problem(PanelContext& context, const StageId& id) {

@@ -18,6 +18,8 @@ HeatmapStyle shown_style(PanelContext& context, const Matrix& matrix, const Stag
 /// Heading of the maps that are shown of this stage: "Weights", "Weights: gradient of the loss" "Weights: B − A" "Weights without the
 /// first key, rescaled" or "Weights × ‖v W_O‖".
 std::string shown_title(PanelContext& context, const StageId& id);
+/// Draws it in the largest letters of a heading in which it ends before `right`, or cut; returns where it ends. In pixels.
+float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, float right);
 /// Why the comparison that is asked for cannot be shown for this stage, "" when it can.
 std::string shown_problem(PanelContext& context, const StageId& id);
 

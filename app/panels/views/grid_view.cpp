@@ -220,12 +220,12 @@ void draw_heading(PanelContext& context, const Trace<float>& trace, std::size_t 
                                            stage_name(context.view.heads_stage), layers, trace.config.num_heads, maps);
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string name = shown_title(context, context.view.stage);
-    const float right = at.x + ImGui::GetContentRegionAvail().x, detail_x = at.x + text_width(fonts.heading, name) + context.px(12);
-    draw_text(list, fonts.heading, at, colors.text, name);
+    const float right = at.x + ImGui::GetContentRegionAvail().x;
+    const float room_end = right - gradient_switch_width(context) - context.px(14);
+    const float detail_x = draw_shown_title(context, context.view.stage, at, room_end) + context.px(12);
     const std::string problem = shown_problem(context, context.view.stage);
     draw_text(list, fonts.label, {detail_x, at.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
-              elide(fonts.label, problem.empty() ? detail : problem, right - gradient_switch_width(context) - context.px(14) - detail_x));
+              elide(fonts.label, problem.empty() ? detail : problem, room_end - detail_x));
     draw_gradient_switch(context, right, at.y);
 }
 

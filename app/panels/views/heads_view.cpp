@@ -135,13 +135,11 @@ void draw_heads_view(PanelContext& context) {
     const ImVec2 origin = ImGui::GetCursorScreenPos();
     ImVec2 room = ImGui::GetContentRegionAvail();
     ImDrawList& list = *ImGui::GetWindowDrawList();
-    const std::string title = shown_title(context, id);
-    draw_text(list, fonts.heading, origin, colors.text, title);
-    const float detail_x = origin.x + text_width(fonts.heading, title) + context.px(12);
+    const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
+    const float detail_x = draw_shown_title(context, id, origin, origin.x + room.x - switches) + context.px(12);
     const std::string detail = fmt::format("{} · layer {} · all {} heads · rows are queries, columns are keys · same colours, same numbers",
                                            stage_name(id.stage), id.layer, head_count(context.trace()));
     const std::string problem = shown_problem(context, id);
-    const float switches = gradient_switch_width(context) + heads_switch_width(context) + context.px(28);
     draw_text(list, fonts.label, {detail_x, origin.y + context.px(9)}, problem.empty() ? colors.muted : colors.bad,
               elide(fonts.label, problem.empty() ? detail : problem, origin.x + room.x - switches - detail_x));
     draw_gradient_switch(context, origin.x + room.x, origin.y);
