@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <random>
 
 #include "engine/model/outline.hpp"
@@ -22,6 +23,7 @@ using testing_support::RandomModel;
 /// A text that can be computed in rows, whole and as an outline, and the same without its masks.
 struct TwoTexts {
     RandomModel model;
+    std::optional<std::int32_t> broken_token;  ///< is embedded as no number
     std::shared_ptr<const Parameters<float>> parameters;
     Trace<float> whole, other_whole;
     std::shared_ptr<const Trace<float>> outline, other;
@@ -32,6 +34,8 @@ struct TwoTexts {
         model.config.context_length = std::max(model.config.context_length, positions);
         model.settings = {};
         model.settings.masks.causal = seed % 5 > 0;
+        if (seed % 4 == 3) model.settings.masks.prefix = static_cast<int>(model.between(1, positions));
+        if (seed % 7 == 6) model.settings.mistake = Mistake::CausalLeaksOne;
         model.tokens = {positions, {}, {positions}};
         for (std::int64_t i = 0; i < positions; ++i)
             model.tokens.ids.push_back(static_cast<std::int32_t>(model.between(0, model.config.vocab_size - 1)));
@@ -42,9 +46,13 @@ struct TwoTexts {
         } catch (const Error&) {
             return false;
         }
-        parameters = std::make_shared<const Parameters<float>>(model.parameters<float>());
+        Parameters<float> drawn = model.parameters<float>();
+        if (broken_token) drawn.find("token_embedding.weight")[*broken_token * model.config.embedding_width()] = std::nanf("");
+        parameters = std::make_shared<const Parameters<float>>(std::move(drawn));
         ForwardSettings unmasked = model.settings;
+        unmasked.mistake = Mistake::None;
         unmasked.masks.causal = false;
+        unmasked.masks.prefix = 0;
         unmasked.masks.window = 2;
         whole = trace_forward<float>(parameters, model.tokens, {}, model.settings);
         other_whole = trace_forward<float>(parameters, model.tokens, {}, unmasked);
@@ -90,7 +98,7 @@ std::int64_t wrong_blocks(const ReducedMap& map, std::int64_t place, const CellA
             for (std::int64_t t = i * side; t < std::min((i + 1) * side, region.rows); ++t)
                 for (std::int64_t s = j * side; s < std::min((j + 1) * side, region.cols); ++s) {
                     const Cell cell = cell_at(region.first_row + t, region.first_col + s);
-                    if (cell.kept) most = std::max(most, std::abs(cell.value));
+                    if (cell.kept) most = std::isnan(cell.value) ? cell.value : std::max(most, std::abs(cell.value));
                     any |= cell.kept;
                 }
             const std::int64_t at = i * region.block_cols() + j;
@@ -168,8 +176,15 @@ TEST(ChangedMap, LeavesOutTheFirstKeyAndWeighsWhatIsMoved) {
         MapChange change;
         change.without_first_key = seed % 3 != 0;
         if (seed % 3 != 1) change.norms = &norms;
-        const ReducedMap found = region_of_changed_map({*texts.outline, id}, some_region(texts.model, positions), change);
+        const auto only = texts.model.coin(0.3) ? std::optional(texts.model.between(0, heads - 1)) : std::nullopt;
+        const ReducedMap found = region_of_changed_map({*texts.outline, id}, some_region(texts.model, positions), change, only);
+        for (const float value : found.values.values()) EXPECT_TRUE(std::isfinite(value)) << "masked cells are numbers, too";
         for (std::int64_t head = 0; head <= heads; ++head) {
+            const auto place = found.place_of(head, heads);
+            if (!place) continue;
+            const bool first_is_there = found.region.level == 0 && found.region.first_col == 0 && change.without_first_key;
+            for (std::int64_t i = 0; first_is_there && i < found.region.block_rows(); ++i)
+                EXPECT_EQ(found.numbers(*place)[i * found.region.block_cols()], 0) << "what is left out leaves no number";
             const auto cell = [&](std::int64_t t, std::int64_t s) {
                 Cell out{number(weights, head, t, s), is_allowed(weights, t, s)};
                 if (change.without_first_key) {
@@ -182,10 +197,32 @@ TEST(ChangedMap, LeavesOutTheFirstKeyAndWeighsWhatIsMoved) {
                 if (change.norms != nullptr && head < heads) out.value *= norms(0, head, s);
                 return out;
             };
-            EXPECT_EQ(wrong_blocks(found, *found.place_of(head, heads), cell), 0) << "head " << head;
+            EXPECT_EQ(wrong_blocks(found, *place, cell), 0) << "head " << head;
         }
     }
     EXPECT_GT(compared, 40);
+}
+
+/// More rows than are computed, or changed, at a time.
+TEST(ChangedMap, LongMapsAreChangedInPieces) {
+    TwoTexts texts(2, 1100);
+    texts.model.config.num_heads = 4;
+    texts.model.config.d_model = 8;
+    texts.model.config.d_head = 2;
+    texts.model.config.num_layers = 1;
+    ASSERT_TRUE(texts.compute());
+    const StageId id{Stage::Weights, 0};
+    const RecordedStage<float>&now = *texts.whole.find(id), &before = *texts.other_whole.find(id);
+    const Trace<float> held = read_by_maps(*texts.outline, id, {});
+    MapChange change;
+    change.minus.emplace(MapOfOutline{*texts.other, id});
+    const ReducedMap found = region_of_changed_map({*texts.outline, id, &held}, {4, 1090, 8, 1000, 2}, change);
+    for (const std::int64_t head : {std::int64_t{0}, std::int64_t{3}, std::int64_t{4}}) {
+        const auto cell = [&](std::int64_t t, std::int64_t s) {
+            return Cell{number(now, head, t, s) - number(before, head, t, s), is_allowed(now, t, s) || is_allowed(before, t, s)};
+        };
+        EXPECT_EQ(wrong_blocks(found, *found.place_of(head, 4), cell), 0) << "head " << head;
+    }
 }
 
 TEST(ChangedMap, OfTextsOfOtherLengthsThereIsNone) {
@@ -232,19 +269,55 @@ TEST(TotalsInRows, AreThoseOfTheWholeTraceReduced) {
     EXPECT_GT(compared, 40);
 }
 
+/// Also where somebody sees what comes later, in the next block.
 TEST(TotalsInRows, ManyRowsAreMixedInBlocks) {
-    TwoTexts texts(2, 700);
-    texts.model.config.num_heads = 1;
-    texts.model.config.d_model = 4;
-    texts.model.config.num_layers = 2;
-    ASSERT_TRUE(texts.compute());
-    const AttentionTotals expected = attention_totals(texts.whole, Stack::Main), found = totals_in_rows(*texts.outline, 2);
-    const RecordedStage<float>& weights = *texts.whole.find({Stage::Weights, 1});
-    const auto rolled = [&](std::int64_t t, std::int64_t s) {
-        const float value = expected.rollouts[1](0, t, s);
-        return Cell{value, is_allowed(weights, t, s) || value != 0};
-    };
-    EXPECT_EQ(wrong_blocks(found.reduced_rollouts[1], 0, rolled), 0);
+    for (const auto& [prefix, mistake] :
+         {std::pair{0, Mistake::None}, std::pair{600, Mistake::None}, std::pair{0, Mistake::CausalLeaksOne}}) {
+        SCOPED_TRACE(prefix);
+        TwoTexts texts(2, 700);
+        texts.model.settings.masks.prefix = prefix;
+        texts.model.settings.mistake = mistake;
+        texts.model.config.num_heads = 4;
+        texts.model.config.d_model = 8;
+        texts.model.config.d_head = 2;
+        texts.model.config.num_layers = 2;
+        ASSERT_TRUE(texts.compute());
+        const AttentionTotals expected = attention_totals(texts.whole, Stack::Main), found = totals_in_rows(*texts.outline, 2);
+        const RecordedStage<float>& weights = *texts.whole.find({Stage::Weights, 1});
+        const auto rolled = [&](std::int64_t t, std::int64_t s) {
+            const float value = expected.rollouts[1](0, t, s);
+            return Cell{value, is_allowed(weights, t, s) || value != 0};
+        };
+        EXPECT_EQ(wrong_blocks(found.reduced_rollouts[1], 0, rolled), 0);
+        const auto mean = [&](std::int64_t t, std::int64_t s) { return Cell{expected.means[1](0, t, s), is_allowed(weights, t, s)}; };
+        EXPECT_EQ(wrong_blocks(found.reduced_means[1], 0, mean), 0);
+    }
+}
+
+/// Who attends to nobody that is no number stays a number.
+TEST(TotalsInRows, WhatIsNoNumberReachesThoseAloneWhoAttendToIt) {
+    int numbers = 0, none = 0;
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(seed);
+        TwoTexts texts(seed, 2 + seed % 15);
+        texts.model.config.num_layers = 3;
+        texts.broken_token = texts.model.tokens.ids[static_cast<std::size_t>(texts.model.tokens.length / 2)];
+        if (!texts.compute()) continue;
+        for (const auto& [whole, outline] : {std::pair(&texts.whole, texts.outline), std::pair(&texts.other_whole, texts.other)}) {
+            const AttentionTotals expected = attention_totals(*whole, Stack::Main), found = totals_in_rows(*outline, 0);
+            for (std::size_t layer = 0; layer < found.layers(); ++layer) {
+                const RecordedStage<float>& weights = *whole->find({Stage::Weights, static_cast<int>(layer)});
+                const auto rolled = [&](std::int64_t t, std::int64_t s) {
+                    const float value = expected.rollouts[layer](0, t, s);
+                    (std::isnan(value) ? none : numbers) += 1;
+                    return Cell{value, is_allowed(weights, t, s) || value != 0};
+                };
+                EXPECT_EQ(wrong_blocks(found.reduced_rollouts[layer], 0, rolled), 0) << layer;
+            }
+        }
+    }
+    EXPECT_GT(numbers, 1000);
+    EXPECT_GT(none, 1000);
 }
 
 }  // namespace

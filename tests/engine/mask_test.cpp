@@ -185,6 +185,22 @@ TEST(Mask, OfSomeRowsIsThoseRowsOfTheWhole) {
                     }
         }
     }
+    EXPECT_THROW(build_mask_rows({}, {7}, 6, 2, 3), ShapeError);
+    EXPECT_THROW(build_mask_rows({}, {-1}, 6, 2, 3), ShapeError);
+}
+
+TEST(MaskSettings, TheNarrowerWindowHolds) {
+    const auto width = [](int set, std::int64_t own) {
+        MaskSettings settings;
+        settings.window = set;
+        return with_window(settings, own).window;
+    };
+    EXPECT_EQ(width(0, 0), 0);
+    EXPECT_EQ(width(3, 0), 3);
+    EXPECT_EQ(width(0, 4), 4);
+    EXPECT_EQ(width(3, 4), 3);
+    EXPECT_EQ(width(4, 3), 3);
+    EXPECT_EQ(width(0, std::int64_t{1} << 40), std::numeric_limits<int>::max());
 }
 
 }  // namespace
