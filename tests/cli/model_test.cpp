@@ -30,6 +30,43 @@ TEST(ModelCommand, ListsEveryTensor) {
         EXPECT_THAT(outcome.out, HasSubstr(text));
 }
 
+TEST(ModelCommand, SaysWhatAModelHasAndWhatEveryTensorIsFor) {
+    const auto says = [](const std::string& model, const std::vector<std::string>& texts) {
+        const Outcome outcome = attnscope({"model", model});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        for (const std::string& text : texts) EXPECT_THAT(outcome.out, HasSubstr(text));
+    };
+    const std::string gguf = std::string(ATTN_TEST_DATA) + "/golden/gguf/";
+    says(kFolders + "gpt2", {"writing ends with <|endoftext|> (365)\n"});
+    says(kFolders + "llama", {"6 heads of 8, 2 of keys and values, ", "in 3 files\n", "writing ends with (2)\n",
+                              "The folder has no tokenizer that can be read", "  lm_head.weight (transposed)\n"});
+    says(kFolders + "t5", {"  2 + 1 layers, "});
+    says(kFolders + "bart", {"feed-forward 68 and 76, "});
+    says(kFolders + "gpt_neox", {"  layers.0.attention.q.weight (transposed, in another order), "});
+    says(kFolders + "bert_hub", {"5 not used\n", "[1, 64]    not used: can be computed\n", "not used: a part that is not computed\n"});
+    says(gguf + "llama3.gguf", {"  1 layer, ", " in 1 file\n", "assumed, as the file does not record it: feed-forward activation SiLU\n",
+                                " 0 not used\n", "a setting: what rotary frequencies are divided by\n"});
+}
+
+/// A copy of a model, and in it a tensor more.
+TEST(ModelCommand, NamesTensorsThatItCannotPlace) {
+    const ScratchFolder folder;
+    std::filesystem::copy(kFolders + "gpt2/config.json", folder.path("config.json"));
+    ArrayFile weights = read_safetensors(kFolders + "gpt2/model.safetensors");
+    for (const char* name : {"lm_head.weight", "adapter.weight"}) {
+        weights.arrays.push_back(weights.arrays.front());
+        for (const NamedArray& array : weights.arrays)
+            if (array.name == "transformer.wte.weight") weights.arrays.back() = array;
+        weights.arrays.back().name = name;
+    }
+    write_safetensors(folder.path("model.safetensors"), weights);
+    const Outcome outcome = attnscope({"model", folder.path("")});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("30 tensors, 2 not used"));
+    EXPECT_THAT(outcome.out, HasSubstr("not used: tied to the token embedding\n"));
+    EXPECT_THAT(outcome.out, HasSubstr("not used: no parameter of this family\n"));
+}
+
 TEST(ModelCommand, RefusesWhatIsNoModel) {
     const ScratchFolder folder;
     const Outcome nothing = attnscope({"model", folder.path("none")});

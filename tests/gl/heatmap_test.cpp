@@ -7,6 +7,7 @@
 #include <limits>
 #include <random>
 
+#include "app/render/cell_tiles.hpp"
 #include "app/widgets/value_scale.hpp"
 #include "tests/gl/gl_fixture.hpp"
 
@@ -315,6 +316,18 @@ TEST_F(HeatmapTest, MapsThatAFrameHasNoTimeForComeInTheNext) {
         EXPECT_FALSE(renderer_->prepare(request, rect, rect).tiles.empty());
     }
     EXPECT_FALSE(renderer_->left_out());
+}
+
+TEST_F(HeatmapTest, NoPartOfAMapIsDrawnBeforeTheRest) {
+    const Matrix matrix = Matrix::random(3, kTileTexels + 5, 0, 1, 6);
+    HeatmapRequest request = matrix.request({});
+    request.data.key = 1;
+    const PixelRect rect{0, 0, 2 * (kTileTexels + 5), 30};
+    for (const std::size_t tiles : {0U, 2U}) {
+        renderer_->begin_frame(theme_, std::chrono::steady_clock::duration::zero());
+        EXPECT_EQ(renderer_->prepare(request, rect, rect).tiles.size(), tiles);
+        EXPECT_EQ(renderer_->left_out(), tiles == 0);
+    }
 }
 
 TEST_F(HeatmapTest, WhatCannotBeSeenIsNotUploaded) {

@@ -103,6 +103,28 @@ TEST_F(ModelList, LinesSayWhereAModelIsHowLargeAndWhatIsWrong) {
     });
 }
 
+TEST_F(ModelList, LongProblemsAreShortenedAndRecentModelsAreCalledSo) {
+    open_sheet();
+    auto shelf = std::make_shared<ModelShelf>();
+    shelf->folder = view.files.models_folder;
+    shelf->models = {{"a", "/a", ModelShelf::Place::Recent, 0, "/a/config.json: there is no snapshot in this folder of the cache"},
+                     {"b", "/b", ModelShelf::Place::Recent, 0, ""}};
+    files.models = shelf;
+    with_context([](const PanelContext& context) {
+        EXPECT_EQ(model_line(context, "/a").note, "cannot be opened");
+        EXPECT_EQ(model_line(context, "/b").note, "recent");
+    });
+}
+
+TEST(BytesWords, CountInThousands) {
+    EXPECT_EQ(bytes_words(0), "0 B");
+    EXPECT_EQ(bytes_words(999), "999 B");
+    EXPECT_EQ(bytes_words(1000), "1 kB");
+    EXPECT_EQ(bytes_words(250'400), "250 kB");
+    EXPECT_EQ(bytes_words(2'540'000), "2.5 MB");
+    EXPECT_EQ(bytes_words(3'210'000'000), "3.2 GB");
+}
+
 TEST_F(ModelList, AModelsFolderIsAskedForAnew) {
     open_sheet();
     view.files.models_folder = "/m";
