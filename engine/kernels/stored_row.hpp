@@ -95,26 +95,55 @@ ATTN_INLINE void add_part(const float* a, int part, Columns (&columns)[kSets], N
     next.at += next.part_bytes;
 }
 
-/// The same of columns whose numbers are read side by side, kSets vectors of them at a time: one sum would keep the processor waiting for
-/// the one before it.
+/// Columns first, first + step, first + 2 step and so on of the stored matrix, as many as a product has sums at a time; others between them
+/// have their turn at once.
+struct EveryFewColumns {
+    std::int64_t first, step;
+    const Byte* next;  ///< where those begin that are read after them
+};
+
+/// So many bytes at least lie between two columns that are read at once, where the matrix has enough of them. A processor foresees what is
+/// read of a page if that goes upwards, and where two columns share a page it does not.
+constexpr std::int64_t kBytesApart = 8192;
+/// Sums of columns that have their turns at once, over all passes over k.
+constexpr std::int64_t kMostSums = 8192;
+
+/// sums[i step] += the products of column i, of those whose numbers are read side by side: kSets vectors of them at a time, as one sum
+/// would keep the processor waiting for the one before it. The sums of every pass over k lie pass_sums behind those of the last one.
 template <class Columns, int kSets>
-void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j) {
+void sum_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, const EveryFewColumns& which, std::int64_t pass_sums,
+                      float* sums) {
     constexpr std::int64_t kW = kWidth<float>;
+    const std::int64_t row_bytes = which.step * b.row_bytes;
     Dwords offsets;
-    for (int i = 0; i < kW; ++i) offsets[i] = i * static_cast<std::int32_t>(b.row_bytes);
-    const Byte* const first = b.data + j * b.row_bytes;
-    NextColumns<kSets * kW> next{first + kSets * kW * b.row_bytes, b.row_bytes, 32 * b.block_bytes / b.block_numbers};
-    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth) {
-        const std::int64_t depth = depth_at(g, p);
-        Vec<float> sums[kSets] = {};
+    for (int i = 0; i < kW; ++i) offsets[i] = i * static_cast<std::int32_t>(row_bytes);
+    const Byte* const first = b.data + which.first * b.row_bytes;
+    NextColumns<kSets * kW> next{which.next, row_bytes, 32 * b.block_bytes / b.block_numbers};
+    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth, sums += pass_sums) {
+        Vec<float> sum[kSets] = {};
         Columns columns[kSets];
-        for (std::int64_t q = p; q < p + depth; q += Columns::kNumbers) {
-            for (int set = 0; set < kSets; ++set) columns[set].load({first + set * kW * b.row_bytes, b.row_bytes, offsets}, q);
+        for (std::int64_t q = p; q < p + depth_at(g, p); q += Columns::kNumbers) {
+            for (int set = 0; set < kSets; ++set) columns[set].load({first + set * kW * row_bytes, row_bytes, offsets}, q);
 #pragma GCC unroll 4
-            for (int part = 0; part < Columns::kNumbers / 32; ++part) add_part(g.a + q + 32 * part, part, columns, next, sums);
+            for (int part = 0; part < Columns::kNumbers / 32; ++part) add_part(g.a + q + 32 * part, part, columns, next, sum);
         }
-        for (int set = 0; set < kSets; ++set) store_sums(g, j + set * kW, kW, p, depth, sums[set]);
+        for (int set = 0; set < kSets; ++set)
+            for (int i = 0; i < kW; ++i) sums[(set * kW + i) * which.step] = sum[set][i];
     }
+}
+
+/// Columns [j, j + kSets step vectors) of C.
+template <class Columns, int kSets>
+void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t j, std::int64_t step) {
+    const std::int64_t columns = kSets * kWidth<float> * step;
+    alignas(64) float sums[kMostSums];
+    for (std::int64_t turn = 0; turn < step; ++turn) {
+        const std::int64_t next = turn + 1 < step ? turn + 1 : columns;
+        sum_side_by_side<Columns, kSets>(g, b, {j + turn, step, b.data + (j + next) * b.row_bytes}, columns, sums + turn);
+    }
+    const float* of_pass = sums;
+    for (std::int64_t p = 0; p < g.k; p += Tile<float>::kDepth, of_pass += columns)
+        store_row_sums(g, j, columns, p, depth_at(g, p), of_pass);
 }
 
 /// How many of the columns were multiplied: whole vectors, where k is one of whole steps.
@@ -122,11 +151,18 @@ template <class Columns>
 std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
     constexpr int kSets = 2;
     constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // several of which a lane can count
-    static_assert(Tile<float>::kDepth % Columns::kNumbers == 0);
-    if (g.k % Columns::kNumbers != 0 || b.row_bytes > kMostRowBytes) return 0;
+    constexpr std::int64_t kDepth = Tile<float>::kDepth;
+    static_assert(kDepth % Columns::kNumbers == 0);
+    const std::int64_t most = kMostSums / (kSets * kW * ((g.k + kDepth - 1) / kDepth));
+    if (g.k % Columns::kNumbers != 0 || b.row_bytes > kMostRowBytes || most < 1) return 0;
+    const std::int64_t apart = (kBytesApart + b.row_bytes - 1) / b.row_bytes, wanted = apart < most ? apart : most;
     std::int64_t j = 0;
-    for (; j + kSets * kW <= end_column; j += kSets * kW) multiply_side_by_side<Columns, kSets>(g, b, j);
-    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j);
+    while (j + kSets * kW <= end_column) {
+        const std::int64_t left = (end_column - j) / (kSets * kW), step = left < wanted ? left : wanted;
+        multiply_side_by_side<Columns, kSets>(g, b, j, step);
+        j += kSets * kW * step;
+    }
+    for (; j + kW <= end_column; j += kW) multiply_side_by_side<Columns, 1>(g, b, j, 1);
     return j;
 }
 #endif

@@ -118,7 +118,8 @@ TEST(StoredKernels, ProductsHaveTheBitsOfTheProductWithFloats) {
     const CounterRandom random(9, 1);
     for (const NumberKind kind : kKinds)
         for (const bool transposed : {true, false})
-            for (const auto& [k, n] : {std::pair<std::int64_t, std::int64_t>{512, 130}, {768, 33}, {256, 1}, {96, 40}, {20, 5}}) {
+            for (const auto& [k, n] :
+                 {std::pair<std::int64_t, std::int64_t>{512, 130}, {512, 700}, {768, 33}, {256, 1}, {96, 40}, {20, 5}}) {
                 if (k % block_size(kind).numbers != 0) continue;
                 const std::int64_t block = block_size(kind).numbers, stride = transposed ? k : (n + block - 1) / block * block;
                 const auto bytes = drawn_bytes(kind, (transposed ? n : k) * stride, 11);
