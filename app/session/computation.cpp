@@ -16,9 +16,9 @@ namespace {
 /// So many positions are verified at a time. For each such step the reference reads all weights of the part again: many are faster, as long
 /// as what they look at is small.
 std::int64_t verified_rows(const Trace<float>& outline) {
-    constexpr std::int64_t kFew = 16, kMany = 64, kMostNumbers = std::int64_t{1} << 22;
+    constexpr std::int64_t kFew = 16, kMany = 64, kMostNumbers = std::int64_t{1} << 18;
     const std::int64_t keys = std::max(outline.tokens.length, outline.source_tokens.length);
-    return kMany * outline.config.num_heads * keys <= kMostNumbers ? kMany : kFew;
+    return std::clamp(kMostNumbers / std::max<std::int64_t>(outline.config.num_heads * keys, 1), kFew, kMany);
 }
 
 std::span<const std::int32_t> first_of(const TokenBatch& batch) {
