@@ -146,10 +146,13 @@ void multiply_side_by_side(const GemmArguments<float>& g, const StoredMatrix& b,
         store_row_sums(g, j, columns, p, depth_at(g, p), of_pass);
 }
 
+/// Vectors of columns at a time: packed numbers need two. What is in half precision comes from memory more slowly than a wide vector's sums
+/// wait for one another, and of fewer columns at once it comes faster.
+constexpr int kSetsOfPacked = 2, kSetsOfHalves = kVectorBytes == 64 ? 1 : 2;
+
 /// How many of the columns were multiplied: whole vectors, where k is one of whole steps.
-template <class Columns>
+template <class Columns, int kSets = kSetsOfPacked>
 std::int64_t multiply_columns(const GemmArguments<float>& g, const StoredMatrix& b, std::int64_t end_column) {
-    constexpr int kSets = 2;
     constexpr std::int64_t kW = kWidth<float>, kMostRowBytes = std::int64_t{1} << 26;  // several of which a lane can count
     constexpr std::int64_t kDepth = Tile<float>::kDepth;
     static_assert(kDepth % Columns::kNumbers == 0);
@@ -176,10 +179,10 @@ void multiply_row_stored(const GemmArguments<float>& g, const StoredMatrix& b) {
         break;
 #if defined(__AVX2__)
     case NumberKind::F16:
-        done = multiply_columns<ColumnsOfHalves>(g, b, whole);
+        done = multiply_columns<ColumnsOfHalves, kSetsOfHalves>(g, b, whole);
         break;
     case NumberKind::BF16:
-        done = multiply_columns<ColumnsOfUpperHalves>(g, b, whole);
+        done = multiply_columns<ColumnsOfUpperHalves, kSetsOfHalves>(g, b, whole);
         break;
     case NumberKind::Q8_0:
         done = multiply_columns<ColumnsOfBytes>(g, b, whole);
