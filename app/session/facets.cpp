@@ -86,6 +86,12 @@ std::optional<facet::Inside> part_needed(const Facet& facet, const Trace<float>&
     return inside_with(trace, *id, head, maps);
 }
 
+/// The part of an outline without which a map cannot be read; none where it is computed some rows at a time.
+std::optional<facet::Inside> part_of_map(const Trace<float>& trace, const StageId& map) {
+    if (trace.whole() || can_look_in_rows(trace) || trace.plan->find(map) == nullptr) return {};
+    return inside_with(trace, map);
+}
+
 /// Of the attention that a map belongs to.
 facet::MovedNorms norms_of(StageId map) {
     map.stage = is_cross(map.stage) ? Stage::CrossWeights : Stage::Weights;
@@ -111,6 +117,12 @@ std::vector<Request> needs_of(const Request& request, const Results& results) {
         needs.push_back({request.state, facet::Gradients{}});
     if (const auto* map = std::get_if<facet::MapRegion>(&request.facet)) {
         if (map->change.minus != nullptr) needs.push_back({map->change.minus, facet::Trace{}});
+        const auto need_part = [&](const StateRef& state, const StageId& id) {
+            if (const auto there = results.find(state, facet::Trace{}))
+                if (const auto part = part_of_map(*there->trace, id)) needs.push_back({state, *part});
+        };
+        if (map->change != facet::MapChange{}) need_part(request.state, map->stage);
+        if (map->change.minus != nullptr) need_part(map->change.minus, map->change.minus_stage);
         const facet::MovedNorms moved = norms_of(map->stage);
         const auto snapshot = map->change.times_moved ? results.find(request.state, facet::Trace{}) : Answer<facet::Trace>();
         if (snapshot)
@@ -159,6 +171,7 @@ struct FacetMaker::Make {
     /// What is known of the part around a stage beside its maps; null where that is nothing.
     const Trace<float>* part_with_queries(const StageId& id) const { return part_with_queries(state, id); }
     const Trace<float>* part_with_queries(const StateRef& of, const StageId& id) const {
+        if (const auto part = part_of_map(*snapshot_of(of).trace, id)) return work.results.find(of, *part)->trace.get();
         const auto inside = work.results.find(of, inside_with(*snapshot_of(of).trace, id, {}, MapsWanted::Reduced));
         return inside ? inside->trace.get() : nullptr;
     }

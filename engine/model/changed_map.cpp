@@ -6,6 +6,7 @@
 
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/tensor/position_rows.hpp"
 #include "engine/trace/attention_totals.hpp"
 
 namespace attn {
@@ -25,18 +26,31 @@ struct Planes {
     }
 };
 
-/// Reads the rows of a map, from what they are computed from.
+/// All heads of the map where somebody has recorded them; else null.
+const RecordedStage<float>* recorded_map(const MapOfOutline& map) {
+    for (const Trace<float>* trace : {map.held, &map.outline}) {
+        const RecordedStage<float>* stage = trace == nullptr ? nullptr : trace->find(map.id);
+        if (stage != nullptr && !stage->only_head && !stage->value.empty()) return stage;
+    }
+    return nullptr;
+}
+
+/// Reads the rows of a map where it is recorded, or else from what they are computed from.
 class RowsOfMap {
 public:
     RowsOfMap(const MapOfOutline& map, std::vector<std::int64_t> heads, const std::stop_token& stop)
-        : map_(map), stop_(stop), all_heads_(map.outline.shape_of(map.id)[1].size) {
+        : map_(map), stop_(stop), recorded_(recorded_map(map)), all_heads_(map.outline.shape_of(map.id)[1].size) {
         planes_.heads = std::move(heads);
-        if (map.held == nullptr) computed_.emplace(read_by_maps(map.outline, map.id, stop));
+        if (map.held == nullptr && recorded_ == nullptr) computed_.emplace(read_by_maps(map.outline, map.id, stop));
     }
     Planes& read(std::int64_t first, std::int64_t count) {
         const std::int64_t keys = map_.outline.shape_of(map_.id)[3].size;
         planes_.values.resize({{Axis::B, 1}, {Axis::H, std::ssize(planes_.heads)}, {Axis::T, count}, {Axis::S, keys}});
         planes_.keep = Mask(count, keys);
+        if (recorded_ != nullptr) {
+            take_recorded(first, count);
+            return planes_;
+        }
         const auto add = [&](const StageRows<float>& shown) {
             if (shown.id == map_.id) take(shown, shown.first - first);
         };
@@ -45,6 +59,13 @@ public:
     }
 
 private:
+    void take_recorded(std::int64_t first, std::int64_t count) {
+        Tensor<float> rows(with_positions(recorded_->value.shape(), count));
+        copy_positions(recorded_->value, first, rows, 0, count);
+        take({map_.id, first, rows, nullptr}, 0);
+        const Mask* mask = recorded_->mask.get();
+        for (std::int64_t t = 0; mask != nullptr && t < count; ++t) planes_.keep.set_row(t, mask->keep_row(0, 0, first + t));
+    }
     void take(const StageRows<float>& shown, std::int64_t at) {
         const std::int64_t rows = shown.value.shape()[2].size, keys = shown.value.shape()[3].size;
         for (std::int64_t t = 0; shown.mask != nullptr && t < rows; ++t) planes_.keep.set_row(at + t, shown.mask->keep_row(0, 0, t));
@@ -57,6 +78,7 @@ private:
 
     const MapOfOutline map_;
     std::stop_token stop_;
+    const RecordedStage<float>* recorded_;
     std::int64_t all_heads_;
     std::optional<Trace<float>> computed_;
     Planes planes_;

@@ -10,7 +10,7 @@
 
 namespace attn {
 
-/// A map of an outline, and what is known of the part that it is in; null: nothing.
+/// A map of an outline, or of a trace, and what is known of the part that it is in; null: nothing.
 struct MapOfOutline {
     const Trace<float>& outline;
     StageId id;
@@ -29,7 +29,8 @@ struct MapChange {
 };
 
 /// A region of a map so changed, of one head or of all and, of weights, of their mean, which is taken before anything is changed. Throws
-/// Error where the maps cannot be computed in rows or have other sizes, Cancelled once `stop` is requested.
+/// Error where maps are not recorded with all heads and cannot be computed in rows, or have other sizes, Cancelled once `stop` is
+/// requested.
 ReducedMap region_of_changed_map(const MapOfOutline& map, const MapRegion& region, const MapChange& change,
                                  std::optional<std::int64_t> only_head = {}, std::stop_token stop = {});
 

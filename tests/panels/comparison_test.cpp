@@ -11,9 +11,12 @@
 #include "app/panels/frame.hpp"
 #include "app/panels/maps/shown_maps.hpp"
 #include "app/panels/navigation.hpp"
+#include "app/session/computation.hpp"
+#include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/readings.hpp"
 #include "app/session/session.hpp"
+#include "engine/model/transformer.hpp"
 #include "tests/support/interface_fixture.hpp"
 #include "tests/support/item_finder.hpp"
 
@@ -102,6 +105,82 @@ TEST_F(ComparisonTest, TotalsAndLensCompareWholeTraces) {
         EXPECT_NE(compared_readings(context, ReadingKind::Lens).missing, "");
     });
     EXPECT_EQ(large_maps(View::Totals, CompareLayout::All), 1) << "the shown state stays";
+}
+
+/// A text whose maps are held reduced, but for a mistake that mixes positions: with that they are there as a whole.
+Document long_text_with(Mistake mistake) {
+    Document document = open_preset("gpt-tiny");
+    document.config.num_layers = 3;
+    document.config.num_heads = 2;
+    document.config.d_model = document.config.d_ff = 8;
+    document.config.context_length = 1500;
+    document.texts = {"the"};
+    for (int i = 1; i < 1500; ++i) document.texts[0] += i % 3 == 0 ? " cat" : i % 7 == 0 ? " sat" : " the";
+    document.forward.mistake = mistake;
+    return document;
+}
+
+TEST_F(ComparisonTest, AReducedMapAndOneThatIsThereAsAWholeHaveADifference) {
+    const Document document = long_text_with(Mistake::SoftmaxOverQueries);
+    const TraceSize size = prepare(document).size;
+    constexpr double kForTheParts = 40;
+    session = std::make_unique<Session>(
+        document, [] {}, Computation::engine(), TrainingEngine::engine(), size.parameters + size.outline + size.part + kForTheParts);
+    const std::shared_ptr<const Snapshot> shown = session->wait();
+    ASSERT_FALSE(shown->trace->whole());
+    view.stage = {Stage::Weights, 1};
+    view.head = 1;
+    view.compare.choose(Compare::Correct);
+    view.compare.layout = CompareLayout::Difference;
+    const auto numbers_of = [&](Mistake mistake) {
+        ForwardSettings settings = shown->trace->settings;
+        settings.mistake = mistake;
+        const Trace<float> whole = trace_forward<float>(shown->trace->parameters, shown->trace->tokens, {}, settings);
+        return *whole.find(view.stage);
+    };
+    const RecordedStage<float> wrong = numbers_of(Mistake::SoftmaxOverQueries), right = numbers_of(Mistake::None);
+    for (const bool swapped : {false, true}) {
+        view.compare.swapped = swapped;
+        with_context([&](PanelContext& context) {
+            const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
+            ASSERT_EQ(picture.problem, "");
+            const Matrix& map = picture.equation.result;
+            ASSERT_TRUE(map.is_difference);
+            ASSERT_GT(map.data.level, 0);
+            const std::int64_t side = std::int64_t{1} << map.data.level;
+            float largest = 0;
+            for (const std::int64_t at : {std::int64_t{0}, std::int64_t{256}, std::int64_t{640}}) {
+                float expected = 0;
+                for (std::int64_t t = at; t < at + side; ++t)
+                    for (std::int64_t s = at; s < at + side; ++s) {
+                        const float difference = wrong.value(0, 1, t, s) - right.value(0, 1, t, s);
+                        if (std::abs(difference) > std::abs(expected)) expected = difference;
+                    }
+                const std::int64_t block = at / side * map.data.row_stride + at / side;
+                EXPECT_EQ(std::abs(map.data.values[block]), std::abs(expected)) << at;
+                largest = std::max(largest, std::abs(expected));
+            }
+            EXPECT_GT(largest, 0);
+        });
+    }
+}
+
+TEST_F(ComparisonTest, WhatFindsNoRoomSaysSoInPlaceOfTheDifference) {
+    const Document document = long_text_with(Mistake::SoftmaxOverQueries);
+    const TraceSize size = prepare(document).size;
+    session = std::make_unique<Session>(
+        document, [] {}, Computation::engine(), TrainingEngine::engine(), size.parameters + size.outline + size.part + 1);
+    session->wait();
+    view.stage = {Stage::Weights, 1};
+    view.compare.choose(Compare::Correct);
+    view.compare.layout = CompareLayout::Difference;
+    for (const bool swapped : {false, true}) {
+        view.compare.swapped = swapped;
+        with_context([&](PanelContext& context) {
+            const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, 0));
+            EXPECT_NE(picture.problem.find("MiB"), std::string::npos) << picture.problem;
+        });
+    }
 }
 
 TEST_F(ComparisonTest, AnotherStepIsChosenAmongThoseThatAreKept) {

@@ -1,6 +1,5 @@
 #include "app/panels/compare/comparison.hpp"
 #include "app/panels/maps/head_of.hpp"
-#include "app/panels/maps/large_map.hpp"
 
 #include <fmt/format.h>
 
@@ -78,8 +77,18 @@ std::string cell_formula(const PanelContext& context, const ComparedSides& sides
 /// Of large maps the chosen row is asked for.
 std::string formula_of_chosen_cell(const PanelContext& context, const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     const auto row = context.view.selection().on(b.row_axis);
-    if (!row || !a.large || !b.large) return cell_formula(context, sides, a, b);
+    if (!row) return cell_formula(context, sides, a, b);
     return cell_formula(context, sides, with_row(context, a, *row), with_row(context, b, *row));
+}
+
+LargeMap place_of(const PanelContext& context, const ComparedSide& side) {
+    const std::int64_t mean = context.snapshot.trace->config.num_heads;
+    return {.stage = side.stage, .head = side.head == kMeanHead ? mean : side.head, .non_finite = {}, .state = side.state};
+}
+
+/// Why a side has no numbers yet, or never will; "" where nothing is known of that.
+std::string missing_numbers(const PanelContext& context, const ComparedSide& side) {
+    return side.state == context.states.shown ? context.missing(side.stage) : "";
 }
 
 void include(SharedRange& range, bool& any, float lo, float hi) {
@@ -236,6 +245,23 @@ ComparedSides compared_sides(const PanelContext& context, const StageId& id, std
     return sides;
 }
 
+ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before) {
+    const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
+    if (now.empty() || before.empty() || !same_size) return {};
+    if (!now.large && !before.large) return {context.matrices.difference(now, before), ""};
+    const LargeMap here = now.large ? *now.large : place_of(context, sides.b),
+                   there = before.large ? *before.large : place_of(context, sides.a);
+    facet::MapChange change{.minus = there.state, .minus_stage = there.stage};
+    if (here.head != there.head) change.minus_head = there.head;
+    ChangedMap out = changed_map(context, as_large(now, here, now.large ? now.data.level : before.data.level), change);
+    if (out.map.empty()) return out;
+    out.map.symbol = "Δ " + now.symbol;
+    out.map.name += " difference";
+    out.map.is_difference = true;
+    out.map.content = Content::Signed;
+    return out;
+}
+
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b) {
     if (a.empty() || b.empty() || (a.data.rows == b.data.rows && a.data.cols == b.data.cols)) return "";
     return fmt::format("{} is {} and {} is {}: they can be shown side by side, but have no difference.", sides.first, shape_words(a),
@@ -251,9 +277,15 @@ ComparisonPicture comparison_picture(PanelContext& context, const ComparedSides&
     Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
     out.formula = formula_of_chosen_cell(context, sides, a, b);
     const CompareLayout layout = context.view.compare.layout;
-    Matrix difference = layout == CompareLayout::SideBySide ? Matrix() : difference_between(context, b, a);
-    if (layout != CompareLayout::SideBySide) out.problem = no_difference(sides, a, b);
-    if (out.problem.empty() && layout != CompareLayout::SideBySide && difference.empty()) out.problem = "The difference is being computed.";
+    for (const auto& [side, matrix] : {std::pair{&sides.a, &a}, std::pair{&sides.b, &b}})
+        if (matrix->empty() && out.problem.empty()) out.problem = missing_numbers(context, *side);
+    Matrix difference;
+    if (out.problem.empty() && layout != CompareLayout::SideBySide) {
+        ChangedMap found = difference_of(context, sides, b, a);
+        difference = std::move(found.map);
+        out.problem = found.problem.empty() ? no_difference(sides, a, b) : std::move(found.problem);
+        if (out.problem.empty() && difference.empty()) out.problem = "The difference is being computed.";
+    }
     if (!out.problem.empty()) return out;
     difference.symbol = fmt::format("{} − {}", sides.second, sides.first);
     a.symbol = fmt::format("{}  {}", sides.first, sides.a.name);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/panels/maps/large_map.hpp"
 #include "app/panels/panel_context.hpp"
 #include "app/panels/views/equation.hpp"
 
@@ -79,6 +80,10 @@ struct ComparedSides {
     std::string_view first = "A", second = "B";
 };
 ComparedSides compared_sides(const PanelContext& context, const StageId& id, std::int64_t head);
+
+/// Of the slices of both sides, B less A: MatrixStore::difference(), and of large maps what is there once it is computed. Empty, without a
+/// problem, where no_difference() says why.
+ChangedMap difference_of(const PanelContext& context, const ComparedSides& sides, const Matrix& now, const Matrix& before);
 
 /// Why the difference of the two matrices means nothing, "" when it does: their shapes.
 std::string no_difference(const ComparedSides& sides, const Matrix& a, const Matrix& b);

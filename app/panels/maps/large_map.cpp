@@ -92,25 +92,18 @@ const TensorStatistics* statistics_of_matrix(const PanelContext& context, const 
         .value.get();
 }
 
-Matrix changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change) {
+ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change) {
     const attn::MapRegion all{0, map.data.rows, 0, map.data.cols, map.data.level};
     const auto answer =
         context.inquiry.ask(state_of(context, *map.large), facet::MapRegion{map.large->stage, all, head_of(context, *map.large), change});
-    return answer ? context.matrices.changed(map, change, context.snapshot.trace->config.num_heads, answer.value) : Matrix();
+    if (!answer) return {{}, answer.problem};
+    return {context.matrices.changed(map, change, context.snapshot.trace->config.num_heads, answer.value), ""};
 }
 
-Matrix difference_between(const PanelContext& context, const Matrix& now, const Matrix& before) {
-    const bool same_size = now.data.rows == before.data.rows && now.data.cols == before.data.cols;
-    if (!now.large || !before.large || !same_size) return context.matrices.difference(now, before);
-    facet::MapChange change{.minus = state_of(context, *before.large), .minus_stage = before.large->stage};
-    if (now.large->head != before.large->head) change.minus_head = before.large->head;
-    Matrix out = changed_map(context, now, change);
-    if (out.empty()) return out;
-    out.symbol = "Δ " + now.symbol;
-    out.name += " difference";
-    out.is_difference = true;
-    out.content = Content::Signed;
-    return out;
+Matrix as_large(Matrix map, const LargeMap& place, int level) {
+    map.large = place;
+    map.data.level = level;
+    return map;
 }
 
 }  // namespace attn::app

@@ -13,10 +13,14 @@ Matrix with_rows(const PanelContext& context, Matrix matrix, std::int64_t first,
 Matrix with_column(const PanelContext& context, Matrix matrix, std::int64_t col);
 /// The map with as many numbers of what is in sight as there are pixels for, down to every single one.
 Matrix with_part_in_sight(const PanelContext& context, Matrix matrix, const HeatmapGeometry& geometry);
-/// A large map changed; empty until that is computed.
-Matrix changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
-/// MatrixStore::difference(), of large maps too: of these empty until it is computed.
-Matrix difference_between(const PanelContext& context, const Matrix& now, const Matrix& before);
+struct ChangedMap {
+    Matrix map;           ///< empty until it is computed
+    std::string problem;  ///< why it cannot be
+};
+/// A large map changed.
+ChangedMap changed_map(const PanelContext& context, const Matrix& map, const facet::MapChange& change);
+/// A map as if it were large, where another beside it is: reduced as that is.
+Matrix as_large(Matrix map, const LargeMap& place, int level);
 /// Whether somebody counts what the numbers of a matrix are like: nobody does of means and changes of large maps.
 bool is_counted(const PanelContext& context, const Matrix& matrix);
 /// What the numbers of the matrix are like; none of a large map until they have been counted.

@@ -40,7 +40,7 @@ Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, 
         const facet::MapChange change{.without_first_key = leaves_out_first_key(context, id),
                                       .times_moved = shows_moved(context, id) && head != kMeanHead};
         if (change == facet::MapChange{}) return values;
-        Matrix shown = changed_map(context, values, change);
+        Matrix shown = changed_map(context, values, change).map;
         if (shown.empty()) return shown;
         if (change.without_first_key) shown.name += " without the first key";
         if (change.times_moved) name_moved(shown);
@@ -56,7 +56,7 @@ Matrix measured(PanelContext& context, const Matrix& values, const StageId& id, 
 
 Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head) {
     const ComparedSides sides = compared_sides(context, id, head);
-    return difference_between(context, slice_of(context, sides.b), slice_of(context, sides.a));
+    return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
 }
 
 }  // namespace
