@@ -77,7 +77,7 @@ Computation Computation::engine() {
         write_on,
         generate,
         read_trace,
-        [](const Trace<float>& trace, const std::stop_token& stop) { return examine_trace(trace, stop); },
+        examine_trace,
         knock_out_heads,
     };
 }

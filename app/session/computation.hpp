@@ -48,7 +48,7 @@ struct Computation {
                        const std::function<void(const DrawnToken&)>& each, std::stop_token, KeptText*)>
         write;
     std::function<Readings(const std::shared_ptr<const Trace<float>>&, ReadingKind, std::stop_token, const ReadingsProgress&)> readings;
-    std::function<DoctorReport(const Trace<float>&, std::stop_token)> examine;
+    std::function<DoctorReport(const std::shared_ptr<const Trace<float>>&, std::stop_token)> examine;
     std::function<KnockOut(const Trace<float>&, const KnockOutQuestion&, const KnockOutProgress&, std::stop_token)> knock_out;
 
     /// The engine itself.

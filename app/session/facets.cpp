@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "app/session/document_error.hpp"
+#include "app/session/examine.hpp"
 #include "app/session/explanation.hpp"
 #include "app/session/head_rows.hpp"
 #include "app/session/next_words.hpp"
@@ -247,7 +248,12 @@ struct FacetMaker::Make {
         return value(of_part ? work.engine.verify_part(snapshot_of(state).trace, *facet.part, work.stop)
                              : work.engine.verify(trace(), work.stop));
     }
-    FacetValue operator()(const facet::Doctor&) const { return value(work.engine.examine(*whole_trace(), work.stop)); }
+    FacetValue operator()(const facet::Doctor&) const {
+        const bool at_once = trace().whole() || is_tested_for_future(trace());
+        expect_to_be_judged(trace());
+        expect_room(mib_to_examine(trace(), at_once), work.room_mib);
+        return value(work.engine.examine(at_once ? whole_trace() : snapshot_of(state).trace, work.stop));
+    }
     FacetValue operator()(const facet::KnockOut& facet) const {
         if (!trace().whole() && !knocks_out_in_rows(trace()))
             expect_room(trace_size(trace().config, static_cast<double>(trace().tokens.size()), static_cast<double>(trace().tokens.length),

@@ -15,10 +15,6 @@ Stage map_for(const StageId& id) {
     return is_attention_map(id.stage) ? self : Stage::Weights;
 }
 
-double mib_of_stage(const Trace<float>& trace, const StageId& id) {
-    return static_cast<double>(trace.shape_of(id).count()) * sizeof(float) / (1024.0 * 1024.0);
-}
-
 bool is_map(const StageId& id) { return is_attention_map(id.stage); }
 
 /// The maps of an attention follow each other, each computed from the one before.
@@ -48,6 +44,10 @@ bool is_read_in(LayerHalf half, const Plan& plan, const PlanPart& part, const St
 }
 
 }  // namespace
+
+double mib_of_stage(const Trace<float>& trace, const StageId& id) {
+    return static_cast<double>(trace.shape_of(id).count()) * sizeof(float) / (1024.0 * 1024.0);
+}
 
 double most_beside_model_mib(double parameters_mib) {
     constexpr double kLeast = 32, kShare = 1.0 / 16;

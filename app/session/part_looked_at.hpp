@@ -9,6 +9,9 @@
 
 namespace attn::app {
 
+/// What a stage takes as a whole, MiB.
+double mib_of_stage(const Trace<float>& trace, const StageId& id);
+
 /// Of a part more than this of attention maps, and more than this of other stages, is not held at once; of keys and values of all layers
 /// neither. MiB: what hardly counts beside the model itself.
 double most_beside_model_mib(double parameters_mib);

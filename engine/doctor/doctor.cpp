@@ -99,36 +99,46 @@ void list_wrong(Diagnosis& diagnosis) {
 
 }  // namespace
 
-Diagnosis examine(const ArrayFile& file) {
-    const Dump dump = sort_dump(file);
-    if (dump.groups.empty()) {
+void Examination::add(const ArrayFile& part) {
+    const Dump dump = sort_dump(part);
+    has_other_parts_ |= dump.hints.has_other_parts;
+    for (const Group& group : dump.groups) {
+        attentions_.push_back(examine_group(part, group, dump.hints));
+        list_wrong(attentions_.back());
+    }
+    const bool is_wrong =
+        std::any_of(attentions_.begin(), attentions_.end(), [](const Diagnosis& one) { return one.verdict == Verdict::Wrong; });
+    if (!outside_ && !is_wrong) outside_ = judge_whole_trace(part);
+    if (!attentions_.empty()) return names_.clear();
+    for (const NamedArray& array : part.arrays) names_.push_back(array.name);
+}
+
+Diagnosis Examination::conclude() {
+    if (attentions_.empty()) {
         Diagnosis nothing;
         nothing.explanation =
             "There is no attention in the file: it needs tensors such as q, k, v, scores, weights or context, with or without a prefix.";
-        std::vector<std::string> names;
-        for (const NamedArray& array : file.arrays) names.push_back(array.name);
-        nothing.explanation += not_known(names);
+        nothing.explanation += not_known(names_);
         return nothing;
     }
-    std::vector<Diagnosis> each;
-    for (const Group& group : dump.groups) {
-        each.push_back(examine_group(file, group, dump.hints));
-        list_wrong(each.back());
-    }
-    Diagnosis attentions = combined(std::move(each));
-    if (attentions.verdict == Verdict::Wrong && dump.hints.has_other_parts) {
+    Diagnosis attentions = combined(std::move(attentions_));
+    if (attentions.verdict == Verdict::Wrong && has_other_parts_) {
         Diagnosis unknown;
         unknown.explanation =
             "This model's attention has steps that the doctor does not compute, such as norms of queries and keys, caps, biases of the "
             "distance or another scale: it can neither name a mistake in it nor rule one out.";
         return unknown;
     }
-    if (attentions.verdict == Verdict::Wrong) return attentions;
-    std::optional<Diagnosis> outside = judge_whole_trace(file);
-    if (!outside) return attentions;
-    list_wrong(*outside);
-    outside->findings.insert(outside->findings.end(), attentions.findings.begin(), attentions.findings.end());
-    return *std::move(outside);
+    if (attentions.verdict == Verdict::Wrong || !outside_) return attentions;
+    list_wrong(*outside_);
+    outside_->findings.insert(outside_->findings.end(), attentions.findings.begin(), attentions.findings.end());
+    return *std::move(outside_);
+}
+
+Diagnosis examine(const ArrayFile& file) {
+    Examination examination;
+    examination.add(file);
+    return examination.conclude();
 }
 
 Diagnosis examine_file(const std::filesystem::path& path) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/doctor/doctor.hpp"
 #include "engine/doctor/dump.hpp"
 #include "engine/doctor/mask_tensor.hpp"
 #include "engine/io/file_error.hpp"
@@ -354,9 +355,9 @@ private:
 
     void read_sequences() {
         // Of one sequence some ten maps of doubles are held at a time, of the others a byte a cell.
-        constexpr double kMaxCells = 0x1p24, kMaxCellsInAll = 0x1p28;
+        constexpr double kMaxCellsInAll = 0x1p28;
         const double cells = static_cast<double>(heads_) * static_cast<double>(queries_) * static_cast<double>(keys_);
-        if (cells > kMaxCells || static_cast<double>(batches_) * cells > kMaxCellsInAll)
+        if (cells > kMostJudgedCells || static_cast<double>(batches_) * cells > kMaxCellsInAll)
             throw FileError(
                 FileFault::Limit, file_.source, "",
                 fmt::format("its attention maps [{}, {}, {}, {}] are larger than this program judges", batches_, heads_, queries_, keys_));
