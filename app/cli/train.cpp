@@ -20,6 +20,7 @@
 #include "engine/io/atomic_file.hpp"
 #include "engine/io/file_error.hpp"
 #include "engine/ops/parallel.hpp"
+#include "engine/train/long_curve.hpp"
 #include "engine/train/resume.hpp"
 
 namespace attn::app {
@@ -85,7 +86,7 @@ private:
                 LossPoint point = run_.step();
                 point.seconds += start_.seconds;
                 point.tokens += start_.tokens;
-                files_.losses.push_back(point);
+                add_point(files_.losses, point);
                 std::optional<ValidationPoint> validation;
                 if (run_.evaluation_due()) validation = evaluate();
                 progress_.step(point, validation);
@@ -102,9 +103,9 @@ private:
         const ValidationPoint point = run_.evaluate();
         const bool again = !files_.validations.empty() && files_.validations.back().step == point.step;
         if (again) return point;  // the run that is taken up had done it
-        files_.validations.push_back(point);
-        files_.heads.push_back(
-            score_heads(run_.keep().parameters, run_.dataset().probe_batch(), run_.settings().train.forward, point.step));
+        add_point(files_.validations, point);
+        add_point(files_.heads,
+                  score_heads(run_.keep().parameters, run_.dataset().probe_batch(), run_.settings().train.forward, point.step));
         return point;
     }
 

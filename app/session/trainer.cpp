@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <exception>
-#include <iterator>
 #include <new>
 #include <utility>
 
 #include "app/session/scarce_memory.hpp"
 #include "engine/ops/parallel.hpp"
 #include "engine/tensor/error.hpp"
+#include "engine/train/long_curve.hpp"
 #include "engine/train/moment_steps.hpp"
 #include "engine/train/run_folder.hpp"
 
@@ -25,7 +25,7 @@ constexpr std::size_t kMostAnswers = 513;  // odd, so that the newest stays when
 
 template <class T>
 void append(std::vector<T>& all, std::vector<T>& more) {
-    all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    for (T& point : more) add_point(all, std::move(point));
     more.clear();
 }
 
@@ -38,10 +38,15 @@ void append(RunCurves& all, RunCurves& more) {
     ++all.serial;
 }
 
+template <class T>
+void add_copies(std::vector<T>& all, const std::vector<T>& more) {
+    for (const T& point : more) add_point(all, point);
+}
+
 void add_copies(RunCurves& all, const RunCurves& more) {
-    all.losses.insert(all.losses.end(), more.losses.begin(), more.losses.end());
-    all.validations.insert(all.validations.end(), more.validations.begin(), more.validations.end());
-    all.heads.insert(all.heads.end(), more.heads.begin(), more.heads.end());
+    add_copies(all.losses, more.losses);
+    add_copies(all.validations, more.validations);
+    add_copies(all.heads, more.heads);
 }
 
 /// The curves of `run` among `runs`, begun at the end when they are not there.

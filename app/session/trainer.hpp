@@ -157,7 +157,7 @@ private:
     std::optional<RunSettings> then_;  // of the run that begins when this one has ended
     TrainingSnapshot state_;           // as it is to be published next
     RunCurves fresh_;                  // points since the last publication
-    RunCurves told_;                   // all points of the run that are published
+    RunCurves told_;                   // the points of the run that are published
     std::int64_t handed_step_ = -1;    // of the run as it was handed over last; -1: it is to be
     Clock::time_point hand_over_due_;
     std::int64_t heads_step_ = -1;

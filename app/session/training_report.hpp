@@ -1,5 +1,5 @@
 #pragma once
-/// What a training run shows of itself: the newest state, and curves that only grow. Panels read it, the session fills it.
+/// What a training run shows of itself: the newest state, and its curves. Panels read it, the session fills it.
 
 #include <cstdint>
 #include <functional>
@@ -84,7 +84,7 @@ struct TrainingSnapshot {
     bool refused = false;       ///< `notice` says what could not be done
 };
 
-/// The curves of one run, complete: no point is ever lost or repeated.
+/// The curves of one run: every point once, except that of a very long run the older part is thinned out (see add_point).
 struct RunCurves {
     std::uint64_t run = 0;
     RunSettings settings;              ///< at its start

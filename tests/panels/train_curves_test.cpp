@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "app/panels/train/train_words.hpp"
+#include "engine/train/long_curve.hpp"
 #include "tests/support/fake_training.hpp"
 
 namespace attn::app::test {
@@ -42,6 +45,59 @@ TEST(TrainCurves, GrowByWhatIsNew) {
     for (std::size_t h = 0; h < 8; ++h)
         for (int p = 1; p < kHeadPatterns; ++p)
             expect_same(a.heads[h].curve(static_cast<HeadPattern>(p)), b.heads[h].curve(static_cast<HeadPattern>(p)));
+}
+
+/// All points of a run of which `report` has only those that stayed, as the lines show them.
+void expect_lines_of(const TrainCurves& curves, const TrainingReport& report) {
+    TrainCurves fresh;
+    fresh.update(report, 0.8);
+    const RunLines &a = curves.runs().at(0), &b = fresh.runs().at(0);
+    expect_same(a.loss, b.loss);
+    expect_same(a.learning_rate, b.learning_rate);
+    expect_same(a.validation_loss, b.validation_loss);
+    ASSERT_EQ(a.heads.size(), b.heads.size());
+    for (std::size_t h = 0; h < a.heads.size(); h += 40) expect_same(a.heads[h].by_pattern[1], b.heads[h].by_pattern[1]);
+}
+
+TEST(TrainCurves, FollowALongRunOfWhichOlderPointsGo) {
+    TrainingReport report = fake_report({{.run = 1, .steps = 0}});
+    RunCurves& run = report.runs[0];
+    run.heads.clear();
+    // Seen every frame at first, then as rarely as the view is opened.
+    TrainCurves often, rarely;
+    for (std::int64_t step = 1; step <= 2 * static_cast<std::int64_t>(kMostCurvePoints); ++step) {
+        const auto s = static_cast<double>(step);
+        add_point(run.losses, {.step = step, .loss = std::sin(s / 999), .learning_rate = s});
+        if (step % 20 == 0) add_point(run.validations, {step, s});
+        if (step % 100 == 0) {
+            HeadPoint point{step, std::vector<HeadScore>(200)};
+            point.scores[40].previous_token = 1 / s;
+            add_point(run.heads, std::move(point));
+        }
+        if (step % 1'000 == 0) often.update(report, 0.8);
+        if (step % 90'007 == 0) rarely.update(report, 0.8);
+    }
+    ASSERT_LT(run.losses.size(), kMostCurvePoints);
+    ASSERT_LE(run.heads.size(), kFewestHeadPoints);
+    for (TrainCurves* curves : {&often, &rarely}) {
+        curves->update(report, 0.8);
+        expect_lines_of(*curves, report);
+        ASSERT_EQ(curves->runs()[0].heads.size(), 200U);
+        const auto steps = curves->runs()[0].heads[40].by_pattern[1].x();
+        for (std::size_t i = 0; i < steps.size(); ++i) EXPECT_EQ(steps[i], static_cast<double>(run.heads[i].step));
+    }
+}
+
+TEST(TrainCurves, HeadPointsAloneThatGoAreNoticed) {
+    TrainingReport report = fake_report({{.run = 1, .steps = 500}});
+    TrainCurves curves;
+    curves.update(report, 0.8);
+    std::vector<HeadPoint>& heads = report.runs[0].heads;
+    heads.erase(heads.begin() + 1);
+    heads.push_back(heads.back());
+    heads.back().step += 25;
+    curves.update(report, 0.8);
+    expect_lines_of(curves, report);
 }
 
 TEST(TrainCurves, FollowRunsThatComeAndGo) {
@@ -84,6 +140,16 @@ TEST(TrainWords, RunsAreNamedByWhatDistinguishesThem) {
     EXPECT_EQ(run_names(report.runs)[1], "run 4 · 1 head · lr 3e−3");
     report.runs.pop_back();
     EXPECT_EQ(run_names(report.runs), (std::vector<std::string>{"run 1"}));
+}
+
+TEST(TrainWords, AValueOfAnotherStepSaysWhich) {
+    const std::vector<double> steps = {1, 64, 1024, 1025};
+    EXPECT_EQ(other_step(steps, 1), "");
+    EXPECT_EQ(other_step(steps, 63.6), "");
+    EXPECT_EQ(other_step(steps, 63.4), " at step 64");
+    EXPECT_EQ(other_step(steps, 900), " at step 1,024");
+    EXPECT_EQ(other_step(steps, 1e18), " at step 1,025");
+    EXPECT_EQ(other_step({}, 5), "");
 }
 
 TEST(TrainWords, Durations) {

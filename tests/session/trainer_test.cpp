@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
+#include "engine/train/long_curve.hpp"
+#include "engine/train/run_folder.hpp"
 #include "tests/support/fake_run.hpp"
 
 namespace attn::app {
@@ -325,6 +328,41 @@ TEST(Trainer, SavesAndOpensBetweenSteps) {
     EXPECT_TRUE(desk.now().from_file);
     EXPECT_EQ(desk.now().notices, 5U);
     EXPECT_EQ(fault_of(desk.report), "");
+}
+
+TEST(Trainer, ALongRunKeepsItsNewestPointsAndABoundedNumber) {
+    auto shared = std::make_shared<FakeTraining>();
+    shared->fast = std::numeric_limits<std::int64_t>::max();
+    constexpr std::int64_t kPart = 26'000, kSteps = 5 * kPart;
+    std::shared_ptr<const RunFolder> handed;
+    Desk desk(shared);
+    desk.trainer.hand_over_to([&](std::shared_ptr<const RunFolder> run, bool) { handed = std::move(run); });
+    for (std::int64_t stop = kPart; stop <= kSteps; stop += kPart) {
+        RunSettings settings = fake_settings(stop);
+        settings.evaluate_every = 1'000;
+        settings.train.schedule.kind = ScheduleKind::Constant;
+        desk.trainer.start(settings);
+        desk.settle();
+    }
+    const std::vector<LossPoint> losses = desk.report.runs.at(0).losses;
+    EXPECT_LT(losses.size(), kMostCurvePoints);
+    ASSERT_GT(losses.size(), kMostCurvePoints / 2);
+    EXPECT_EQ(losses.front().step, 1);
+    EXPECT_EQ(losses.back().step, kSteps);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+        ASSERT_EQ(losses[i].loss, 1.0 / static_cast<double>(losses[i].step));
+        if (losses.size() - i <= kMostCurvePoints / 2) {
+            ASSERT_EQ(losses[i].step, kSteps - static_cast<std::int64_t>(losses.size() - 1 - i));
+        }
+    }
+    EXPECT_EQ(desk.report.runs[0].validations.size(), static_cast<std::size_t>(kSteps / 1'000 + 1));
+    ASSERT_NE(handed, nullptr);
+    EXPECT_EQ(handed->losses, losses) << "what is saved is what is shown";
+    EXPECT_EQ(desk.trainer.moment(1, kSteps).step, kSteps);
+    desk.trainer.reset(fake_settings(1));
+    desk.trainer.choose(1);
+    desk.settle();
+    EXPECT_EQ(desk.report.runs.back().losses, losses) << "taken up again as it was left";
 }
 
 TEST(Trainer, GivesTheMomentNearestToAStep) {

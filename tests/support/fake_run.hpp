@@ -22,6 +22,8 @@ struct FakeTraining {
     std::mutex mutex;
     std::vector<std::int64_t> made;  ///< steps of every run, in the order of the runs
     std::size_t budget = 4000;       ///< of the history, in bytes
+    /// So many steps cost nothing: more would keep a processor busy while the test of an endless run waits for one.
+    std::int64_t fast = 10'000;
 };
 
 inline RunSettings fake_settings(std::int64_t steps = 0) {
@@ -68,9 +70,7 @@ public:
     }
     LossPoint step(const std::stop_token& stop) override {
         shared_->step_gate.pass(stop);
-        // Steps that cost nothing would fill the memory of an endless run while its test waits for a processor.
-        constexpr std::int64_t kFast = 10'000;
-        if (steps_ >= kFast) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (steps_ >= shared_->fast) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         if (steps_ + 1 == shared_->bad) throw Error("step 7: layers.0.attention.scores is not finite");
         ++steps_;
         for (std::int64_t i = 0; i < parameters_.count(); ++i) parameters_.data()[i] = static_cast<float>(steps_);

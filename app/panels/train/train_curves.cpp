@@ -28,12 +28,13 @@ double value_of(const HeadScore& score, HeadPattern pattern) {
     return std::nan("");
 }
 
-/// True when the lines hold more than the run: then they are of another one that had the same number.
-bool is_other(const RunLines& lines, const RunCurves& run) {
+/// True when the run does not begin with what the lines hold: points were taken out of it, or it is another one with the same number.
+bool are_others(const RunLines& lines, const RunCurves& run) {
     const auto differs = [](const Curve& curve, const auto& points) {
         return curve.size() > points.size() || (!curve.empty() && curve.x().back() != static_cast<double>(points[curve.size() - 1].step));
     };
-    return differs(lines.loss, run.losses) || differs(lines.validation_loss, run.validations);
+    return differs(lines.loss, run.losses) || differs(lines.validation_loss, run.validations) ||
+           (!lines.heads.empty() && differs(lines.heads.front().by_pattern[1], run.heads));
 }
 
 void add_heads(RunLines& lines, const HeadPoint& point) {
@@ -107,7 +108,7 @@ void TrainCurves::update(const TrainingReport& report, double smoothing) {
     runs_.clear();
     for (const RunCurves& run : report.runs) {
         const auto it = std::find_if(before.begin(), before.end(), [&](const RunLines& lines) { return lines.run == run.run; });
-        const bool kept = it != before.end() && !is_other(*it, run);
+        const bool kept = it != before.end() && !are_others(*it, run);
         RunLines& lines = runs_.emplace_back(kept ? std::move(*it) : RunLines{});
         lines.run = run.run;
         extend(lines, run);

@@ -1,5 +1,5 @@
 #pragma once
-/// The curves of all training runs, ready to be drawn: what is new is added once, whatever a run's length.
+/// The curves of all training runs, ready to be drawn: what is new is added once, until older points are taken out of a long run.
 
 #include <array>
 #include <cstdint>

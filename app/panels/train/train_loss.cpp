@@ -107,10 +107,14 @@ float draw_runs(PanelContext& context, const PlotArea& area) {
         const RunLines& run = runs[i];
         const double at = cursor.value_or(1e18);
         if (i + 1 == runs.size()) {
+            const auto write_value = [&](Color color, const char* name, const Curve& curve) {
+                if (curve.empty()) return;
+                const std::string place = cursor ? other_step(curve.x(), at) : "";
+                write(color, fmt::format("{} {}{}", name, format_number(value_at(curve, at)), place), right);
+            };
             if (runs.size() > 1) write(colors.text, names[i], right);
-            if (!run.loss.empty()) write(colors.accent, "train " + format_number(value_at(run.loss, at)), right);
-            if (!run.validation_loss.empty())
-                write(validation_color(context), "held out " + format_number(value_at(run.validation_loss, at)), right);
+            write_value(colors.accent, "train", run.loss);
+            write_value(validation_color(context), "held out", run.validation_loss);
             continue;
         }
         const Curve& curve = run.validation_loss.empty() ? run.loss : run.validation_loss;
@@ -140,13 +144,12 @@ void draw_shown(const PanelContext& context, const PlotArea& area, float below) 
     const auto measured = [at](const Curve& curve) {
         return curve.empty() ? std::nan("") : static_cast<double>(curve.raw().values()[nearest_point(curve.x(), at)]);
     };
+    // The untrained model's loss is that of the first step.
+    const std::string place = *step == 0 ? "" : other_step(run->loss.x(), at);
     const std::string losses =
-        fmt::format("train {}  held out {}", format_number(measured(run->loss)), format_number(measured(run->validation_loss)));
-    std::string accuracy = "accuracy " + percent(measured(run->validation_accuracy));
-    if (const Curve& curve = run->validation_accuracy; !curve.empty()) {
-        const double evaluated = curve.x()[nearest_point(curve.x(), at)];
-        if (evaluated != at) accuracy += fmt::format(" at step {}", format_count(std::llround(evaluated)));
-    }
+        fmt::format("train {}{}  held out {}", format_number(measured(run->loss)), place, format_number(measured(run->validation_loss)));
+    const std::string accuracy =
+        fmt::format("accuracy {}{}", percent(measured(run->validation_accuracy)), other_step(run->validation_accuracy.x(), at));
     const float wide =
         std::max({text_width(fonts.label, title), text_width(fonts.mono_small, losses), text_width(fonts.mono_small, accuracy)}) +
         context.px(18);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/widgets/curve.hpp"
 #include "app/widgets/number.hpp"
 
 namespace attn::app {
@@ -143,6 +144,12 @@ std::string size_words(const RunSettings& settings) {
     const Config& model = settings.model;
     return fmt::format("{} layer{} × {} head{}", model.num_layers, model.num_layers == 1 ? "" : "s", model.num_heads,
                        model.num_heads == 1 ? "" : "s");
+}
+
+std::string other_step(std::span<const double> steps, double step) {
+    if (steps.empty()) return "";
+    const std::int64_t nearest = std::llround(steps[nearest_point(steps, step)]);
+    return nearest == std::llround(step) ? "" : fmt::format(" at step {}", format_count(nearest));
 }
 
 std::string stop_words(const StopAt& stop) {

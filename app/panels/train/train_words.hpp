@@ -23,6 +23,9 @@ std::string attention_name(const StageId& weights, std::int64_t head);
 /// "1 to 7: 100 %, 8: 97 %": neighbours that round to the same share stand together. "" for a task without lengths.
 std::string accuracy_by_length(std::span<const LengthAccuracy> by_length);
 
+/// " at step 1,225" where the one of a curve's ascending `steps` that is nearest to `step` is another one, else "".
+std::string other_step(std::span<const double> steps, double step);
+
 /// What the parts of a run's settings show while they are folded: "rate 0.003, AdamW", "2 layers × 4 heads", "loss 0.02, 600 steps",
 /// "temperature 1.00, top-k 5".
 std::string optimizer_words(const RunSettings& settings);
