@@ -21,12 +21,14 @@ bool History::stays(const Moment& moment, std::int64_t spacing) const {
 bool History::wants(std::int64_t step) const {
     if (moments_.empty()) return true;
     const std::size_t one = bytes_of(moments_.back());
-    const auto full = [&](std::int64_t spacing) {
-        const auto staying = std::count_if(moments_.begin(), moments_.end(), [&](const Moment& m) { return stays(m, spacing); });
-        return staying > 1 && (static_cast<std::size_t>(staying) + 1) * one > budget_;
-    };
+    const auto full = [&](std::size_t staying) { return staying > 1 && (staying + 1) * one > budget_; };
     std::int64_t spacing = spacing_;
-    while (full(spacing)) spacing *= 2;
+    std::size_t staying = moments_.size() - (stays(moments_.back(), spacing) ? 0 : 1);
+    while (full(staying)) {
+        spacing *= 2;
+        staying = static_cast<std::size_t>(
+            std::count_if(moments_.begin(), moments_.end(), [&](const Moment& moment) { return stays(moment, spacing); }));
+    }
     return step % spacing == 0;
 }
 
@@ -35,8 +37,12 @@ void History::add(Moment moment) {
     if (!moments_.empty() && moment.step <= moments_.back().step)
         throw Error("the moment of step " + std::to_string(moment.step) + " cannot follow that of step " +
                     std::to_string(moments_.back().step));
-    if (!moments_.empty() && !stays(moments_.back(), spacing_)) moments_.pop_back();
+    if (!moments_.empty() && !stays(moments_.back(), spacing_)) {
+        bytes_ -= bytes_of(moments_.back());
+        moments_.pop_back();
+    }
     moments_.push_back(std::move(moment));
+    bytes_ += bytes_of(moments_.back());
     thin();
 }
 
@@ -46,18 +52,14 @@ void History::limit(std::size_t budget_bytes) {
 }
 
 void History::thin() {
-    while (bytes() > budget_ && moments_.size() > 2) {
+    while (bytes_ > budget_ && moments_.size() > 2) {
         spacing_ *= 2;
         // The newest is not looked at: it goes when another one follows.
         moments_.erase(std::remove_if(moments_.begin(), moments_.end() - 1, [&](const Moment& m) { return !stays(m, spacing_); }),
                        moments_.end() - 1);
+        bytes_ = 0;
+        for (const Moment& moment : moments_) bytes_ += bytes_of(moment);
     }
-}
-
-std::size_t History::bytes() const {
-    std::size_t sum = 0;
-    for (const Moment& moment : moments_) sum += bytes_of(moment);
-    return sum;
 }
 
 }  // namespace attn

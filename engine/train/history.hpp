@@ -15,6 +15,7 @@ struct Moment {
 };
 
 /// Always keeps the first and the newest moment; between them a spacing that doubles whenever the budget is reached.
+/// Asking and adding take the same time however many moments there are (on average: now and then the spacing doubles).
 /// One thread at a time; the moments themselves are immutable and may be shared.
 class History {
 public:
@@ -29,16 +30,16 @@ public:
     void limit(std::size_t budget_bytes);
     const std::vector<Moment>& moments() const { return moments_; }  ///< steps ascend
     std::int64_t spacing() const { return spacing_; }
-    std::size_t bytes() const;
+    std::size_t bytes() const { return bytes_; }
     std::size_t budget() const { return budget_; }
 
 private:
     bool stays(const Moment& moment, std::int64_t spacing) const;
     void thin();
 
-    std::size_t budget_;
+    std::size_t budget_, bytes_ = 0;
     std::int64_t spacing_ = 1;
-    std::vector<Moment> moments_;
+    std::vector<Moment> moments_;  // but for the newest those that stay with this spacing
 };
 
 }  // namespace attn

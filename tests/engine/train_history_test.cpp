@@ -93,6 +93,38 @@ TEST(TrainHistory, WantsWhatWillStay) {
     }
 }
 
+/// What wants() says, by counting which moments would stay.
+bool wanted_by_count(const History& history, std::int64_t step) {
+    const std::vector<std::int64_t> steps = steps_of(history);
+    for (std::int64_t spacing = history.spacing();; spacing *= 2) {
+        std::size_t staying = 0;
+        for (const std::int64_t kept : steps) staying += kept % spacing == 0 || kept == steps.front() ? 1 : 0;
+        if (staying <= 1 || (staying + 1) * kOne <= history.budget()) return step % spacing == 0;
+    }
+}
+
+TEST(TrainHistory, WantsAndWeighsAsACountOfAllMomentsSays) {
+    std::size_t wanted = 0, refused = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const CounterRandom random(seed, 0);
+        History history((2 + random.bits(0) % 12) * kOne);
+        history.add(moment(static_cast<std::int64_t>(random.bits(1) % 3)));
+        for (std::int64_t step = 4; step < 200; ++step) {
+            const auto index = static_cast<std::uint64_t>(10 * step);
+            ASSERT_EQ(history.wants(step), wanted_by_count(history, step)) << "seed " << seed << ", step " << step;
+            ++(history.wants(step) ? wanted : refused);
+            // Moments that are not wanted come, too: the newest parameters, to be shown.
+            if (history.wants(step) || random.bits(index) % 4 == 0) history.add(moment(step));
+            if (random.bits(index + 1) % 40 == 0) history.limit((2 + random.bits(index + 2) % 12) * kOne);
+            ASSERT_EQ(history.bytes(), history.moments().size() * kOne);
+            const History copy = history;
+            ASSERT_EQ(copy.bytes(), history.bytes());
+        }
+    }
+    EXPECT_GT(wanted, 100U);
+    EXPECT_GT(refused, 100U);
+}
+
 TEST(TrainHistory, RefusesWhatIsOutOfOrder) {
     History history;
     history.add(moment(4));
