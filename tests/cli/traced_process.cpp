@@ -69,7 +69,7 @@ const std::map<long, Call>& watched_calls() {
     return calls;
 }
 
-[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void trace_failed(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 std::string string_at(pid_t thread, unsigned long long address) {
     std::string text;
@@ -100,13 +100,13 @@ public:
 
     TracedOutcome run() {
         int status = 0;
-        if (::waitpid(child_, &status, 0) != child_ || !WIFSTOPPED(status)) fail("the traced child did not stop");
+        if (::waitpid(child_, &status, 0) != child_ || !WIFSTOPPED(status)) trace_failed("the traced child did not stop");
         constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
-        if (::ptrace(PTRACE_SETOPTIONS, child_, nullptr, kOptions) != 0) fail("PTRACE_SETOPTIONS");
+        if (::ptrace(PTRACE_SETOPTIONS, child_, nullptr, kOptions) != 0) trace_failed("PTRACE_SETOPTIONS");
         ::ptrace(PTRACE_SYSCALL, child_, nullptr, nullptr);
         for (;;) {
             const pid_t thread = ::waitpid(-1, &status, __WALL);
-            if (thread < 0) fail("waitpid");
+            if (thread < 0) trace_failed("waitpid");
             if (WIFEXITED(status) || WIFSIGNALED(status)) {
                 if (thread != child_) continue;
                 outcome_.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -158,7 +158,7 @@ private:
     }
 
     static void set(pid_t thread, std::size_t where, unsigned long long value) {
-        if (::ptrace(PTRACE_POKEUSER, thread, where, value) != 0 && errno != ESRCH) fail("PTRACE_POKEUSER");
+        if (::ptrace(PTRACE_POKEUSER, thread, where, value) != 0 && errno != ESRCH) trace_failed("PTRACE_POKEUSER");
     }
 
     pid_t child_;
@@ -168,7 +168,7 @@ private:
     TracedOutcome outcome_;
 };
 
-[[noreturn]] void become(const std::vector<char*>& arguments, int out, int err) {
+[[noreturn]] void become_traced(const std::vector<char*>& arguments, int out, int err) {
     ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(err, STDERR_FILENO);
@@ -200,8 +200,8 @@ TracedOutcome attnscope_traced(const std::vector<std::string>& arguments, const 
     const int out = ::open(scratch.file("out", "").c_str(), O_WRONLY | O_CLOEXEC);
     const int err = ::open(scratch.file("err", "").c_str(), O_WRONLY | O_CLOEXEC);
     const pid_t child = ::fork();
-    if (child < 0) fail("fork");
-    if (child == 0) become(pointers, out, err);
+    if (child < 0) trace_failed("fork");
+    if (child == 0) become_traced(pointers, out, err);
     ::close(out);
     ::close(err);
     TracedOutcome outcome = Tracer(child, folder, fault).run();
