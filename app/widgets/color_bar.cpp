@@ -200,7 +200,8 @@ float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& styl
     ImFont* font = ui.fonts().mono_small;
     const float x = max.x + ui.px(7), height = max.y - min.y, half = font_size(font) / 2;
     float widest = 0;
-    for (const Tick& tick : ticks_of(style)) {
+    // In a lower bar the numbers of its ends would lie upon each other.
+    for (const Tick& tick : height < 2 * font_size(font) ? std::vector<Tick>() : ticks_of(style)) {
         // The ends' numbers stay beside the bar.
         const float y = std::clamp(max.y - height * tick.place, min.y + half, max.y - half);
         if (tick.place > 0 && tick.place < 1) {

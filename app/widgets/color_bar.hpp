@@ -14,8 +14,8 @@ struct ColorBarOptions {
     bool has_marker = false;
 };
 
-/// Bar in [min, min + width] × [min.y, max.y] with its ends, and 0 or the middle, written to the right. Returns the pixels that the
-/// widest number takes beside it.
+/// Bar in [min, min + width] × [min.y, max.y] with its ends, and 0 or the middle, written to the right; in a bar lower than two
+/// lines without numbers. Returns the pixels that the widest number takes beside it.
 float color_bar(const Ui& ui, ImVec2 min, float bottom, const HeatmapStyle& style, const ColorBarOptions& options = {});
 
 /// The numbers at the ends of such a bar can be dragged up and down: the range is then fixed. True when the options changed.

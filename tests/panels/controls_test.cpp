@@ -1,10 +1,12 @@
 #include "app/widgets/controls.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "app/widgets/color_bar.hpp"
 #include "app/widgets/slider.hpp"
+#include "app/widgets/text.hpp"
 #include "tests/support/imgui_fixture.hpp"
 
 namespace attn::app {
@@ -42,6 +44,31 @@ TEST_F(Controls, APictureThatIsKeptHasNone) {
     const int empty = vertices();
     EXPECT_GT(drawn(false), empty);
     EXPECT_EQ(drawn(true), empty);
+}
+
+TEST_F(Controls, TheNumbersOfAColorBarStayBesideItHoweverLowItIs) {
+    const HeatmapStyle style = resolve_style({}, false, -2, 2);
+    const float line = font_size(theme.fonts.mono_small);
+    float with_numbers = 0, without = 0;
+    for (float height = 1; height < 6 * line; ++height) {
+        float beside = 0, lowest = 0, highest = 1e9F;
+        frames(1, [&] {
+            const ImDrawList& list = *ImGui::GetWindowDrawList();
+            const int before = list.VtxBuffer.Size;
+            beside = color_bar(ui, ImVec2(50, 100), 100 + height, style);
+            for (int i = before; i < list.VtxBuffer.Size; ++i) {
+                lowest = std::max(lowest, list.VtxBuffer[i].pos.y);
+                highest = std::min(highest, list.VtxBuffer[i].pos.y);
+            }
+        });
+        constexpr float kFrame = 2.1F;  // around the bar, its soft edge included
+        EXPECT_LE(lowest, 100 + height + kFrame);
+        EXPECT_GE(highest, 100 - kFrame) << "a bar of " << height << " pixels";
+        EXPECT_EQ(beside > 10, height >= 2 * line) << "two numbers need two lines";
+        ++(beside > 10 ? with_numbers : without);
+    }
+    EXPECT_GT(with_numbers, 3 * line);
+    EXPECT_GT(without, line);
 }
 
 /// The number at the top of a bar from (50, 100) to 300, dragged up by half the bar.
