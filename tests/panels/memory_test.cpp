@@ -3,18 +3,28 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "tests/support/interface_fixture.hpp"
+
+#ifdef ATTN_SANITIZED
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
+#endif
 
 namespace attn::app::test {
 namespace {
 
 /// Bytes that are allocated and not freed, of all threads.
 double live_mib() {
+#ifdef ATTN_SANITIZED
+    // The sanitizers have an allocator of their own, of which mallinfo knows nothing.
+    return static_cast<double>(::__sanitizer_get_current_allocated_bytes()) / (1 << 20);
+#else
     const auto info = ::mallinfo2();
     return static_cast<double>(info.uordblks + info.hblkhd) / (1 << 20);
+#endif
 }
 
 class MemoryTest : public InterfaceFixture {
