@@ -426,13 +426,18 @@ FacetValue FacetMaker::Make::operator()(const facet::Sample& facet) const {
     return value(std::move(sample));
 }
 
-// Of an outline one map after the other: together they may be far larger than what is wanted of them.
+// Of an outline the row alone, or where its maps cannot be computed in rows one map after the other.
 FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
     const std::shared_ptr<const Trace<float>>& held = snapshot_of(state).trace;
-    const auto map_of = [&](const StageId& id) {
+    const bool in_rows = !held->whole() && can_look_in_rows(*held);
+    const auto rows_of = [&](const StageId& id) {
+        if (in_rows) {
+            const attn::MapRegion row{facet.position, 1, 0, held->shape_of(id)[3].size, 0};
+            return work.engine.region(*held, id, row, nullptr, {}, work.stop).values;
+        }
         facet::Inside inside = inside_with(*held, id);
         inside.map = id.stage;
-        expect_room(mib_of(inside, *held), work.room_mib);
+        expect_room(mib_to_compute(inside, *held), work.room_mib);
         WantedOfPart wanted;
         wanted.stages = std::vector{id};
         LookedAtPart part = work.engine.inside(held, id, wanted, work.stop);
@@ -440,7 +445,7 @@ FacetValue FacetMaker::Make::operator()(const facet::HeadRows& facet) const {
             if (stage.id == id) return std::move(stage.value);
         throw Error("this model has no stage " + tensor_name(id));
     };
-    return value(head_rows(*held, facet.sequence, facet.position, map_of));
+    return value(head_rows(*held, facet.sequence, facet.position, rows_of));
 }
 
 int threads_for(double mib, int available) { return mib <= kOneThreadMiB ? 1 : std::min(available, kMostThreads); }

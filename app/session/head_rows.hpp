@@ -25,8 +25,8 @@ struct HeadRows {
     std::vector<HeadRowsOf> kinds;  ///< self-attention of the stack that writes, then its cross-attention where it has one
 };
 
-/// Of a trace that holds all maps, or with `map_of`, which computes one of them; it is called from the first layer to the last. Throws
-/// Error for a position that is not there.
+/// Of a trace that holds all maps, or with `map_of`, which computes one of them, or its row at `position` alone; it is called from the
+/// first layer to the last. Throws Error for a position that is not there.
 HeadRows head_rows(const Trace<float>& trace, std::int64_t sequence, std::int64_t position,
                    const std::function<Tensor<float>(const StageId&)>& map_of);
 

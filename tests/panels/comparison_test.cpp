@@ -165,6 +165,36 @@ TEST_F(ComparisonTest, AReducedMapAndOneThatIsThereAsAWholeHaveADifference) {
     }
 }
 
+TEST_F(ComparisonTest, AnEditedLongTextIsComparedWithoutItsWholeMaps) {
+    Document document = long_text_with(Mistake::None);
+    Edit edit;
+    edit.at = {Stage::Scores, 1};
+    edit.head = 1, edit.row = 700, edit.column = 300, edit.value = 5;
+    document.forward.edits = {edit};
+    const TraceSize size = prepare(document).size;
+    constexpr double kForTheParts = 40;  // MiB; the maps of a layer take 86
+    session = std::make_unique<Session>(
+        document, [] {}, size.parameters + 2 * size.outline + size.part + kForTheParts);
+    ASSERT_FALSE(session->wait()->trace->whole());
+    view.stage = {Stage::Scores, 1};
+    view.head = 1;
+    view.compare.choose(Compare::Plain);
+    view.compare.layout = CompareLayout::Difference;
+    const auto difference_at = [&](std::int64_t row, std::int64_t column) {
+        float found = 0;
+        with_context([&](PanelContext& context) {
+            const ComparisonPicture picture = comparison_picture(context, compared_sides(context, view.stage, view.head));
+            ASSERT_EQ(picture.problem, "");
+            const HeatmapData& data = picture.equation.result.data;
+            ASSERT_GT(data.level, 0);
+            found = data.values[(row >> data.level) * data.row_stride + (column >> data.level)];
+        });
+        return found;
+    };
+    EXPECT_NE(difference_at(700, 300), 0);
+    EXPECT_EQ(difference_at(700, 400), 0);
+}
+
 TEST_F(ComparisonTest, WhatFindsNoRoomSaysSoInPlaceOfTheDifference) {
     const Document document = long_text_with(Mistake::SoftmaxOverQueries);
     const TraceSize size = prepare(document).size;

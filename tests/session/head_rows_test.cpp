@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "app/session/prepare.hpp"
 #include "app/session/presets.hpp"
 #include "app/session/session.hpp"
+#include "engine/model/transformer.hpp"
 
 namespace attn::app {
 namespace {
@@ -25,6 +27,33 @@ TEST(RowsOfAllHeads, AreTheRowsOfTheMaps) {
         }
         EXPECT_FALSE(session.compute(facet::HeadRows{0, 1000}));
         EXPECT_FALSE(session.compute(facet::HeadRows{3, 0}));
+    }
+}
+
+TEST(RowsOfAllHeads, OfALongTextAreTheRowsOfTheWholeMaps) {
+    Document document = open_preset("gpt-tiny");
+    document.config.num_layers = 3;
+    document.config.num_heads = 2;
+    document.config.d_model = document.config.d_ff = 8;
+    document.config.context_length = 1500;
+    document.texts = {"the"};
+    for (int i = 1; i < 1500; ++i) document.texts[0] += i % 3 == 0 ? " cat" : " sat";
+    const TraceSize size = prepare(document).size;
+    // Less than one map of all heads takes.
+    Session session(
+        document, [] {}, size.parameters + size.outline + size.part + 4);
+    const auto shown = session.wait();
+    ASSERT_FALSE(shown->trace->whole());
+    const Trace<float>& outline = *shown->trace;
+    const Trace<float> whole = trace_forward<float>(outline.parameters, outline.tokens, {}, outline.settings);
+    for (const std::int64_t position : {std::int64_t{0}, std::int64_t{700}, std::int64_t{1499}}) {
+        const auto rows = session.get(facet::HeadRows{0, position});
+        const HeadRowsOf& kind = rows->kinds.at(0);
+        ASSERT_EQ(kind.maps.size(), 6U);
+        for (std::size_t row = 0; row < 6; ++row)
+            for (std::int64_t key = 0; key < kind.keys; ++key)
+                ASSERT_EQ(kind.weights[row * 1500 + static_cast<std::size_t>(key)],
+                          whole.find(kind.maps[row])->value(0, kind.heads[row], position, key));
     }
 }
 
