@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <set>
+#include <thread>
 
 #include "app/panels/frame.hpp"
 #include "app/panels/maps/shown_maps.hpp"
@@ -193,6 +195,37 @@ TEST_F(ComparisonTest, AnEditedLongTextIsComparedWithoutItsWholeMaps) {
     };
     EXPECT_NE(difference_at(700, 300), 0);
     EXPECT_EQ(difference_at(700, 400), 0);
+}
+
+TEST_F(ComparisonTest, NoOtherNumbersStandUnderTheTitleOfADifferenceThatIsComputed) {
+    Document document = long_text_with(Mistake::None);
+    Edit edit;
+    edit.at = {Stage::Scores, 1};
+    edit.head = 1, edit.row = 700, edit.column = 300, edit.value = 5;
+    document.forward.edits = {edit};
+    const TraceSize size = prepare(document).size;
+    constexpr double kForTheParts = 40;
+    session = std::make_unique<Session>(
+        document, [] {}, size.parameters + 2 * size.outline + size.part + kForTheParts);
+    ASSERT_FALSE(session->wait()->trace->whole());
+    view.stage = {Stage::Weights, 1};
+    view.compare.choose(Compare::Plain);
+    view.compare.layout = CompareLayout::Difference;
+    instant = false;
+    bool there = false, waited = false;
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    while (!there && std::chrono::steady_clock::now() < give_up) {
+        with_context([&](PanelContext& context) {
+            const Matrix map = shown_slice(context, view.stage, 1);
+            if (shown_title(context, view.stage) != "Weights: B − A") return;
+            waited = waited || map.empty();
+            there = map.is_difference;
+            EXPECT_TRUE(map.empty() || map.is_difference);
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_TRUE(there);
+    EXPECT_TRUE(waited);
 }
 
 TEST_F(ComparisonTest, WhatFindsNoRoomSaysSoInPlaceOfTheDifference) {

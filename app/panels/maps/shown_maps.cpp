@@ -59,6 +59,23 @@ Matrix difference_of(PanelContext& context, const StageId& id, std::int64_t head
     return difference_of(context, sides, slice_of(context, sides.b), slice_of(context, sides.a)).map;
 }
 
+/// Why there is nothing to compare the map with, "" when there is or will be once it is computed.
+std::string problem_of(PanelContext& context, const ComparedSides& sides) {
+    if (sides.a.empty()) return sides.a.missing;
+    if (!shows_difference(context)) return "";
+    const Matrix a = slice_of(context, sides.a), b = slice_of(context, sides.b);
+    std::string problem = no_difference(sides, a, b);
+    return problem.empty() ? difference_of(context, sides, b, a).problem : problem;
+}
+
+/// What the comparison shows of a map; `values` where there is nothing to compare them with. Empty while it is computed: other numbers
+/// must not stand under its title.
+Matrix compared_map(PanelContext& context, const Matrix& values, const StageId& id, std::int64_t head) {
+    const ComparedSides sides = compared_sides(context, id, head);
+    if (!problem_of(context, sides).empty()) return values;
+    return shows_difference(context) ? difference_of(context, id, head) : slice_of(context, sides.b);
+}
+
 }  // namespace
 
 bool shows_moved(const PanelContext& context, const StageId& id) {
@@ -68,11 +85,7 @@ bool shows_moved(const PanelContext& context, const StageId& id) {
 
 Matrix shown_slice(PanelContext& context, const StageId& id, std::int64_t head) {
     const Matrix values = slice_of(context, shown_side(context, id, head));
-    if (context.view.compare.on()) {
-        const ComparedSides sides = compared_sides(context, id, head);
-        Matrix compared = shows_difference(context) ? difference_of(context, id, head) : slice_of(context, sides.b);
-        return compared.empty() ? values : compared;
-    }
+    if (context.view.compare.on()) return compared_map(context, values, id, head);
     const auto of_loss = shown_gradients(context);
     if (of_loss == nullptr) return values.empty() ? values : measured(context, values, id, head);
     Matrix gradients = context.matrices.gradient_of(values, *context.snapshot_with(id).trace, *of_loss);
@@ -139,9 +152,7 @@ float draw_shown_title(PanelContext& context, const StageId& id, ImVec2 at, floa
 
 std::string shown_problem(PanelContext& context, const StageId& id) {
     if (!context.view.compare.on()) return "";
-    const ComparedSides sides = compared_sides(context, id, context.view.head);
-    if (sides.a.empty()) return sides.a.missing;
-    return shows_difference(context) ? no_difference(sides, slice_of(context, sides.a), slice_of(context, sides.b)) : "";
+    return problem_of(context, compared_sides(context, id, context.view.head));
 }
 
 }  // namespace attn::app

@@ -57,10 +57,6 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
                const HeadsTiling& tiling) {
     const auto& [colors, fonts, scale] = context.theme;
     const Matrix matrix = shown_slice(context, id, head);
-    if (matrix.empty()) return;
-    Matrix named = matrix;
-    named.name += fmt::format(" head {}", head);
-    named.symbol.clear();
     StageId weights = id;
     weights.stage = is_cross(id.stage) ? Stage::CrossWeights : Stage::Weights;
     const HeadCaption caption = head_caption(context, weights, head);
@@ -85,7 +81,10 @@ void draw_head(PanelContext& context, const StageId& id, std::int64_t head, cons
     draw_text_in(list, fonts.mono_small, {box.min.x, title_y + context.px(1)}, {box.max.x, title_y + context.px(16)}, {1, 0},
                  mean ? colors.muted : caption.color, figure);
 
-    if (matrix.empty()) return;  // being computed
+    if (matrix.empty()) return list.AddRect(box.min, box.max, colors.line);  // being computed
+    Matrix named = matrix;
+    named.name += fmt::format(" head {}", head);
+    named.symbol.clear();
     const Matrix before = head_before(context, head);
     const MatrixViewResult result = draw_matrix(context, named, box,
                                                 {.role = MatrixRole::Result,
