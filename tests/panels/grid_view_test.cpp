@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "app/panels/maps/head_search.hpp"
@@ -186,6 +187,36 @@ TEST_F(Grid, ManyHeadsStandCloseTogetherAndDoNotOverlap) {
     frames(3, ui_frame);
     const auto then = maps();
     EXPECT_EQ(std::count_if(then.begin(), then.end(), [](const auto& call) { return call.request.opacity == 1; }), 1);
+}
+
+TEST_F(Grid, WhereHeadsFindNoRoomSideBySideALayerTakesSeveralLines) {
+    ImGui::GetIO().DisplaySize = {1280, 720};
+    open_large(16, 32);
+    const auto found = maps();
+    ASSERT_GT(found.size(), 100U);
+    std::map<float, int> lines;
+    for (const auto& call : found) {
+        EXPECT_GE(call.max.x - call.min.x, 20) << "its pattern can be told";
+        ++lines[call.min.y];
+    }
+    // 32 heads and their mean: the mean ends every second line, one shorter than the other.
+    bool first = true;
+    for (const auto& [y, count] : lines) {
+        EXPECT_EQ(count, first ? 17 : 16) << y;
+        first = !first;
+    }
+}
+
+TEST_F(Grid, EveryPatternOfAnEncoderDecoderHasAChipInASmallWindow) {
+    ImGui::GetIO().DisplaySize = {1280, 720};
+    open_grid("encoder-decoder");
+    for (const PatternInfo& pattern : head_patterns()) {
+        const auto at = find_item("##centre", {pattern.name}, [&](float x, float y) {
+            move_mouse(x, y);
+            frame(ui_frame);
+        });
+        EXPECT_TRUE(at) << pattern.name;
+    }
 }
 
 }  // namespace

@@ -64,8 +64,11 @@ std::vector<Tile> tiles_of(const PanelContext& context) {
     return tiles;
 }
 
+/// How many lines so many things take, so many to a line.
+std::int64_t lines_of(std::int64_t count, std::int64_t columns) { return (count + columns - 1) / columns; }
+
 struct GridLayout {
-    std::int64_t columns = 1;
+    std::int64_t columns = 1, lines = 1;  ///< lines of a layer; a layer begins on a line of its own
     bool captions = true;
     float tile = 0, pitch_x = 0, pitch_y = 0, label = 0;
 };
@@ -74,33 +77,52 @@ constexpr float kCaption = 20, kTileGap = 10, kDenseGap = 4, kMinTile = 34, kDen
                 kSortedPitch = 92;
 
 /// Shrunk until the rows fit; below the smallest legible tile the grid scrolls instead.
-GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t count, bool captions) {
+GridLayout lay_out_tiles(const PanelContext& context, ImVec2 size, std::int64_t columns, std::int64_t lines, bool captions, float legible) {
     GridLayout grid;
-    grid.columns = std::max<std::int64_t>(columns, 1);
+    grid.columns = columns;
     grid.captions = captions;
     grid.label = context.px(34);
-    const auto rows = static_cast<float>((count + grid.columns - 1) / grid.columns);
+    const auto rows = static_cast<float>(std::max<std::int64_t>(lines, 1));
     const float gap = context.px(captions ? kTileGap : kDenseGap), caption = captions ? context.px(kCaption) : 0;
-    const float least = context.px(captions ? kMinTile : kDenseTile);
+    const float least = context.px(legible);
     const float by_width = (size.x - grid.label) / static_cast<float>(grid.columns) - gap;
-    const float by_height = size.y / std::max(rows, 1.F) - caption - gap;
+    const float by_height = size.y / rows - caption - gap;
     grid.tile =
         std::floor(std::clamp(std::min(by_width, by_height), std::min(least, std::max(by_width, context.px(12))), context.px(kMaxTile)));
     const float apart = captions ? grid.tile * 1.5F + context.px(60) : grid.tile * 1.25F + gap;
     grid.pitch_x = std::min((size.x - grid.label) / static_cast<float>(grid.columns), apart);
-    grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / std::max(rows, 1.F), grid.tile + caption + context.px(50)));
+    grid.pitch_y = std::max(grid.tile + caption + gap, std::min(size.y / rows, grid.tile + caption + context.px(50)));
     return grid;
 }
 
 /// As many columns as heads. Where the maps would become small they stand close together and their captions are left to the tooltips;
-/// sorted ones have a place of their own to tell.
+/// where they would become too small to tell anything, a layer takes several lines. Sorted ones have a place of their own to tell.
 GridLayout lay_out(const PanelContext& context, ImVec2 size, std::int64_t heads, std::int64_t count) {
     if (!context.view.sort_heads_by.empty()) {
         const auto room = static_cast<std::int64_t>(size.x / context.px(kSortedPitch));
-        return lay_out_tiles(context, size, std::clamp<std::int64_t>(heads, 1, std::max<std::int64_t>(room, 1)), count, true);
+        const std::int64_t columns = std::clamp<std::int64_t>(heads, 1, std::max<std::int64_t>(room, 1));
+        return lay_out_tiles(context, size, columns, lines_of(count, columns), true, kMinTile);
     }
-    const GridLayout grid = lay_out_tiles(context, size, heads, count, true);
-    return grid.tile >= context.px(kCaptionedTile) ? grid : lay_out_tiles(context, size, heads, count, false);
+    const std::int64_t layers = count / heads;
+    GridLayout grid = lay_out_tiles(context, size, heads, layers, true, kMinTile);
+    if (grid.tile >= context.px(kCaptionedTile)) return grid;
+    grid = lay_out_tiles(context, size, heads, layers, false, kDenseTile);
+    for (std::int64_t lines = 2; grid.tile < context.px(kDenseTile) && lines <= heads; ++lines) {
+        const std::int64_t columns = lines_of(heads, lines);
+        grid = lay_out_tiles(context, size, columns, layers * lines, false, kMinTile);
+        grid.lines = lines_of(heads, columns);
+    }
+    return grid;
+}
+
+struct GridPlace {
+    std::int64_t row = 0, col = 0;
+};
+
+/// Of the tile with this number, where each group of so many begins on a line of its own.
+GridPlace place_of(std::int64_t tile, std::int64_t group, const GridLayout& grid) {
+    const std::int64_t within = tile % group;
+    return {tile / group * grid.lines + within / grid.columns, within % grid.columns};
 }
 
 std::string tile_name(const Tile& tile) {
@@ -247,14 +269,26 @@ void go_to_next_found(PanelContext& context, const std::vector<Tile>& tiles, con
     }
 }
 
-/// A pattern with how many heads show it; pressed, it is what is looked for. Returns its width.
-float pattern_chip(PanelContext& context, const PatternInfo& pattern, std::int64_t count, ImVec2 at) {
+/// A pattern with how many heads show it.
+struct PatternChip {
+    const PatternInfo* pattern = nullptr;
+    std::int64_t count = 0;
+    bool named = true;
+};
+
+float width_of(const PanelContext& context, const PatternChip& chip) {
+    const Fonts& fonts = context.theme.fonts;
+    const float name = chip.named ? text_width(fonts.label, chip.pattern->short_name) + context.px(6) : 0;
+    return context.px(18 + 13 + 6) + name + text_width(fonts.mono_small, std::to_string(chip.count));
+}
+
+/// Pressed, the pattern is what is looked for.
+void draw_pattern_chip(PanelContext& context, const PatternChip& chip, ImVec2 at) {
     const auto& [colors, fonts, scale] = context.theme;
-    const std::string figure = std::to_string(count);
-    const float icon = context.px(13), pad = context.px(9), high = context.px(28);
-    const float name = text_width(fonts.label, pattern.short_name), number = text_width(fonts.mono_small, figure);
-    const float width = 2 * pad + icon + context.px(6) + name + context.px(6) + number;
-    const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = pattern.tooltip});
+    const PatternInfo& pattern = *chip.pattern;
+    const float icon = context.px(13), pad = context.px(9), high = context.px(28), width = width_of(context, chip);
+    const std::string tooltip = chip.named ? pattern.tooltip : fmt::format("{}: {}", pattern.name, pattern.tooltip);
+    const Item item = item_at(context.ui(), pattern.name, at, {width, high}, {.tooltip = tooltip});
     const bool on = read_head_query(context.view.grid.find).pattern == pattern.name;
     ImDrawList& list = *ImGui::GetWindowDrawList();
     list.AddRectFilled(item.min, item.max, on ? colors.accent : item.hovered ? colors.raised : colors.pane, high / 2);
@@ -262,11 +296,37 @@ float pattern_chip(PanelContext& context, const PatternInfo& pattern, std::int64
     draw_focus_ring(context.ui(), item, high / 2);
     const Color ink = on ? ink_on(colors.accent) : colors.text;
     draw_pattern_icon(list, {item.min.x + pad, item.min.y + (high - icon) / 2}, icon, pattern.name, on ? ink : colors.muted);
-    const float x = item.min.x + pad + icon + context.px(6);
-    draw_text_in(list, fonts.label, {x, item.min.y}, item.max, {0, 0.5F}, ink, pattern.short_name);
-    draw_text_in(list, fonts.mono_small, {x + name + context.px(6), item.min.y}, item.max, {0, 0.5F}, on ? ink : colors.muted, figure);
+    if (chip.named)
+        draw_text_in(list, fonts.label, {item.min.x + pad + icon + context.px(6), item.min.y}, item.max, {0, 0.5F}, ink,
+                     pattern.short_name);
+    draw_text_in(list, fonts.mono_small, item.min, {item.max.x - pad, item.max.y}, {1, 0.5F}, on ? ink : colors.muted,
+                 std::to_string(chip.count));
     if (item.pressed) context.view.grid.find = on ? "" : pattern.name;
-    return width;
+}
+
+/// A chip for each pattern; where they do not find room, the last ones go without their names, which their tooltips begin with.
+void draw_pattern_chips(PanelContext& context, const std::vector<Tile>& tiles, bool crosses, ImVec2 at, float right) {
+    constexpr float kBetween = 6;
+    std::vector<PatternChip> chips;
+    float width = 0;
+    for (const PatternInfo& pattern : head_patterns()) {
+        if (!crosses && std::string_view(pattern.name) == "alignment") continue;
+        const auto count = std::count_if(tiles.begin(), tiles.end(),
+                                         [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
+        chips.push_back({&pattern, count});
+        width += width_of(context, chips.back()) + context.px(kBetween);
+    }
+    for (auto chip = chips.rbegin(); chip != chips.rend() && at.x + width > right; ++chip) {
+        width -= width_of(context, *chip);
+        chip->named = false;
+        width += width_of(context, *chip);
+    }
+    for (const PatternChip& chip : chips) {
+        const float end = at.x + width_of(context, chip) + context.px(kBetween);
+        if (end > right) break;
+        draw_pattern_chip(context, chip, at);
+        at.x = end;
+    }
 }
 
 void draw_sort_menu(PanelContext& context, bool crosses, float width) {
@@ -285,7 +345,7 @@ void draw_sort_menu(PanelContext& context, bool crosses, float width) {
 
 /// Search field, patterns with their counts, order. Returns which tiles are found.
 std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<Tile>& tiles, float width) {
-    constexpr float kSort = 108, kBetween = 6, kRoomForAll = 700;
+    constexpr float kSort = 108, kRoomForAll = 700;
     const float field_width = width < context.px(kRoomForAll) ? 128 : 168;
     const Ui ui = context.ui();
     GridView& view = context.view.grid;
@@ -317,15 +377,7 @@ std::vector<std::uint8_t> draw_search(PanelContext& context, const std::vector<T
                      count == 0 ? context.theme.colors.chosen_text : context.theme.colors.text, shown);
         x += text_width(fonts.label, shown) + context.px(10);
     }
-    for (const PatternInfo& pattern : head_patterns()) {
-        if (!crosses && std::string_view(pattern.name) == "alignment") continue;
-        const auto count = std::count_if(tiles.begin(), tiles.end(),
-                                         [&](const Tile& tile) { return pattern_share(tile.score, pattern.name) > kShowsPattern; });
-        const float chip = context.px(13 + 18 + 12) + text_width(context.theme.fonts.label, pattern.short_name) +
-                           text_width(context.theme.fonts.mono_small, std::to_string(count));
-        if (x + chip > right - context.px(kBetween)) break;
-        x += pattern_chip(context, pattern, count, {x, at.y + context.px(1)}) + context.px(kBetween);
-    }
+    draw_pattern_chips(context, tiles, crosses, {x, at.y + context.px(1)}, right);
     return found;
 }
 
@@ -358,8 +410,8 @@ void draw_grid_view(PanelContext& context) {
     const float header = context.px(18);
     ImVec2 room = ImGui::GetContentRegionAvail();
     room.y -= header + context.px(8);  // nothing may scroll that fits
-    const GridLayout grid =
-        lay_out(context, room, context.trace().config.num_heads + (shows_mean(context) ? 1 : 0), static_cast<std::int64_t>(tiles.size()));
+    const std::int64_t of_layer = context.trace().config.num_heads + (shows_mean(context) ? 1 : 0);
+    const GridLayout grid = lay_out(context, room, of_layer, static_cast<std::int64_t>(tiles.size()));
     // What is free is divided between both sides.
     origin.x += std::floor(std::max(room.x - grid.label - grid.pitch_x * static_cast<float>(grid.columns), 0.F) / 2);
     ImDrawList& list = *ImGui::GetWindowDrawList();
@@ -367,7 +419,7 @@ void draw_grid_view(PanelContext& context) {
     const bool ordered = context.view.sort_heads_by.empty();
     const auto every = static_cast<std::int64_t>(std::ceil((text_width(fonts.mono_small, "H00") + context.px(4)) / grid.pitch_x));
     const float edge = ImGui::GetWindowPos().x + ImGui::GetWindowWidth();
-    for (std::int64_t c = 0; ordered && c < grid.columns; c += every) {
+    for (std::int64_t c = 0; ordered && grid.lines == 1 && c < grid.columns; c += every) {
         const std::string name = c < context.trace().config.num_heads ? fmt::format("H{}", c) : "mean";
         const float x = origin.x + grid.label + static_cast<float>(c) * grid.pitch_x;
         draw_text(list, fonts.mono_small, {std::min(x, edge - text_width(fonts.mono_small, name)), origin.y}, colors.muted, name);
@@ -375,16 +427,18 @@ void draw_grid_view(PanelContext& context) {
     const float bottom = ImGui::GetWindowPos().y + ImGui::GetWindowHeight();
     const bool reveals = has_been_chosen(context);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
-        const auto row = static_cast<std::int64_t>(i) / grid.columns, col = static_cast<std::int64_t>(i) % grid.columns;
-        const ImVec2 at{origin.x + grid.label + static_cast<float>(col) * grid.pitch_x,
-                        origin.y + header + static_cast<float>(row) * grid.pitch_y};
+        const GridPlace place = place_of(static_cast<std::int64_t>(i), ordered ? of_layer : static_cast<std::int64_t>(tiles.size()), grid);
+        const ImVec2 at{origin.x + grid.label + static_cast<float>(place.col) * grid.pitch_x,
+                        origin.y + header + static_cast<float>(place.row) * grid.pitch_y};
         if (reveals && is_chosen(context, tiles[i])) {
             if (at.y < ImGui::GetWindowPos().y || at.y + grid.tile > bottom) ImGui::SetScrollFromPosY(at.y - ImGui::GetWindowPos().y, 0.5F);
         }
         if (at.y > bottom || at.y + grid.pitch_y < ImGui::GetWindowPos().y) continue;
-        if (col == 0 && ordered)
-            draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F}, colors.muted,
-                         fmt::format("{}{}", attention_letter(tiles[i].weights), tiles[i].id.layer));
+        if (place.col == 0 && ordered)
+            draw_text_in(list, fonts.mono_small, {origin.x, at.y}, {at.x, at.y + grid.tile}, {0, 0.5F},
+                         tiles[i].head == 0 ? colors.text : colors.muted,
+                         tiles[i].head == 0 ? fmt::format("{}{}", attention_letter(tiles[i].weights), tiles[i].id.layer)
+                                            : fmt::format("H{}", tiles[i].head));
         ImGui::SetCursorScreenPos(at);
         ImGui::PushID(static_cast<int>(i));
         // Its own tooltip shows the map larger, with the head's figures.
@@ -394,7 +448,8 @@ void draw_grid_view(PanelContext& context) {
         ImGui::PopID();
         if (item.pressed) open_tile(context, tiles[i]);
     }
-    const auto rows = static_cast<float>((static_cast<std::int64_t>(tiles.size()) + grid.columns - 1) / grid.columns);
+    const auto all = static_cast<std::int64_t>(tiles.size());
+    const auto rows = static_cast<float>(place_of(all - 1, ordered ? of_layer : all, grid).row + 1);
     ImGui::SetCursorScreenPos({origin.x, origin.y + header + rows * grid.pitch_y});
     ImGui::Dummy({1, 1});
     ImGui::EndChild();
